@@ -237,6 +237,12 @@ class ToolSpec:
     readings: Mapping[str, Reading] = field(default_factory=dict, compare=False)
     """By parameter, what its value must be readable as."""
     confirmation: Confirmation | None = field(default=None, compare=False)
+    refusal: Refusal | None = field(default=None, compare=False)
+    """Says no to a call before anybody is asked whether it is wanted."""
+
+
+Refusal = Callable[["ToolCall", str], "ToolResult | None"]
+"""Takes a call and the user's message; None where the tool can do it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +265,7 @@ class ToolResult:
     Attributes:
         unfinished: It took too long, and is going on all the same.
         values: By argument, how the tool has understood it, where it says so.
+        options: Of an argument, the values that the user is to choose between.
     """
 
     call_id: str
@@ -268,6 +275,7 @@ class ToolResult:
     duration_ms: float = 0.0
     unfinished: bool = False
     values: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 
-from voice.dialogue.corrections import Correction
-from voice.dialogue.doubt import in_doubt
-from voice.dialogue.held_back import HeldBack, confirmed_ones, readable_ones
+from voice.dialogue.corrections import Correction, made_instead
+from voice.dialogue.doubt import in_doubt, named
+from voice.dialogue.filled import filled
+from voice.dialogue.held_back import HeldBack, Question, confirmed_ones, readable_ones
 from voice.dialogue.history import History
 from voice.dialogue.lead import Lead
-from voice.dialogue.opposites import Opposed, opposed, setters
+from voice.dialogue.left_out import carried
+from voice.dialogue.opposites import Opposed, asks_to_end, opposed, setters
 from voice.dialogue.reply import Reply
 from voice.dialogue.requests import mixed_up
+from voice.tools.spoken_results import spoken_result
 from voice.types import ToolCall, ToolSpec
+
+_WHICH = re.compile(r"\b(?:which|what)\b.*\?\s*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +108,9 @@ class CallChecks:
         if not newest or not calls or reply.options.tool_choice != "auto":
             return Opposed()
         values = setters([*self._tools.values(), *reply.options.client_tools])
-        return opposed(newest[0], calls, values)
+        asked = (one.message.content for one in reversed([*self._dialogue]))
+        choosing = bool(_WHICH.search(next(islice(filter(None, asked), 1, None), "")))
+        return opposed(newest[0], calls, values, choosing)
 
     def held_back(self, reply: Reply, calls: tuple[ToolCall, ...]) -> HeldBack:
         """The calls that are made at once, and the question in the place of the others.
@@ -117,15 +126,80 @@ class CallChecks:
         if again := reply.again:
             calls = tuple(call for call in calls if again.served_by(call, self._tools))
         if not self._limits.rephrases:
+            request, tools = self.request(reply), self.own_tools(reply)
+            calls = tuple(
+                made_instead(one, tools, request) if one.name in tools else one for one in calls
+            )
+            if len(calls) == 1 and calls[0].name in tools and reply.requests:
+                calls = (filled(calls[0], request, tools[calls[0].name]),)
             readable = readable_ones(calls, self._tools)
             if readable.question:
                 return readable
             calls = readable.made
         return confirmed_ones(calls, self._lead.asking_first(), newest[0] if newest else "")
 
-    def doubts(self, reply: Reply, calls: tuple[ToolCall, ...], confidence: float | None) -> bool:
-        """Whether calls are hardly what the user asks for; those that a client runs are its own."""
+    def doubts(self, reply: Reply, held: HeldBack, confidence: float | None) -> bool:
+        """Whether calls are hardly what the user asks for; those that a client runs are its own.
+
+        What a tool's own question finds to be asked for plainly is.
+        """
+        calls = held.made or held.unconfirmed
         ours = reply.options.tool_choice == "auto" and all(c.name in self._tools for c in calls)
-        if not ours or self._limits.rephrases or reply.own_words or self._lead.under(reply.base):
+        if not (calls and ours) or self._limits.rephrases or reply.own_words:
             return False
-        return in_doubt(confidence, self.request(reply), calls, self._tools)
+        said = self.request(reply)
+        asked = [self._tools[call.name].confirmation for call in calls]
+        if self._lead.under(reply.base) or all(one and one.plainly(said) for one in asked):
+            return False
+        # Those that would be asked about anyway have a better question, if any is to be asked.
+        own = not held.made and not self.like_nothing(reply, calls)
+        return not own and in_doubt(confidence, said, calls, self._tools)
+
+    def like_nothing(self, reply: Reply, calls: tuple[ToolCall, ...]) -> bool:
+        """Whether calls have none of the words of what the user asks for.
+
+        Or take back whatever there is, where no word asks for that.
+        """
+        said = self.request(reply)
+        specs = [self._tools[call.name] for call in calls]
+        undoes = all(one.undoes and not one.parameters.get("required") for one in specs)
+        return not carried(said, calls, self._tools) or (undoes and not asks_to_end(said))
+
+    def not_to_be_had(self, reply: Reply, names: Iterable[str], counted: bool = False) -> str:
+        """What some tools have to say against the thing that a request names; empty for nothing.
+
+        A model that finds no drink in "a croissant" takes one from before.
+        """
+        thing = named(self.request(reply), counted)
+        for spec in (self._tools[name] for name in names if thing and name in self._tools):
+            if any(one.read(thing) is not None for one in spec.readings.values()):
+                continue
+            for name in spec.parameters.get("required", ()):
+                told = spec.readings[name].question(thing) if name in spec.readings else ""
+                if thing in told:
+                    return told
+        return ""
+
+    def refused(self, reply: Reply, calls: tuple[ToolCall, ...]) -> tuple[str, Question]:
+        """What the tools of calls have against all of them, before anybody is asked about one.
+
+        A request that names none of their things may name one that is not to be had.
+        """
+        request = self.request(reply)
+        said = request.casefold()
+        if self._limits.rephrases or reply.again or not all(c.name in self._tools for c in calls):
+            return "", Question()
+        checks = ((call, self._tools[call.name].refusal) for call in calls)
+        results = [(call, check(call, request) if check else None) for call, check in checks]
+        refused = [(call, result) for call, result in results if result]
+        if refused and len(refused) == len(calls):
+            ((call, result), *_) = refused
+            return spoken_result(result.content), Question.which(call, result.options, self._ids)
+        required = (
+            str(call.arguments.get(name, "")).casefold()
+            for call in calls
+            for name in self._tools[call.name].parameters.get("required", ())
+        )
+        if not calls or any(value in said for value in required):
+            return "", Question()
+        return self.not_to_be_had(reply, self.own_tools(reply), counted=True), Question()

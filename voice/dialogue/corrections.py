@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from voice.dialogue.english import HESITATING, TAKING_BACK, UNITS, VERBS
+from voice.dialogue.opposites import asks_to_end
 from voice.dialogue.repairs import kind_of, repaired
+from voice.tools.spoken_dates import is_day
 from voice.types import Message, Role, ToolCall, ToolSpec
 
 _CORRECTING = (
@@ -35,8 +37,12 @@ _MAKING = frozenset(("set", "add", "order", "create", "book"))
 _LONGEST = 12
 """Words of a short correction; what is said instead are fewer yet."""
 _LONGEST_VALUE = 4
-
-
+_POINTING = re.compile(
+    r"\b(until|till|to|on|before|after) (?:then|that day)\b|\b(the day (?:after|before))(?=\W*$)",
+    re.IGNORECASE,
+)
+_ENDING_IT = re.compile(r"\b(cancel|stop|delete|remove) (?:it|that)(?=\W*$)", re.IGNORECASE)
+_WANTING = re.compile(r"\b(?:want|have|get|need|like|add|order|take|another|also)\b", re.IGNORECASE)
 _GOES_ON = re.compile(
     r"(?:(?:ok|okay|so|right|well|thanks|hm+|oh)\W+)*(?:(?:and )?(?:what|how) about"
     r"|and(?= (?:in|on|at|till|until|to|for|from|by|into|as|next|this|today|tomorrow)\b|.*\?\s*$))"
@@ -76,6 +82,42 @@ def with_the_rest(call: ToolCall, before: ToolCall, tool: ToolSpec) -> ToolCall:
     same = all(call.arguments.get(name) == before.arguments.get(name) for name in required)
     kept = {n: one for n, one in before.arguments.items() if same or n in required}
     return replace(call, arguments={**kept, **call.arguments})
+
+
+def pointed_out(message: str, messages: Sequence[Message]) -> str:
+    """A message with what its words point back to: "how many days until then", "cancel it".
+
+    That is the newest day that a call before it was given, and the newest thing that was made.
+    """
+    calls = [call for one in reversed(messages) for call in reversed(one.tool_calls)]
+    if _POINTING.search(message):
+        values = (str(value) for call in calls for value in call.arguments.values())
+        day = next(filter(is_day, values), "")
+        return _POINTING.sub(rf"\1\2 {day}", message) if day else message
+    parts = (call.name.split("_") for call in calls)
+    thing = next((part[1] for part in parts if len(part) == 2 and part[0] in _MAKING), "")
+    return _ENDING_IT.sub(rf"\1 the {thing}", message) if thing else message
+
+
+def made_instead(call: ToolCall, tools: Mapping[str, ToolSpec], message: str) -> ToolCall:
+    """A call on what is not there, as one that makes it, where a message asks for that.
+
+    "I also want an espresso" is no change of one.
+    """
+    verb, _, thing = call.name.partition("_")
+    makers = (tools.get(f"{one}_{thing}") for one in sorted(_MAKING))
+    maker = next(filter(None, makers), None)
+    wanted = _WANTING.search(message) and not asks_to_end(message)
+    if verb not in ("change", "remove") or maker is None or not wanted:
+        return call
+    readings = tools[call.name].readings
+    for name in maker.parameters.get("required", ()):
+        value = str(call.arguments.get(name, ""))
+        there = name not in readings or not readings[name].question(value)
+        if there or name not in maker.readings or maker.readings[name].read(value) is None:
+            return call
+    given = {n: v for n, v in call.arguments.items() if n in _parameters(maker)}
+    return replace(call, name=maker.name, arguments=given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +189,7 @@ def _again(
         fitting = {
             name: value
             for name, before in call.arguments.items()
-            if (value := _replaced(str(before), new, old)) is not None
+            if (value := _readable(_replaced(str(before), new, old), name, tools[call.name]))
         }
         if len(fitting) == 1:
             ((name, value),) = fitting.items()
@@ -155,6 +197,15 @@ def _again(
         if fitting:
             break
     return ()
+
+
+def _readable(value: str | None, name: str, tool: ToolSpec) -> str | None:
+    """A value, or the number in it where the tool can read no more: "one latte, not two"."""
+    reading = tool.readings.get(name)
+    if value is None or reading is None or reading.anywhere or reading.read(value) is not None:
+        return value
+    number = " ".join(word for word in value.split() if kind_of(word) == "number")
+    return number if number and reading.read(number) is not None else value
 
 
 def _made(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Iterator[ToolCall]:

@@ -2,7 +2,8 @@
 
 A small model calls something for words that ask for nothing of the kind. Two signs tell such calls:
 the model was not sure of them, and they carry little of what was said. So a call in doubt that
-changes something becomes a question, and one that only reads is told with a word of caution. A bare
+changes something becomes a question, and one that only reads is told with a word of caution. Where
+it carries none of the words, what is asked is what was meant: no look-alike is offered. A bare
 "I see" answers a remark, but leaves open what became of a request, so it is followed by a question.
 """
 
@@ -11,8 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from voice.dialogue.english import GRAMMAR, bare, disagrees, plain, word_set
+from voice.dialogue.english import GRAMMAR, NUMBERS, VERBS, bare, disagrees, plain, word_set
 from voice.dialogue.left_out import carried
+from voice.dialogue.tool_words import closing_question
 from voice.types import ToolCall, ToolSpec
 
 NOT_SURE = "I am not sure that this is what you mean."
@@ -25,6 +27,9 @@ _ACKNOWLEDGING = word_set("""
     ah alright good got great i it know lovely nice oh ok okay right see sounds sure that
     that's to well
 """)
+_COUNTING = NUMBERS | word_set("a an another some")
+_LONGEST_THING = 3
+"""Words of what a request names, where it names nothing else."""
 _LONGEST_PHRASE = 10
 """Words of a tool's description that are spoken."""
 
@@ -50,15 +55,33 @@ def asked_about(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> str
     return f"Do you want me to {', and to '.join(wanted)}?"
 
 
+def named(request: str, counted: bool = False) -> str:
+    """The thing that a request names, if it says nothing else: "oh and a croissant".
+
+    Args:
+        counted: Whether an article or a number has to stand before it.
+    """
+    small = GRAMMAR | NUMBERS
+    words = re.split(r"\b(?:to|for|on|at|in)\b", bare(request))[0].split()
+    before = ""
+    while words and words[0] in small:
+        before = words.pop(0)
+    while words and words[-1] in small:
+        words.pop()
+    short = len(words) <= _LONGEST_THING and VERBS.isdisjoint(words)
+    return " ".join(words) if short and (not counted or before in _COUNTING) else ""
+
+
 def leaves_open(reply: str, message: str) -> bool:
     """Whether a reply says no more than that it heard a message which says something.
 
     >>> leaves_open("I see.", "bin the gravy one"), leaves_open("Okay.", "no, stop")
     (True, False)
     """
-    answered = set(plain(reply).split()) - _ACKNOWLEDGING
-    said = set(bare(message).split()) - GRAMMAR
-    return bool(reply) and not answered and bool(said) and not disagrees(message)
+    said = reply.removesuffix(closing_question(reply))
+    answered = set(plain(said).split()) - _ACKNOWLEDGING
+    asked = set(bare(message).split()) - GRAMMAR
+    return bool(reply) and not answered and bool(asked) and not disagrees(message)
 
 
 def _phrase(call: ToolCall, spec: ToolSpec) -> str:

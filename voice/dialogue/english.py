@@ -50,7 +50,7 @@ GRAMMAR = word_set("""
     every favor favour for forget from get give go going good got great had has have he hello
     help her here hey hi him his hm how i if in instead into is it its just kind know lasting
     let like list little make maybe me mean mine more much my named need new no not now of off
-    oh ok okay on one or order other our out over passed please plus possible put quick really
+    oh ok okay on one ones or order other our out over passed please plus possible put quick really
     remember remind reminder right same say see set she should size so some sorry sure tell
     thank thanks that the their them then there these they thing things this those though to too
     uh um up us wake want was we well were what when where which while who will with would yeah
@@ -66,7 +66,8 @@ _POLITE = (
 
 _ASKING = re.compile(
     r"(?:(?:so|and|but|hey|hi|hello|ok|okay|well|um|uh|oh|no|sorry|wait|please|tell me|excuse me"
-    r"|do you know) )*(?:"
+    r"|do you know|right|alright|great|good|brilliant|perfect|lovely|nice|thanks|thank you|yes"
+    r"|yeah|then|now) )*(?:"
     r"how (?!about|come )\w|how's |what(?:'s| is) (?!up\b)|what (?!about|if|an? |the hell)\w"
     r"|who |which "
     r"|(?:when|where|why)(?:'s| is| are| was| were| does| do| did| will) (?!n't|not|you )"
@@ -108,7 +109,8 @@ def asks_of_the_agent(text: str) -> bool:
 
 _YES = (
     r"yes|yeah|yep|yup|yea|ya|aye|sure|okay|ok|correct|right|exactly|please|do|do it|of course"
-    r"|go ahead|mm hmm?|uh huh|mhm|i would|i do|i'm sure|it is|that's right"
+    r"|go ahead|mm hmm?|uh huh|mhm|i would|i do|i'm sure|it is|(?:that's|it's) (?:right|it|correct)"
+    r"|both|all of (?:it|them|that)|perfect"
 )
 _NO = (
     r"no|nope|nah|never|never mind|rather not|not (?:yet|now|really|at all)|stop|wait"
@@ -131,7 +133,7 @@ def agrees(text: str, beside: str = "") -> bool:
     (True, False)
     """
     yes = rf"(?:{beside or _YES}|{_YES})"
-    return re.fullmatch(rf"{yes}(?: {yes})*", plain(text)) is not None
+    return re.fullmatch(rf"{yes}(?: (?:{yes}|thanks|thank you))*", plain(text)) is not None
 
 
 def disagrees(text: str) -> bool:

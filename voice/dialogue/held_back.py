@@ -6,12 +6,82 @@ unless the user has asked for it plainly; so is the end of the conversation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from voice.dialogue.english import agrees, disagrees
+from voice.dialogue.english import GRAMMAR, agrees, disagrees, plain
 from voice.dialogue.farewell import SHALL_I_END, agrees_to_end, says_goodbye
+from voice.dialogue.opposites import LEFT_ALONE
 from voice.types import ToolCall, ToolSpec
+
+_IS_THAT_ALL = re.compile(
+    r"\b(?:is|was|will) (?:that|this|it)(?: be)? (?:all|everything|it|right|correct)\b"
+    r"|\bshall i (?:place|send|confirm|submit) "
+)
+_ALL_OF_THEM = re.compile(r"\b(?:both|all)\b")
+WHAT_ELSE = "Okay. What else would you like?"
+_THAT_IS_ALL = "that's all"
+_PLACES = {"first": 0, "former": 0, "second": 1, "latter": -1, "third": 2, "last": -1}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question that the agent has asked, and what answers to it do.
+
+    Attributes:
+        calls: What a "yes" makes, or of `options` the one that is chosen.
+        options: What is to be chosen between, in words, one for each call; empty for yes or no.
+        declined: What is said to a "no".
+        to_what: What was asked to be done, where the answer is to what: "turn off".
+    """
+
+    calls: tuple[ToolCall, ...] = ()
+    options: tuple[str, ...] = ()
+    declined: str = LEFT_ALONE
+    to_what: str = ""
+
+    def answered(self, message: str, tools: Mapping[str, ToolSpec]) -> tuple[ToolCall, ...] | None:
+        """The calls that a message behind the question asks for, none for a "no".
+
+        None where it answers nothing.
+        """
+        if (chosen := _chosen(message, self.options)) is not None:
+            return (self.calls[chosen],)
+        answers = [_answer(tools[call.name], message) for call in self.calls]
+        if None in answers or not answers:
+            return None
+        if all(answers) and len(self.options) > 1 and not _ALL_OF_THEM.search(plain(message)):
+            return None
+        return self.calls if all(answers) else ()
+
+    @classmethod
+    def which(
+        cls, call: ToolCall, options: Mapping[str, Sequence[str]], ids: Callable[[str], str]
+    ) -> Question:
+        """Of a call's argument, which of several values is meant."""
+        given = [(argument, value) for argument, values in options.items() for value in values]
+        calls = (
+            replace(call, call_id=ids("call"), arguments={**call.arguments, argument: value})
+            for argument, value in given
+        )
+        return cls(tuple(calls), tuple(value for _, value in given))
+
+    @classmethod
+    def whether_all(
+        cls, question: str, tools: Mapping[str, ToolSpec], call_id: str
+    ) -> Question | None:
+        """The model's own question whether that is all: a "yes" says that it is.
+
+        None for other questions, and where that would do nothing.
+        """
+        if not _IS_THAT_ALL.search(plain(question)):
+            return None
+        for spec in tools.values():
+            asked = spec.confirmation
+            if asked and not asked.always and asked.plainly(_THAT_IS_ALL) and asked.question():
+                return cls((ToolCall(call_id, spec.name, {}),), declined=WHAT_ELSE)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +142,14 @@ def _instead_of_the_end(
     return calls
 
 
-def agreed(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec], message: str) -> bool | None:
-    """Whether the message behind a question about ``calls`` says yes to it, or no.
-
-    None where it says neither, and for calls that were not held back.
-    """
-    answers = [_answer(tools[call.name], message) for call in calls]
-    return None if None in answers or not answers else all(answers)
+def _chosen(message: str, options: Sequence[str]) -> int | None:
+    """Which option a message names, by its place or by words that no other has."""
+    said = set(plain(message).split()) - GRAMMAR
+    places = [place for word, place in _PLACES.items() if word in said]
+    if len(options) > 1 and len(said) == len(places) == 1 and places[0] < len(options):
+        return places[0] % len(options)
+    named = [at for at, option in enumerate(options) if said and said <= {*plain(option).split()}]
+    return named[0] if len(named) == 1 else None
 
 
 def _answer(spec: ToolSpec, message: str) -> bool | None:

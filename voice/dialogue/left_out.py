@@ -16,7 +16,7 @@ from voice.tools import phrasing
 from voice.types import Message, Role, ToolCall, ToolSpec
 
 _JOINTS = frozenset(("and", "or", "but", "then"))
-_ARTICLES = frozenset(("the", "a", "an", "some", "of", "also"))
+_ARTICLES = frozenset(("the", "a", "an", "some", "of", "also", "please"))
 _ASIDE = re.compile(
     r"(?:because|cause|cos|since|so that|though|although|before i forget|while (?:i|we|you)"
     r"|(?:if|when) you|if (?:it's|that's|i may)|for (?:my|our|his|her|their|a friend)|just|only)\b"
@@ -24,8 +24,9 @@ _ASIDE = re.compile(
     r"|we're|they're|that's|there's|is|isn't|are|was|were|would|wouldn't)\b"
 )
 """Reasons, statements, for whom it is, and what is said over again: they ask for nothing."""
+_ASKING = re.compile(r"(?:can|could|will|would) (?:you|we|i) (?:please )?\w+")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_MOST_PARTS = 2
+_MOST_PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +40,26 @@ class LeftOut:
 def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> LeftOut:
     """The parts of the last request that none of the calls behind it carries.
 
-    Nothing where no call changes anything, or where one of them failed: its error says more.
+    Nothing where no call changes anything. Where one of them failed its error says more, but not of
+    what is plainly another request.
     """
     request, calls, results = _last_request(messages)
     specs = [tools[call.name] for call in calls if call.name in tools]
     failed = any(result.startswith("Error: ") for result in results)
-    if failed or not specs or all(spec.read_only for spec in specs):
+    if not specs or all(spec.read_only for spec in specs):
         return LeftOut()
     words = list(_WORD.finditer(request))
     folded = [word[0].casefold() for word in words]
-    carriers = _carriers(folded, calls)
+    carried_by = carriers(folded, calls)
     told = _known([*(text for spec in specs for text in (spec.name, spec.description)), *results])
     parts = []
-    for first, last in [*_before(folded, carriers, calls), *_gaps(carriers, calls)]:
+    for first, last in [*_before(folded, carried_by, calls), *_gaps(folded, carried_by, calls)]:
         for start, end in _pieces(folded, first, last):
             named = (word for word in folded[start:end] if not _is_grammar(word))
             said = " ".join(folded[start:end]).replace("’", "'")
-            if folded[start] not in VERBS and _ASIDE.match(said):
+            if _ASKING.fullmatch(said):
+                continue
+            if folded[start] not in VERBS and (failed or _ASIDE.match(said)):
                 continue
             if any(_stem(word) not in told for word in named):
                 parts.append(request[words[start].start() : words[end - 1].end()])
@@ -65,13 +69,20 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
 def carried(request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> float:
     """The share of a request's words that calls carry, or have in their tools' declarations.
 
-    Words of grammar do not count; 1 where there are no others.
+    Words of grammar do not count, nor what is said beside the request; 1 where there are no others.
     """
-    values = (str(value) for call in calls for value in call.arguments.values())
+    clauses = re.split(r"[,.;!?]+\s+", request.casefold())
+    values = [str(value) for call in calls for value in call.arguments.values()]
+    asked = " ".join(
+        one
+        for one in clauses
+        if not _ASIDE.match(one) or any(value.casefold() in one for value in values)
+    )
     names = (call.name.replace("_", " ") for call in calls)
     specs = [tools[call.name] for call in calls if call.name in tools]
     known = _known([*values, *names, *(spec.description for spec in specs)])
-    said = [word for word in _WORD.findall(request.casefold()) if not _is_grammar(word)]
+    everything = [word for word in _WORD.findall(request.casefold()) if not _is_grammar(word)]
+    said = [word for word in _WORD.findall(asked) if not _is_grammar(word)] or everything
     return sum(_stem(word) in known for word in said) / len(said) if said else 1.0
 
 
@@ -95,31 +106,39 @@ def _last_request(
     return "", [], []
 
 
-def _carriers(words: Sequence[str], calls: Sequence[ToolCall]) -> list[int | None]:
+def carriers(words: Sequence[str], calls: Sequence[ToolCall]) -> list[int | None]:
     """For each word of a request, which call has it in an argument, the first as a number of 0."""
-    carriers: list[int | None] = [None] * len(words)
+    found: list[int | None] = [None] * len(words)
     for number, call in enumerate(calls):
         for value in call.arguments.values():
             said = [word.casefold() for word in _WORD.findall(str(value))]
             for at in range(len(words) - len(said) + 1) if said else ():
                 if list(words[at : at + len(said)]) == said:
-                    carriers[at : at + len(said)] = [number] * len(said)
-    return carriers
+                    found[at : at + len(said)] = [number] * len(said)
+    return found
 
 
-def _gaps(carriers: Sequence[int | None], calls: Sequence[ToolCall]) -> Iterator[tuple[int, int]]:
+def _gaps(
+    words: Sequence[str], carriers: Sequence[int | None], calls: Sequence[ToolCall]
+) -> Iterator[tuple[int, int]]:
     """Runs of words that no argument has, behind the first that one has.
 
-    Those before another tool's argument ask for that tool, and so may those at the end where a call
-    has no argument.
+    Those before another tool's argument ask for that tool, but for a request of its own before the
+    last "and"; and so may those at the end where a call has no argument.
     """
     before = None
     first = 0
     for at, carrier in enumerate(carriers):
         if carrier is None:
             continue
-        if before is not None and first < at and calls[before].name == calls[carrier].name:
-            yield first, at
+        if before is not None and first < at:
+            if calls[before].name == calls[carrier].name:
+                yield first, at
+            elif words[first] in VERBS:
+                yield (
+                    first,
+                    max((n for n in range(first, at) if words[n] in _JOINTS), default=first),
+                )
         before, first = carrier, at + 1
     if before is not None and first < len(carriers) and all(call.arguments for call in calls):
         yield first, len(carriers)

@@ -18,6 +18,7 @@ from voice.types import ToolCall, ToolSpec
 
 UNSURE = "Sorry, I am not sure what to do there, so I did nothing."
 LEFT_ALONE = "All right, I won't."
+KEPT = "All right, I'll leave it."
 _LONGEST_NAME = 3
 """Words of what a question is about, as it is said back."""
 
@@ -54,6 +55,11 @@ _SETS = re.compile(
     r"|(?:start|begin)(?! .*\b(?:over|new|again|fresh)\b))\b"
 )
 """Verbs that cannot be part of a request to end something, unlike "make sure it is off"."""
+_KEEPS = (
+    r"\b(?:keep|leave|stick with|stay with) (?:it|that|this|them|the|my|all|everything)\b"
+    r"(?! (?:call|chat|conversation|session)\b|.* out\b)"
+)
+_NO_MORE = r"\b(?:just|only) (?:the|my|that|those|this)\b"
 _NOT_TO_FORGET = re.compile(r"(?:n't|\bnot|\bnever)(?: let me)? forget\b")
 _NOT = re.compile(r"n't\b|\b(?:not|never|no)\b")
 
@@ -66,6 +72,7 @@ class _Aim(Enum):
     SET = auto()
     LEARN = auto()
     REST = auto()
+    KEEP = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +87,7 @@ def opposed(
     message: str,
     calls: Sequence[ToolCall],
     setters: frozenset[str] = frozenset(),
+    choosing: bool = False,
 ) -> Opposed:
     """Those of an answer's calls that do the opposite of what a message of the user's asks.
 
@@ -87,18 +95,30 @@ def opposed(
 
     Args:
         setters: Names of tools that set something to a value, and so may end it as well.
+        choosing: Whether the user was asked which one is meant: "just the milk" may go, then.
     """
     aims = [_Aim.SET if call.name in setters else _aim_of_tool(call.name) for call in calls]
     arguments = [str(value) for call in calls for value in call.arguments.values()]
     asked = _aim_of_request(_plain(message), arguments)
+    if asked is None and re.search(
+        _KEEPS if choosing else rf"{_KEEPS}|{_NO_MORE}", _plain(message)
+    ):
+        asked = _Aim.KEEP
     if asked is _Aim.LEARN:
         wrong = [call for call in calls if _verb(call.name) in _BEGINNING | _ENDING | _CHANGING]
         return Opposed(tuple(wrong), _unknown(message, wrong))
     if asked is None or asked in aims:
         return Opposed()
     fine = {None, asked} | ({_Aim.SET} if asked in (_Aim.BEGIN, _Aim.END) else set())
+    fine |= {_Aim.BEGIN, _Aim.SET} if asked is _Aim.KEEP else set()
     others = (call for call, aim in zip(calls, aims, strict=True) if aim not in fine)
-    return Opposed(tuple(others), LEFT_ALONE if asked is _Aim.REST else UNSURE)
+    answers = {_Aim.REST: LEFT_ALONE, _Aim.KEEP: KEPT}
+    return Opposed(tuple(others), answers.get(asked, UNSURE))
+
+
+def asks_to_end(message: str) -> bool:
+    """Whether a message has words for ending something."""
+    return _ENDS.search(_plain(message)) is not None
 
 
 def _unknown(message: str, calls: Iterable[ToolCall]) -> str:

@@ -16,15 +16,14 @@ from voice.dialogue.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, leaves_o
 from voice.dialogue.english import bare
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
 from voice.dialogue.flow import FROM_THE_BEGINNING, GREETING, NOT_UNDERSTOOD, OKAY, WHAT_ELSE, Flow
-from voice.dialogue.held_back import HeldBack, agreed, confirmed_ones
+from voice.dialogue.held_back import HeldBack, Question, confirmed_ones
 from voice.dialogue.history import History
 from voice.dialogue.lead import Lead
 from voice.dialogue.left_out import left_out, not_understood
 from voice.dialogue.number_check import is_grounded
-from voice.dialogue.opposites import LEFT_ALONE
 from voice.dialogue.reply import Occasion, Phase, Reply
 from voice.dialogue.reply_playback import Heard, ReplyPlayback
-from voice.dialogue.requests import Requests
+from voice.dialogue.requests import Request, Requests, to_be_done
 from voice.dialogue.tool_calls import ToolCalls
 from voice.dialogue.tool_words import closing_question, own_words
 from voice.errors import ProtocolError
@@ -100,8 +99,8 @@ class ReplyLoop:
         self._checks = CallChecks(dialogue, tools, ids, limits, self.lead)
         self._playback = ReplyPlayback(dialogue, heard)
         self._interrupted: Reply | None = None
-        # Calls that the user is asked about, as long as nothing else was said.
-        self._unconfirmed: tuple[ToolCall, ...] = ()
+        # What the user is asked, as long as nothing else was said.
+        self._question = Question()
         self.calls = ToolCalls(dialogue, tools, ids)
 
     @property
@@ -129,7 +128,11 @@ class ReplyLoop:
                 return self._audio_played(event)
             case ToolAnswered(result=result):
                 # Whatever became of the reply.
-                learned = self.lead.learn(self.calls.answered(result), result, self._dialogue)
+                call = self.calls.answered(result)
+                learned = self.lead.learn(call, result, self._dialogue)
+                here = self.current and self.current.reply_id == event.reply_id
+                if call and here and result.options:
+                    self._question = Question.which(call, result.options, self._ids)
         reply = self.current
         if reply is None or reply.reply_id != event.reply_id or reply.phase is Phase.COMPLETE:
             return learned
@@ -169,15 +172,15 @@ class ReplyLoop:
         if newest and is_parting(newest[0]):
             self.ending = parting or self.ending
         reply = self._reply()
-        unconfirmed, self._unconfirmed = self._unconfirmed, ()
-        match agreed(unconfirmed, self.lead.asking_first(), newest[0] if newest else ""):
-            case True:
-                reply.agree()
-                return self._call(reply, unconfirmed)
-            case False:
-                if self.lead.drives(reply):
-                    return self._say_behind(reply, LEFT_ALONE) + self._conclude(reply)
-                return self.answer(LEFT_ALONE)
+        question, self._question = self._question, Question()
+        agreed = question.answered(newest[0] if newest else "", self.lead.asking_first())
+        if agreed:
+            reply.agree()
+            return self._call(reply, agreed)
+        if agreed is not None:
+            if self.lead.drives(reply):
+                return self._say_behind(reply, question.declined) + self._conclude(reply)
+            return self.answer(question.declined)
         if context is not None:
             known = frozenset(entry.item_id for entry in self._dialogue)
             reply.see(context, resumed.before if resumed else known)
@@ -188,9 +191,10 @@ class ReplyLoop:
             if taken is not None or self.lead.drives(reply):
                 return [self._generate()] if taken is None else taken
         if context is None and not self._limits.rephrases:
-            whole = not self._checks.takes_apart(reply)
-            reply.take_apart(Requests.of(self._dialogue, whole, self._checks.own_tools(reply)))
+            whole, tools = not self._checks.takes_apart(reply), self._checks.own_tools(reply)
+            reply.take_apart(Requests.of(self._dialogue, whole, tools, question.to_what))
         if correcting := self._checks.corrected(reply):
+            reply.agree()
             return self._call(reply, correcting)
         if reply.requests and reply.options.tool_choice == "auto":
             seen = self._dialogue.view(self._limits.max_history)
@@ -242,7 +246,7 @@ class ReplyLoop:
     ) -> list[Command]:
         """A reply of fixed words, of the agent's own accord."""
         # A "yes" behind an alarm is none to the question before it.
-        self._unconfirmed = ()
+        self._question = Question()
         return [*self.begin(turn_id, options, occasion), *self._answer_aside(text)]
 
     def interrupt(self, reason: str, withdraw: bool = False) -> list[Command]:
@@ -254,7 +258,7 @@ class ReplyLoop:
         interrupted = reply or next(reversed(self._playback.playing), None)
         if withdraw and interrupted is not None:
             self._playback.withdraw(interrupted)
-            self._unconfirmed = ()
+            self._question = Question()
         # A second cough over nothing leaves what the first has stopped to be resumed.
         if interrupted is not None:
             repeated = interrupted.occasion is Occasion.ALERT
@@ -349,7 +353,7 @@ class ReplyLoop:
             return None
         call = ToolCall(self._ids("call"), *wanted)
         held = confirmed_ones((call,), self.lead.asking_first(), message)
-        self._unconfirmed = held.unconfirmed
+        self._question = Question(held.unconfirmed)
         if held.question:
             return self._conclude(reply, held.question)
         reply.agree()
@@ -408,8 +412,12 @@ class ReplyLoop:
         )
         if self._checks.asks_apart(reply, held.made):
             return [*out, self._generate()]
-        if held.made and self._checks.doubts(reply, held.made, event.confidence):
-            return out + self._in_doubt(reply, held.made)
+        told, question = self._checks.refused(reply, held.made)
+        if told:
+            self._question = question
+            return out + self._conclude(reply, told)
+        if self._checks.doubts(reply, held, event.confidence):
+            return out + self._in_doubt(reply, held.made or held.unconfirmed)
         if held.made:
             return out + self._call(reply, held.made)
         if refused.calls and not held.question and not reply.again:
@@ -421,9 +429,9 @@ class ReplyLoop:
         if self._tells(reply):
             return self._tell_all(reply)
         if reply.again:
-            reply.miss([reply.again.text])
-        elif held.question and not (self.lead.drives(reply) and self._ends(held.unconfirmed)):
-            self._unconfirmed = held.unconfirmed
+            return self._miss(reply, reply.again)
+        if held.question and not (self.lead.drives(reply) and self._ends(held.unconfirmed)):
+            self._question = Question(held.unconfirmed)
             return self._conclude(reply, held.question)
         elif self.lead.drives(reply):
             said = self._dialogue.user_texts(1)
@@ -432,18 +440,32 @@ class ReplyLoop:
         elif not reply.wrote:
             return self._failed(reply, "the model's answer is empty", malformed=True)
         elif not self._limits.rephrases and leaves_open(reply.text, self._checks.request(reply)):
-            reply.ask_back(ANYTHING_TO_DO)
+            told = self._checks.not_to_be_had(reply, self._checks.own_tools(reply), counted=True)
+            asked = told or ("" if reply.text.rstrip().endswith("?") else ANYTHING_TO_DO)
+            reply.ask_back(asked)
         return self._conclude(reply)
 
     def _in_doubt(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
         """Ask whether calls are wanted; those that change nothing are made, with a caution."""
         if reply.again:
-            reply.miss([reply.again.text])
-            return self._conclude(reply)
+            return self._miss(reply, reply.again)
         if all(self._tools[call.name].read_only for call in calls):
             return self._say_behind(reply, NOT_SURE) + self._call(reply, calls)
+        if self._checks.like_nothing(reply, calls):
+            to_what = to_be_done(self._checks.request(reply))
+            self._question = Question(to_what=to_what)
+            told = self._checks.not_to_be_had(reply, [call.name for call in calls])
+            asked = f"Sorry, what shall I {to_what}?" if to_what else NOT_UNDERSTOOD
+            return self._conclude(reply, told or asked)
         reply.doubt(calls)
         return self._conclude(reply)
+
+    def _miss(self, reply: Reply, again: Request) -> list[Command]:
+        """Say what the tools that were called have against words that no call carries."""
+        told = self._checks.not_to_be_had(reply, again.again)
+        if not told:
+            reply.miss([again.text])
+        return self._say_behind(reply, told) + self._conclude(reply)
 
     def _ends(self, calls: tuple[ToolCall, ...]) -> bool:
         return any(call.name in self._tools and self._tools[call.name].ends for call in calls)
@@ -469,16 +491,18 @@ class ReplyLoop:
         After a hand-over it is the other agent who says it.
         """
         if reply.doubted:
-            self._unconfirmed += reply.doubted
+            self._question = Question((*self._question.calls, *reply.doubted))
             return self._say_behind(reply, asked_about(reply.doubted, self._tools))
         flow = self.lead.under(reply.base)
         if flow is None or reply.base is None:
+            asked = Question.whether_all(reply.question, self._tools, self._ids("call"))
+            self._question = asked or self._question
             return self._say_behind(reply, reply.question)
         reply.go_on_as(self.lead.here(reply.base))
         if self.ending:
             return []
-        asked = self._limits.rephrases and reply.text.rstrip().endswith("?")
-        return self._say_behind(reply, "" if asked else flow.next_words() or reply.question)
+        has_asked = self._limits.rephrases and reply.text.rstrip().endswith("?")
+        return self._say_behind(reply, "" if has_asked else flow.next_words() or reply.question)
 
     def _tell_at_once(self, reply: Reply) -> list[Command]:
         """Say what tools have answered, and go on by the flow, without the model.

@@ -16,7 +16,8 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from types import MappingProxyType
 
-from voice.dialogue.english import ARTICLES, NUMBERS, VERBS
+from voice.dialogue.corrections import pointed_out
+from voice.dialogue.english import ARTICLES, GRAMMAR, NUMBERS, VERBS, plain
 from voice.dialogue.history import History
 from voice.dialogue.repairs import repaired
 from voice.dialogue.told_apart import told_apart
@@ -28,6 +29,11 @@ MOST = 4
 
 _LONGEST = 80
 """Words of a message that is read here."""
+_RECENT = 8
+"""Entries of the dialogue that words point back into."""
+_SHORT = 6
+"""Words of an answer to the question what is meant."""
+_NO_THING = re.compile(r"^(?:\W*(?:oh|no|yes|um|uh|well|just|i mean)\b)*\W*", re.IGNORECASE)
 _JOINT = re.compile(r"[,.;!?]*\s+(?:(?:and|then|also|plus),?\s+)+|[,.;!?]+\s+", re.IGNORECASE)
 _BEGINS = re.compile(rf"(?:remember that|{'|'.join(VERBS)}) (?!(?:it|them|that|ones?)\b)\S")
 """How a request begins that is not on the same thing as the one before it."""
@@ -44,6 +50,17 @@ _OUTRIGHT = re.compile(
     r"|what(?:'s| is)\b|how (?:long|much|many|is)\b|cancel (?:the|my)\b|list (?:the|my|all)\b"
 )
 """Beginnings of what is asked of the agent, hardly ever part of a text."""
+_TO_BE_DONE = re.compile(
+    r"\b(?P<verb>(?:turn|switch|shut)(?= (?:[\w']+ ){0,4}?(?:on|off|out|down|up)\b)"
+    r"|(?:put|take|bring)(?= (?:(?:everything|all|it|them|that|the) )*(?:on|off|back)\b))"
+    r" (?:[\w']+ )*?(?P<way>on|off|out|down|up|back)\b"
+    r"|\b(?P<alone>cancel|change|clear|close|delete|lock|move|open|remove|start|stop|unlock)\b"
+)
+_NEVER_MIND = re.compile(
+    rf"(?:(?:oh|no|ok|okay|actually|wait)\W+)*never ?mind\W+(?=(?:{'|'.join(VERBS)})\b)",
+    re.IGNORECASE,
+)
+_TOO = re.compile(r"(?:and )?(?P<thing>(?:the|my) [\w' ]+?) (?:too|as well|also)\W*", re.IGNORECASE)
 _NO_REQUEST = re.compile(
     r"(?<!check )(?<!see )(?<!out )\bif\b|\b(?:when|because|after|before|while|until|unless|said)\b"
     r"|(?:go ahead|favou?r)$"
@@ -93,11 +110,18 @@ class Requests:
 
     @classmethod
     def of(
-        cls, dialogue: History, whole: bool, tools: Mapping[str, ToolSpec] = NO_TOOLS
+        cls,
+        dialogue: History,
+        whole: bool,
+        tools: Mapping[str, ToolSpec] = NO_TOOLS,
+        to_what: str = "",
     ) -> Requests | None:
         """Those of the user's last message, or the ``whole`` as one, without what it takes back.
 
         None where something stands behind it already.
+
+        Args:
+            to_what: What is to be done to what the message names, as the agent has asked.
         """
         last = next(reversed(list(dialogue)), None)
         if last is None or last.message.role is not Role.USER:
@@ -106,7 +130,13 @@ class Requests:
         # What is longer was not said in one breath, and takes long to read.
         spoken = said.count(" ") < _LONGEST
         meant = repaired(said) if spoken else said
+        said_plainly = {word.partition("'")[0] for word in plain(meant).split()}
+        answers = VERBS.isdisjoint(said_plainly) and len(meant.split()) <= _SHORT
+        if to_what and answers and said_plainly - GRAMMAR:
+            meant = f"{to_what} {_NO_THING.sub('', meant)}"
         apart = requests(meant) if spoken and not whole else (meant,)
+        before = [entry.message for entry in dialogue][-_RECENT:-1]
+        apart = tuple(pointed_out(one, before) for one in apart) if spoken else apart
         is_thing = partial(_is_thing, tools)
         first, *left = (Request(part) for one in apart for part in told_apart(one, is_thing))
         return cls(last.item_id, first, tuple(left))
@@ -117,9 +147,13 @@ class Requests:
         return self.later[-1][0] if self.later else self.first
 
     def leaving_out(self, parts: Iterable[str], called: Iterable[str]) -> Requests:
-        """Ask for parts of the current one that the calls for it do not carry."""
+        """Ask for parts of the current one that the calls for it do not carry.
+
+        One that begins with a verb is a request of its own.
+        """
         again = frozenset(called)
-        return replace(self, left=(*(Request(part, again) for part in parts), *self.left))
+        asked = (Request(p, frozenset() if _BEGINS.match(_plain(p)) else again) for p in parts)
+        return replace(self, left=(*asked, *self.left))
 
     def apart(self, parts: Sequence[str]) -> Requests:
         """Ask for the current one in parts."""
@@ -174,11 +208,16 @@ def requests(message: str) -> tuple[str, ...]:
     ('remind me to lock the door and turn off the lights',)
     """
     parts: list[str] = []
+    if asked := _NEVER_MIND.match(message):
+        message = message[asked.end() :]
     start = 0
     for joint in _JOINT.finditer(message):
         before, behind = _plain(message[start : joint.start()]), _plain(message[joint.end() :])
         # A comma alone also stands behind "hello there".
         sure = joint[0].strip(" ,.;!?") or _BEGINS.match(before)
+        too = _TOO.fullmatch(message[joint.end() :])
+        if too and len(parts) < MOST - 1 and (verb := to_be_done(before)):
+            return (*parts, message[start : joint.start()], f"{verb} {too['thing']}")
         if sure and len(parts) < MOST - 1 and _apart(before, behind):
             parts.append(message[start : joint.start()])
             start = joint.end()
@@ -234,6 +273,12 @@ def _apart(before: str, behind: str) -> bool:
     if " " not in before or _NO_REQUEST.search(before) or not _BEGINS.match(behind):
         return False
     return not _FREE_TEXT.search(before) or _OUTRIGHT.match(behind) is not None
+
+
+def to_be_done(request: str) -> str:
+    """What a request asks for, whatever to: "turn off"; empty where that is not plain."""
+    found = _TO_BE_DONE.search(plain(request))
+    return found["alone"] or f"{found['verb']} {found['way']}" if found else ""
 
 
 def _plain(text: str) -> str:

@@ -13,7 +13,7 @@ import inspect
 import logging
 import re
 import typing
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import ModuleType
@@ -45,6 +45,14 @@ _KEPT_READINGS = 8192
 
 class ToolError(Exception):
     """A tool cannot do its work; the text is spoken, so it is a plain English sentence."""
+
+
+class Choose(ToolError):
+    """Another value is needed: ``options`` are those of an argument that there are, if any."""
+
+    def __init__(self, question: str, argument: str, options: Sequence[str]) -> None:
+        super().__init__(question)
+        self.options = {argument: tuple(options)} if options else {}
 
 
 class Unreadable(ToolError):
@@ -153,6 +161,7 @@ class Tool:
         provided: Keyword-only parameter → its type, by which the toolbox provides it.
         values: Parameter → what its value has to be.
         asked: What the user is asked first.
+        refuses: See `tool`.
     """
 
     spec: ToolSpec
@@ -161,6 +170,7 @@ class Tool:
     provided: Mapping[str, type]
     values: Mapping[str, Readable | Known]
     asked: Asked | None = None
+    refuses: Callable[..., None] | None = None
 
 
 @functools.lru_cache(_KEPT_READINGS)
@@ -216,6 +226,7 @@ def tool(
     ends: bool = False,
     asked: Asked | None = None,
     behind: Collection[str] = (),
+    refuses: Callable[..., None] | None = None,
 ) -> Callable[[F], F]:
     """Mark a function as a tool.
 
@@ -230,10 +241,14 @@ def tool(
         asked: What the user is asked before it runs.
         behind: Names of tools: patterns of an agent's file call it only where the message before
             has called one of them.
+        refuses: Raises what the tool itself would, before it runs and before the user is asked
+            whether it shall: takes the arguments and the user's message, and keyword-only what is
+            provided.
     """
+    marked = read_only, cancellable, undoes, ends, asked, frozenset(behind), refuses
 
     def mark(function: F) -> F:
-        setattr(function, _MARK, (read_only, cancellable, undoes, ends, asked, frozenset(behind)))
+        setattr(function, _MARK, marked)
         return function
 
     return mark
@@ -281,13 +296,15 @@ def as_tool(function: Callable[..., Any]) -> Tool:
     if not description:
         raise ConfigError(f"tool {name}: got no docstring; expected one that says what it does")
     arguments, schema = _model(name, fields)
-    unmarked = (False, False, False, False, None, frozenset[str]())
-    read_only, cancellable, undoes, ends, asked, behind = getattr(function, _MARK, unmarked)
+    unmarked = (False, False, False, False, None, frozenset[str](), None)
+    read_only, cancellable, undoes, ends, asked, behind, refuses = getattr(
+        function, _MARK, unmarked
+    )
     if cancellable and not inspect.iscoroutinefunction(function):
         raise ConfigError(f"tool {name}: got cancellable; expected a coroutine function to cancel")
     spec = ToolSpec(name, description, schema, read_only, cancellable, ends, undoes, behind)
     values = {name: found for name in fields if (found := _value(hints[name]))}
-    return Tool(spec, function, arguments, provided, values, asked)
+    return Tool(spec, function, arguments, provided, values, asked, refuses)
 
 
 def _value(hint: Any) -> Readable | Known | None:

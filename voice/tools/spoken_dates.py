@@ -362,3 +362,12 @@ def titled(text: str) -> str:
     return " ".join(
         word.capitalize() if word in words and word != "day" else word for word in text.split()
     )
+
+
+def is_day(said: str) -> bool:
+    """Whether words name a day."""
+    try:
+        day(said, datetime(2026, 1, 7, 12, tzinfo=UTC))
+    except ToolError:
+        return False
+    return True

@@ -51,6 +51,7 @@ from voice.tools.builtin.house import House, MemoryHouse
 from voice.tools.database import Database
 from voice.tools.execution import Cancelled, NotCarried, Runs, Threads
 from voice.tools.registry import (
+    Choose,
     Known,
     Noted,
     Readable,
@@ -367,7 +368,17 @@ class Toolbox:
         if tool.asked is not None:
             question = self._given(tool.asked.question, session)
             confirmation = Confirmation(question, tool.asked.plainly, tool.asked.always)
-        return replace(tool.spec, readings=readings, confirmation=confirmation)
+        refuses = tool.refuses and self._given(tool.refuses, session)
+
+        def refusal(call: ToolCall, message: str) -> ToolResult | None:
+            try:
+                return refuses(call.arguments, message) if refuses else None
+            except ToolError as failure:
+                return _refused(call, failure, str(failure))
+
+        return replace(
+            tool.spec, readings=readings, confirmation=confirmation, refusal=refuses and refusal
+        )
 
     def _reading(self, value: Readable | Known, session: SessionScope) -> Reading:
         if isinstance(value, Readable):
@@ -389,7 +400,7 @@ class Toolbox:
         """A function with its keyword-only parameters provided."""
         kinds = provided_to(function)
 
-        def ask(*said: str) -> Any:
+        def ask(*said: Any) -> Any:
             # Whose the data are hangs on the agent that has the conversation by then.
             provided = self._provided_to(session)
             return function(*said, **{name: provided[kind] for name, kind in kinds.items()})
@@ -421,7 +432,7 @@ class Toolbox:
                 scope.note(Done(call.name, content, () if final else (*inverses,)))
             result = ToolResult(call.call_id, call.name, content, values=noted.values)
         except (ToolError, StoreError) as failure:
-            result = _failed(call, self._cut(str(failure)))
+            result = _refused(call, failure, self._cut(str(failure)))
         except TimeoutError:
             result = _too_long(call)
         # A tool that exits ends itself, not the program.
@@ -569,6 +580,11 @@ def _spoken_name(call: ToolCall) -> str:
 
 def _failed(call: ToolCall, reason: str) -> ToolResult:
     return ToolResult(call.call_id, call.name, f"Error: {reason}", error=True)
+
+
+def _refused(call: ToolCall, failure: Exception, reason: str) -> ToolResult:
+    options = failure.options if isinstance(failure, Choose) else {}
+    return replace(_failed(call, reason), options=options)
 
 
 def _broken(call: ToolCall, failure: BaseException) -> ToolResult:

@@ -1,11 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.script import Script
 from voice.dialogue.commands import Generate, RunTool
-from voice.dialogue.corrections import Correction, followed, with_the_rest
-from voice.types import Message, Role, ToolCall, ToolSpec
+from voice.dialogue.corrections import (
+    Correction,
+    followed,
+    made_instead,
+    pointed_out,
+    with_the_rest,
+)
+from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 
 
 def spec(name: str, *parameters: str, read_only: bool = False) -> ToolSpec:
@@ -170,3 +178,48 @@ def test_what_a_question_leaves_unsaid_stays() -> None:
     asked = ToolCall("c1", "get_device", {"device": "light", "room": "hall"})
     again = with_the_rest(ToolCall("c2", "get_device", {"device": "blinds"}), asked, DEVICE)
     assert again.arguments == {"device": "blinds"}
+
+
+@pytest.mark.parametrize(
+    ("message", "meant"),
+    [
+        ("how many days until then", "how many days until the 4th of May"),
+        ("and the day after?", "and the day after the 4th of May?"),
+        ("the day after my birthday", "the day after my birthday"),
+        ("then add milk", "then add milk"),
+    ],
+)
+def test_a_day_that_is_pointed_back_to_is_named(message: str, meant: str) -> None:
+    asked = ToolCall("c", "get_time", {"place": "Rome", "day": "the 4th of May"})
+    dialogue = [Message(Role.USER, "and in Rome"), Message(Role.AGENT, tool_calls=(asked,))]
+    assert pointed_out(message, dialogue) == meant
+    assert pointed_out(message, dialogue[:1]) == message
+
+
+def test_it_is_what_was_made_last() -> None:
+    timer = ToolCall("c", "set_timer", {"duration": "ten minutes"})
+    looked = ToolCall("d", "list_timers", {})
+    dialogue = [Message(Role.AGENT, tool_calls=(timer,)), Message(Role.AGENT, tool_calls=(looked,))]
+    assert pointed_out("no, cancel it please", dialogue) == "no, cancel it please"
+    assert pointed_out("cancel it.", dialogue) == "cancel the timer."
+    assert pointed_out("cancel it", dialogue[1:]) == "cancel it"
+
+
+@pytest.mark.parametrize(
+    ("message", "tool"),
+    [
+        ("I also want an espresso, a double", "order_drink"),
+        ("make the espresso a double", "change_drink"),
+    ],
+)
+def test_what_is_not_there_is_made_where_it_is_wanted(message: str, tool: str) -> None:
+    there = Reading(lambda said: True, lambda said: "" if said == "tea" else "There is none.")
+    drink = Reading(lambda said: said, lambda said: "")
+    tools = {
+        "order_drink": replace(TOOLS["order_drink"], readings={"drink": drink}),
+        "change_drink": replace(TOOLS["change_drink"], readings={"drink": there}),
+    }
+    made = ToolCall("c", "change_drink", {"drink": "espresso", "shots": "a double"})
+    assert made_instead(made, tools, message) == replace(made, name=tool)
+    there_is = replace(made, arguments={"drink": "tea"})
+    assert made_instead(there_is, tools, message) == there_is

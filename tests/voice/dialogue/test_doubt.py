@@ -10,10 +10,11 @@ from tests.support.script import CLIENT_TOOL, TOOLS, Script
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Generate, RunTool
 from voice.dialogue.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, in_doubt, leaves_open
-from voice.types import ToolCall, ToolSpec
+from voice.types import Confirmation, Reading, ToolCall, ToolResult, ToolSpec
 
 ADD = ToolCall("a", "add_to_list", {"item": "milk"})
 TIMER = ToolCall("t", "set_timer", {})
+GONE = ToolCall("g", "remove_from_list", {"item": "eggs"})
 TIME = ToolCall("c", "get_time", {})
 QUESTION = "Do you want me to a tool: milk?"
 
@@ -134,3 +135,61 @@ def test_who_asks_by_himself_or_must_call_is_not_doubted(script: Script) -> None
     script.user("milk what milk")
     script.model("", call, confidence=0.1)
     assert not script.spoken()
+
+
+def test_no_look_alike_is_offered_and_the_answer_says_to_what() -> None:
+    script = Script()
+    script.user("right then turn everything off")
+    script.model("", GONE, confidence=0.3)
+    assert script.spoken() == "Sorry, what shall I turn off?"
+    script.sent()
+    script.played()
+    script.user("no, the lights", turn_id=2, seconds=9)
+    assert script.of(Generate)[-1].prompt.messages[-1].content == "turn off the lights"
+
+
+@pytest.mark.parametrize("answer", ["yes", "that's it", "set a timer"])
+def test_what_names_nothing_is_no_answer_to_it(answer: str) -> None:
+    script = Script()
+    script.user("right then turn everything off")
+    script.model("", GONE, confidence=0.3)
+    script.sent()
+    script.played()
+    script.user(answer, turn_id=2, seconds=9)
+    assert script.of(Generate)[-1].prompt.messages[-1].content == answer
+
+
+def test_what_a_question_of_its_own_finds_plain_is_not_doubted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = Confirmation(lambda: "Shall I?", "carry on".__eq__)
+    monkeypatch.setitem(TOOLS, "set_timer", replace(TOOLS["set_timer"], confirmation=asked))
+    script = Script()
+    script.user("carry on")
+    script.model("", TIMER, confidence=0.1)
+    assert [run.call for run in script.of(RunTool)] == [TIMER]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "drink"),
+    [("oh and a croissant", "latte"), ("no, I want a croissant", "latte"), ("latte wine", "latte")],
+)
+def test_what_a_tool_refuses_is_not_asked_about(
+    monkeypatch: pytest.MonkeyPatch, request_text: str, drink: str
+) -> None:
+    def read(said: str) -> str | None:
+        return said if said == "latte" else None
+
+    def refusal(call: ToolCall, message: str) -> ToolResult | None:
+        text = "Error: There is no wine."
+        return ToolResult(call.call_id, call.name, text, True) if "wine" in message else None
+
+    reading = Reading(read, lambda said: "" if read(said) else f"There is no {said}.")
+    spec = replace(TOOLS["order_drink"], readings={"drink": reading}, refusal=refusal)
+    monkeypatch.setitem(TOOLS, "order_drink", spec)
+    script = Script()
+    script.user(request_text)
+    script.model("", ToolCall("d", "order_drink", {"drink": drink}), confidence=0.99)
+    thing = request_text.split()[-1]
+    assert script.spoken() == f"There is no {thing}."
+    assert not script.of(RunTool)

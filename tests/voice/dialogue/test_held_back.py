@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from voice.dialogue.farewell import SHALL_I_END
-from voice.dialogue.held_back import HeldBack, confirmed_ones, readable_ones
+from voice.dialogue.held_back import HeldBack, Question, confirmed_ones, readable_ones
 from voice.types import Confirmation, Reading, ToolCall, ToolSpec
 
 NUMBERS = ("one", "two")
@@ -83,3 +83,39 @@ def test_the_end_stays_where_nothing_is_asked_for_or_left_to_do(
     pay = ToolSpec("pay", "Pay.", {}, confirmation=Confirmation(lambda: question, "pay".__eq__))
     held = confirmed_ones(made("end"), {**TOOLS, "pay": pay}, message)
     assert not [call for call in (*held.made, *held.unconfirmed) if call.name == "pay"]
+
+
+SIZES = Question.which(
+    ToolCall("c", "bring", {"note": "one"}), {"count": ("small tea", "large tea")}, lambda _: "new"
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "chosen"),
+    [
+        ("the second one", ["large tea"]),
+        ("the small one please", ["small tea"]),
+        ("the first", ["small tea"]),
+        ("both", ["small tea", "large tea"]),
+        ("no", []),
+        ("the tea", None),
+        ("yes", None),
+        ("a coffee", None),
+        ("the third one", None),
+    ],
+)
+def test_a_choice_is_made_by_place_or_words(message: str, chosen: list[str] | None) -> None:
+    answered = SIZES.answered(message, TOOLS)
+    assert (None if answered is None else [one.arguments["count"] for one in answered]) == chosen
+
+
+def test_whether_that_is_all_is_a_question_of_the_tool_that_it_would_run() -> None:
+    done = ToolSpec(
+        "pay", "Pay.", {}, confirmation=Confirmation(lambda: "Pay?", "that's all".__eq__)
+    )
+    asked = Question.whether_all("Is that all?", {"pay": done}, "c1")
+    assert asked is not None
+    assert asked.answered("yes, that's it", {"pay": done}) == (ToolCall("c1", "pay", {}),)
+    assert asked.answered("no", {"pay": done}) == ()
+    assert Question.whether_all("Anything else?", {"pay": done}, "c1") is None
+    assert Question.whether_all("Is that all?", TOOLS, "c1") is None

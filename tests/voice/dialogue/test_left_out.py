@@ -82,3 +82,20 @@ def test_what_is_carried_is_not_spoken_of(
 def test_behind_an_error_nothing_more_is_said() -> None:
     call = (ADD, {"item": "eggs"})
     assert said("add eggs and wine", call, result="Error: The list is full.") == ""
+
+
+def test_a_failure_says_nothing_of_another_request() -> None:
+    calls = [("set_reminder", {"text": "feed the cat", "when": "at five"})]
+    words = "remind me at five to feed the cat, add soap to my list"
+    assert said(words, *calls, result="Error: That time has passed.") == (
+        "I did not get this: add soap."
+    )
+    words = "remind me at five to feed the cat with the new tin"
+    assert said(words, *calls, result="Error: That time has passed.") == ""
+
+
+def test_another_request_between_those_that_were_served_is_left_out() -> None:
+    calls = [("set_timer", {"duration": "ten minutes"}), ("set_alarm", {"when": "seven"})]
+    words = "set a timer for ten minutes, add soap to my list and set an alarm for seven"
+    assert said(words, *calls) == "I did not get this: add soap."
+    assert said("a timer for ten minutes and set an alarm for seven", *calls) == ""

@@ -32,6 +32,9 @@ def call(tool: str, **arguments: Any) -> ToolCall:
         ("does the chai have nuts in it?", call("order_drink", drink="chai")),
         ("is the front door locked?", call("lock_device", device="front door")),
         ("did you say five or nine", call("change_timer", duration="nine")),
+        ("right, just the tea then", call("remove_drink", drink="tea")),
+        ("no, leave the tea", call("remove_drink", drink="tea")),
+        ("keep the alarm", call("cancel_alarm")),
     ],
 )
 def test_a_call_that_does_the_opposite(message: str, made: ToolCall) -> None:
@@ -106,3 +109,10 @@ def test_the_opposite_is_not_done_and_the_agent_says_so() -> None:
     assert not script.of(RunTool)
     assert not script.events(ReplyToolCall)
     assert script.spoken() == UNSURE
+
+
+def test_what_was_asked_for_by_which_may_go_alone() -> None:
+    made = call("remove_drink", drink="tea")
+    assert opposed("just the tea", [made], choosing=True).calls == ()
+    assert opposed("leave the tea out", [made]).calls == ()
+    assert opposed("just the tea", [call("order_drink", drink="tea")]).calls == ()

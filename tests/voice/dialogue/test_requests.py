@@ -26,6 +26,15 @@ def test_a_message_is_cut_where_another_request_begins(parts: tuple[str, ...]) -
         assert requests(joint.join(parts)) == parts
 
 
+def test_what_is_to_be_done_with_another_thing_too_is_a_request() -> None:
+    assert requests("never mind, cancel it, and the alarm too") == ("cancel it", "cancel the alarm")
+    assert requests("turn the lamp off and the fan as well") == (
+        "turn the lamp off",
+        "turn off the fan",
+    )
+    assert requests("milk, and the bread too") == ("milk, and the bread too",)
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -88,7 +88,7 @@ def _chosen(said: str, alarms: Sequence[Alert], now: datetime) -> Alert:
     found = due_at(said, alarms, now) if named else alarms
     if not found:
         raise ToolError(f"There is no alarm for {said}.")
-    return only(found, "Several alarms are set.", lambda alarm: when_due(alarm, now))
+    return only(found, "Several alarms are set.", lambda alarm: when_due(alarm, now), "when")
 
 
 def _bare(said: str) -> str:

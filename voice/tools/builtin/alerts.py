@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from voice.tools import phrasing, spoken_dates, spoken_repeats
-from voice.tools.registry import ToolError
+from voice.tools.registry import Choose, ToolError
 from voice.tools.store import Alert
 
 EVERY_ONE = re.compile(r"(?:all|both|every|each)(?: of)?(?: (?:them|the|my|our))?")
@@ -17,17 +17,22 @@ _PLACES = {"next": 0, "first": 0, "earliest": 0, "second": 1, "last": -1, "lates
 
 
 def only(
-    alerts: Sequence[Alert], several: str, describe: Callable[[Alert], str], article: str = ""
+    alerts: Sequence[Alert],
+    several: str,
+    describe: Callable[[Alert], str],
+    argument: str,
+    article: str = "",
 ) -> Alert:
     """The only one of some entries, of which there is at least one.
 
     Raises:
-        ToolError: There are more; the text asks which one is meant.
+        Choose: There are more; their descriptions are values of the ``argument``.
     """
     if len(alerts) == 1:
         return alerts[0]
-    names = phrasing.joined([describe(alert) for alert in alerts], last="or")
-    raise ToolError(f"{several} Which one: {article}{names}?")
+    names = [describe(alert) for alert in alerts]
+    which = phrasing.joined(names, last="or")
+    raise Choose(f"{several} Which one: {article}{which}?", argument, names)
 
 
 def listed(alerts: Sequence[Alert], none: str, describe: Callable[[Alert], str]) -> str:

@@ -109,7 +109,7 @@ def _chosen(said: str, reminders: Sequence[Alert], now: datetime) -> Alert:
     found = _called(said, reminders) or due_at(said, reminders, now) if named else reminders
     if not found:
         raise ToolError(f"There is no such reminder: {said}.")
-    return only(found, "You have several reminders.", lambda reminder: reminder.label)
+    return only(found, "You have several reminders.", lambda reminder: reminder.label, "text")
 
 
 def _called(said: str, reminders: Sequence[Alert]) -> list[Alert]:

@@ -119,7 +119,7 @@ def _chosen(label: str, timers: Sequence[Alert]) -> list[Alert]:
         return found[-1:]
     if named or not timers:
         raise ToolError(f"There is no {label} timer." if named else "No timer is running.")
-    return [only(timers, "Several timers are running.", timer_name, article="the ")]
+    return [only(timers, "Several timers are running.", timer_name, "name", article="the ")]
 
 
 def _change(said: str, timer: Alert | None) -> timedelta:

@@ -1,0 +1,60 @@
+"""Optional values that a request says and its call has left out: "a mocha, medium".
+
+A small model drops a detail now and then. The tool's readers know the words of each, so a span that
+one of them can read, and that no argument carries, is that value; of several, of the one that is
+declared first. What is denied is no value.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from voice.dialogue.english import GRAMMAR, NUMBERS, word_set
+from voice.dialogue.left_out import carriers
+from voice.types import Reading, ToolCall, ToolSpec
+
+_LONGEST = 5
+"""Words of a value."""
+_DENYING = word_set("no not never without don't isn't except instead or if")
+_EDGES = word_set("and with a an the please to for in on")
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+
+def filled(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
+    """A call with the values that its request says and no argument carries."""
+    required = spec.parameters.get("required", ())
+    missing = {
+        name: reading
+        for name, reading in spec.readings.items()
+        if name not in (*required, *call.arguments) and not (reading.free or reading.anywhere)
+    }
+    if not missing:
+        return call
+    words = _WORD.findall(request)
+    folded = [word.casefold() for word in words]
+    open_ = [carrier is None for carrier in carriers(folded, [call])]
+    values: dict[str, str] = {}
+    for length in range(min(_LONGEST, len(words)), 0, -1):
+        for start in range(len(words) - length + 1):
+            end = start + length
+            if not all(open_[start:end]) or not _says_something(folded, start, end):
+                continue
+            span = " ".join(words[start:end])
+            free = (name for name in missing if name not in values)
+            if name := next((one for one in free if _reads(missing[one], span)), ""):
+                values[name] = span
+                open_[start:end] = [False] * length
+    return replace(call, arguments={**call.arguments, **values})
+
+
+def _says_something(words: list[str], start: int, end: int) -> bool:
+    """Whether a span is not grammar or a number alone, joins nothing, and is not denied."""
+    named = set(words[start:end]) - GRAMMAR - NUMBERS
+    edges = {words[start], words[end - 1]} & _EDGES
+    return bool(named) and not edges and _DENYING.isdisjoint(words[max(0, start - 2) : end])
+
+
+def _reads(reading: Reading, span: str) -> bool:
+    meant = reading.read(span)
+    return meant is not None and "" not in (meant if isinstance(meant, tuple) else (meant,))
