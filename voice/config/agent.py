@@ -11,6 +11,7 @@ from pydantic import Field, field_validator
 from voice.config.flow import Calls, StepConfig
 from voice.config.moments import Moment, Moments, found_anywhere
 from voice.config.options import Section
+from voice.config.shop import ShopConfig
 
 LONGEST_EXAMPLE = 80
 """Characters that a button of the page holds."""
@@ -65,6 +66,8 @@ class AgentConfig(Section):
     hand_over: tuple[str, ...] = ()
     """Names of the agents that it may hand the conversation over to; their files lie beside its
     own or in configs/agents."""
+    shop: ShopConfig = ShopConfig()
+    """What its shop sells and says, where it has one."""
     takes_over: TakesOverConfig = TakesOverConfig()
     """How others hand over to it."""
     steps: dict[str, StepConfig] = Field(default_factory=dict)

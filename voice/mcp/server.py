@@ -66,7 +66,7 @@ class AgentServer:
         self._agent = agent
         self._toolbox = toolbox
         self._sound = sound
-        self._scope = SessionScope("mcp", agent.name, LOCAL)
+        self._scope = SessionScope("mcp", agent.name, LOCAL, agent.shop)
         self._numbers = itertools.count(1)
         # One loudspeaker, one microphone, and the one would hear the other.
         self._sounding = asyncio.Lock()

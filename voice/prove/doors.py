@@ -112,7 +112,7 @@ class AnyDoor:
         told = load_agent(agent)
         in_memory = self.config.tools.model_copy(update={"database": ":memory:"})
         toolbox = Toolbox(in_memory, self.config.turn)
-        scope = SessionScope(f"prove-{uuid.uuid4().hex}", told.name, LOCAL)
+        scope = SessionScope(f"prove-{uuid.uuid4().hex}", told.name, LOCAL, told.shop)
         session = {
             "type": "realtime",
             "instructions": told.instructions,

@@ -80,7 +80,7 @@ class Session:
     ) -> None:
         self.session_id = f"sess_{uuid.uuid4().hex[:16]}"
         self._resources = resources
-        self._scope = SessionScope(self.session_id, resources.agent.name, caller, line=line)
+        self._scope = self._begin_scope(caller, line)
         self._latency = TurnLatency()
         self._take: Callable[[SessionEvent], None] | None = None
         self._refused: Exception | None = None
@@ -121,6 +121,10 @@ class Session:
         threads = resources.recognition_threads
         self._items = ItemTranscription(resources.recognizer, threads, self._runner.feed)
         self._expect(resources.domain)
+
+    def _begin_scope(self, caller: Caller | None, line: Line | None) -> SessionScope:
+        agent = self._resources.agent
+        return SessionScope(self.session_id, agent.name, caller, agent.shop, line=line)
 
     def _begin_servers(self) -> NamedServers:
         had = self._resources

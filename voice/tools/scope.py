@@ -13,6 +13,7 @@ from typing import Protocol
 from tzlocal import get_localzone
 
 from voice.callers import Caller, CallerKind, Owner
+from voice.config.shop import ShopConfig
 from voice.tools.registry import Tool
 
 
@@ -117,6 +118,7 @@ class SessionScope:
     Attributes:
         agent: The agent's name.
         caller: Whom it converses with; None for a stranger.
+        shop: What the agent sells.
         said: The user's last messages, newest first, of the request whose tools run.
         order: Drinks ordered so far → how many of each, oldest first.
         removed: What the call before has taken back, in an answer that calls another tool as well:
@@ -136,6 +138,7 @@ class SessionScope:
     session_id: str
     agent: str = ""
     caller: Caller | None = None
+    shop: ShopConfig = field(default_factory=ShopConfig)
     now: Callable[[], datetime] = local_now
     said: tuple[str, ...] = ()
     order: dict[Drink, int] = field(default_factory=dict)

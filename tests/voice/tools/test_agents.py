@@ -11,15 +11,16 @@ from voice.config import AgentConfig, load_agent, load_team
 from voice.dialogue.history import History
 from voice.dialogue.lead import Lead
 from voice.inputs import SessionOptions
-from voice.tools import Toolbox
+from voice.tools import SessionScope, Toolbox
 from voice.tools.builtin import appointments
+from voice.tools.builtin.coffee_menu import MENU
 from voice.tools.registry import tools_in
 
 UNUSED = {"send_digits"}
 """Tools for agents of other people: ours are called, and press no keys."""
 CALLED_BY_PATTERNS = {
-    "answer_question", "cancel_order", "coming_up", "undo_last", "call_me", "change_fact",
-    "forget_fact", "list_facts", "recall_fact", "remember_fact",
+    "answer_question", "cancel_order", "coming_up", "list_done", "undo_last", "call_me",
+    "change_fact", "forget_fact", "list_facts", "recall_fact", "remember_fact",
 }  # fmt: skip
 UNTRAINED = {tool.spec.name for tool in tools_in(appointments)} | CALLED_BY_PATTERNS
 """Tools that the model has not seen in training."""
@@ -73,6 +74,20 @@ def test_every_tool_belongs_to_an_agent(toolbox: Toolbox) -> None:
         ("assistant", "what have I got on tomorrow", "coming_up"),
         ("assistant", "what do I have on my shopping list", ""),
         ("assistant", "what is on tv", ""),
+        ("coffee", "oh my train is here, cancel all of it", "cancel_order"),
+        ("coffee", "do not cancel the whole order", ""),
+        ("coffee", "go on then, order it", "confirm_order"),
+        ("coffee", "No, I don't want anything else.", "confirm_order"),
+        ("coffee", "order it with milk", ""),
+        ("coffee", "did you get all of that?", "read_order"),
+        ("coffee", "right, so what do I owe you", "answer_question"),
+        ("coffee", "can I bring my dog", "answer_question"),
+        ("assistant", "what reminders are left", "list_reminders"),
+        ("assistant", "do I have anything else tomorrow", "coming_up"),
+        ("assistant", "oh no, bring it back", "undo_last"),
+        ("assistant", "did you get all that?", "list_done"),
+        ("assistant", "is there any bread on there", "read_list"),
+        ("assistant", "is there a bank on the corner", ""),
     ],
 )
 def test_what_is_done_without_the_model(
@@ -133,9 +148,13 @@ def test_side_effects_are_marked(toolbox: Toolbox) -> None:
     }  # fmt: skip
 
 
-async def test_what_is_on_the_menu_can_be_ordered(call: Call) -> None:
-    menu = load_agent("coffee").offers["Menu"]
-    for drink in menu:
+async def test_what_is_on_the_menu_has_a_price_and_can_be_ordered(
+    call: Call, scope: SessionScope
+) -> None:
+    agent = load_agent("coffee")
+    scope.shop = agent.shop
+    assert set(agent.shop.prices) <= set(MENU)
+    for drink in agent.offers["Menu"]:
         assert await call("order_drink", drink=drink) == f"Added: {drink}."
 
 

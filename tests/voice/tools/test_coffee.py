@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.voice.tools.conftest import Call
+from voice.config.shop import ShopConfig
 from voice.tools import SessionScope, Toolbox
 from voice.tools.builtin.coffee import places_order
 from voice.tools.store import Store
@@ -70,8 +71,8 @@ async def test_an_order_is_built_read_back_and_placed(
     assert await call("read_order") == (
         "The order is: 1 large latte with oat milk; 2 small mochas; 3 green teas."
     )
-    assert await call("remove_drink", drink="the green teas") == "Removed: green tea."
-    assert await call("remove_drink", drink="latte") == "Removed: latte."
+    assert await call("remove_drink", drink="the green teas") == "Removed: 3 green teas."
+    assert await call("remove_drink", drink="latte") == ("Removed: large latte with oat milk.")
     assert await call("remove_drink", drink="latte") == "Error: There is no latte in the order."
     assert await call("confirm_order", name="anna maria") == (
         "Order confirmed for Anna Maria: 2 small mochas."
@@ -157,7 +158,7 @@ async def test_the_last_of_two_alike_is_removed_unless_it_is_named(call: Call) -
     assert await call("remove_drink", drink="the small latte") == "Removed: small latte."
     assert await call("read_order") == "The order is: 1 large latte."
     await call("order_drink", drink="latte", size="small")
-    assert await call("remove_drink", drink="latte") == "Removed: latte."
+    assert await call("remove_drink", drink="latte") == "Removed: small latte."
     assert await call("read_order") == "The order is: 1 large latte."
 
 
@@ -180,19 +181,22 @@ async def test_a_changed_drink_keeps_its_own_details_and_the_other_drinks(
         scope,
         ToolCall("c1", "remove_drink", {"drink": "latte"}),
         ToolCall("c2", "order_drink", {"drink": "lattes", "size": "medium", "shots": "a shot"}),
-    ) == ["Removed: latte.", "Added: 2 medium lattes with 1 shot and oat milk."]
+    ) == [
+        "Removed: 2 large lattes with oat milk.",
+        "Added: 2 medium lattes with 1 shot and oat milk.",
+    ]
     assert await corrected(
         toolbox,
         scope,
         ToolCall("c3", "remove_drink", {"drink": "tea"}),
         ToolCall("c4", "order_drink", {"drink": "green tea"}),
-    ) == ["Removed: tea.", "Added: green tea with honey."]
+    ) == ["Removed: tea with honey.", "Added: green tea with honey."]
     assert await corrected(
         toolbox,
         scope,
         ToolCall("c5", "remove_drink", {"drink": "green tea"}),
         ToolCall("c6", "order_drink", {"drink": "mocha", "sweetener": "no sugar"}),
-    ) == ["Removed: green tea.", "Added: mocha."]
+    ) == ["Removed: green tea with honey.", "Added: mocha."]
     assert await call("read_order") == (
         "The order is: 2 medium lattes with 1 shot and oat milk; 1 mocha."
     )
@@ -321,3 +325,101 @@ async def test_what_is_not_on_the_menu_is_refused_by_its_name(
     drink = "lattes" if "lattes" in message else "latte"
     told = await call("order_drink", drink=drink)
     assert told.startswith(f"Error: Sorry, we do not have {refused}" if refused else "Added: latte")
+
+
+SHOP = ShopConfig.model_validate({
+    "currency": "EUR",
+    "prices": {"latte": "3.50", "tea": "2", "green tea": "2.40"},
+    "more": {"large": "0.5", "oat milk": "0.6", "shot": "0.8"},
+    "answers": {
+        "hours": {"asked": ["open"], "say": "We open at 8."},
+        "dogs": {"asked": ["dogs?"], "say": "Dogs may come in."},
+    },
+})  # fmt: skip
+
+
+@pytest.fixture
+def shop(scope: SessionScope) -> None:
+    scope.shop = SHOP
+
+
+@pytest.mark.usefixtures("shop")
+async def test_the_order_is_told_with_what_it_comes_to(call: Call) -> None:
+    asked = {"message": "how much is that?"}
+    assert await call("answer_question", **asked) == (
+        "A latte is €3.50, a tea is €2 and a green tea is €2.40."
+    )
+    await call("order_drink", drink="iced latte", size="large", milk="oat milk", quantity="two")
+    await call("order_drink", drink="latte", shots="triple")
+    assert await call("answer_question", **asked) == "That comes to €14.30."
+    assert (await call("read_order")).endswith("with a triple shot. That comes to €14.30.")
+    assert (await call("confirm_order")).endswith(" That comes to €14.30.")
+    assert (await call("answer_question", **asked)).endswith(" That comes to €14.30.")
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("when do you open and can my dog come?", "We open at 8. Dogs may come in."),
+        ("how much is a large green tea", "A large green tea is €2.90."),
+        ("what do you have?", "We have latte, tea and green tea."),
+        ("what teas have you got?", "We have tea and green tea."),
+    ],
+)
+async def test_a_shop_answers_from_its_own_file(call: Call, question: str, told: str) -> None:
+    assert await call("answer_question", message=question) == told
+
+
+@pytest.mark.usefixtures("shop")
+async def test_what_a_shop_does_not_sell_is_refused_before_anybody_is_asked(
+    call: Call, scope: SessionScope, toolbox: Toolbox
+) -> None:
+    (spec,) = toolbox.specs(["order_drink"], scope)
+    assert spec.refusal is not None
+    black = ToolCall("c", "order_drink", {"drink": "black tea"})
+    refused = spec.refusal(black, "a black tea")
+    assert refused is not None and refused.options == {"drink": ("tea", "green tea")}
+    assert refused.content.startswith("Error: Sorry, we do not have black tea.")
+    assert await call("order_drink", drink="black tea") == refused.content
+    tea = ToolCall("c", "order_drink", {"drink": "tea"})
+    assert spec.refusal(tea, "a bubble tea") is not None
+    assert spec.refusal(tea, "a cup of tea") is None
+    assert scope.order == {}
+
+
+@pytest.mark.parametrize(
+    ("message", "order"),
+    [
+        ("make one of the three decaf", "2 lattes; 1 decaf latte"),
+        ("only one is decaf", "2 lattes; 1 decaf latte"),
+        ("make the lattes decaf", "3 decaf lattes"),
+    ],
+)
+async def test_one_of_several_is_changed_alone(
+    call: Call, scope: SessionScope, message: str, order: str
+) -> None:
+    await call("order_drink", drink="latte", quantity="three")
+    scope.said = (message,)
+    await call("change_drink", drink="lattes", roast="decaf")
+    assert await call("read_order") == f"The order is: {order}."
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [("perfect, name of Hannah", "hannah"), ("that's it, Luis", "luis"), ("for a friend", "")],
+)
+async def test_an_order_is_placed_under_the_name_that_was_said(
+    call: Call, scope: SessionScope, message: str, name: str
+) -> None:
+    await call("order_drink", drink="tea")
+    scope.said = (message,)
+    placed = await call("confirm_order", name=name or "luis")
+    assert placed == f"Order confirmed{f' for {name.title()}' if name else ''}: 1 tea."
+
+
+async def test_no_coffee_and_no_milk_goes_into_water(call: Call) -> None:
+    await call("order_drink", drink="water")
+    refused = "Error: I cannot put a double shot into water."
+    assert await call("change_drink", drink="water", shots="a double") == refused
+    assert await call("read_order") == "The order is: 1 water."

@@ -105,3 +105,11 @@ async def test_what_comes_up_is_of_all_kinds(call: Call) -> None:
     coming = await call("coming_up", message="what's coming up")
     assert [one in coming for one in ("eggs", "7:00 AM tomorrow", "buy soap")] == [True] * 3
     assert await call("coming_up", message="what's on tomorrow?") == "1 alarm: 7:00 AM tomorrow."
+
+
+async def test_what_was_done_for_the_last_message_is_told(call: Call, scope: SessionScope) -> None:
+    assert await call("list_done") == "I have not done anything yet."
+    scope.said = ("milk, and wake me at seven tomorrow",)
+    done = [await call("add_to_list", item="milk"), await call("set_alarm", when="seven tomorrow")]
+    scope.said = ("did you get all that?", *scope.said)
+    assert await call("list_done") == " ".join(done)

@@ -7,9 +7,10 @@ tidied to how a cup would be labelled; what there is to be had is in `coffee_men
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 from typing import Annotated
 
 from num2words import num2words
@@ -20,15 +21,20 @@ from voice.tools.builtin.coffee_menu import (
     SIZES,
     STYLES,
     answer,
+    asks_the_price,
     bare,
     drink_named,
     named_in,
+    near,
     not_offered,
     plural,
+    price,
     singular,
+    sold,
 )
-from voice.tools.registry import Asked, Known, Readable, ToolError, Unreadable, tool
+from voice.tools.registry import Asked, Choose, Known, Readable, ToolError, Unreadable, tool
 from voice.tools.scope import Drink, SessionScope
+from voice.tools.spoken_money import money
 from voice.tools.spoken_numbers import amount, digits
 from voice.tools.store import Store
 
@@ -37,7 +43,10 @@ _LEAVING_OUT = ("hold", "skip", "leave", "minus", "don't", "dont", "drop", "lose
 _LAST = ("it", "that", "this", "drink", "last", "last one", "that drink", "one")
 """What the drink that was ordered last may be called."""
 _MANY_SHOTS = ("single", "double", "triple", "quadruple")
-_ONE_OF = r"(?:just )?one of (?:the|my|those) "
+_ONE_OF = r"(?:just |only )?one of (?:the|my|those) (?:(?:two|three|four|five|six|\d+) )?"
+_ONE_OF_THEM = re.compile(
+    r"\bone of (?:the|my|those|these|them)\b|\b(?:just|only|make) one\b", re.IGNORECASE
+)
 _MOST = 50
 _ROASTS = (
     r"(?:dark|light|blonde?|french|italian|vienna|strong|mild)(?:ly)?(?: roast(?:ed)?)?",
@@ -122,7 +131,8 @@ def _naming(kind: str, *named: str) -> Readable:
 _COUNTED = "one|two|three|four|five|six|seven|eight|nine|ten"
 _PRAISE = (
     "nice", "good", "lovely", "normal", "proper", "quick", "real", "strong", "weak", "usual",
-    "ordinary", "standard", "fresh", "decent", "tiny", "huge", "cups?", "of", "of those", "to",
+    "ordinary", "standard", "fresh", "decent", "tiny", "huge", "of",
+    "(?:cup|mug|glass|bottle|can|pot)(?:e?s)?", "of those", "to",
     r".*\b(?:wants?|ha(?:ve|s|ving)|gets?|likes?|takes?|drinks?|needs?|orders?|and|with|for)",
 )  # fmt: skip
 _KNOWN = re.compile(
@@ -149,10 +159,25 @@ _Shots = Annotated[str, _naming("number of shots", *_SHOTS)]
 _Sweetener = Annotated[str, _naming("sweetener", *_SWEETENERS)]
 _Extra = Annotated[str, _naming("extra", *_EXTRAS)]
 _Quantity = Annotated[str, _said(lambda said: _count(said))]
-_Name = Annotated[str, Readable(lambda said, _: _customer(said), whole=False, refuses=False)]
+_Name = Annotated[
+    str, Readable(lambda said, _: _customer(said), whole=False, refuses=False, free=True)
+]
 
 
-@tool()
+def _check_sold(arguments: Mapping[str, str], message: str, *, scope: SessionScope) -> None:
+    """Refuse what the shop does not sell, by the name that a message has for it.
+
+    Raises:
+        Choose: The menu has none of it.
+    """
+    drink = arguments["drink"]
+    called = _unoffered(drink, message)
+    if called or not sold(drink_named(drink), scope.shop):
+        missing, shop = called or drink, scope.shop
+        raise Choose(not_offered(missing, shop), "drink", near(missing, shop))
+
+
+@tool(refuses=_check_sold)
 def order_drink(
     drink: _DrinkName,
     size: _Size = "",
@@ -166,13 +191,13 @@ def order_drink(
     scope: SessionScope,
 ) -> str:
     """Add a drink to the order."""
-    if unknown := _unoffered(drink, scope.said):
-        raise ToolError(not_offered(unknown))
+    _check_sold({"drink": drink}, next(iter(scope.said), ""), scope=scope)
     count = _count(quantity)
     ordered = Drink(
         drink_named(drink), _size(size), _roast(roast), _shots(shots), _milk(milk),
         _addition(sweetener), _addition(extras),
     )  # fmt: skip
+    _check_goes(ordered)
     old = scope.removed
     if isinstance(old, Ordered) and _is_kind_of(ordered.name, old.drink.name):
         said = {"size": size, "roast": roast, "shots": shots, "milk": milk,
@@ -198,8 +223,7 @@ def change_drink(
     scope: SessionScope,
 ) -> str:
     """Change a drink of the order."""
-    one_of = re.match(_ONE_OF, drink.lower().strip())
-    ordered = _meant(drink[one_of.end() :] if one_of else drink, scope)
+    ordered = _meant(re.sub(_ONE_OF, "", drink.lower().strip()), scope)
     had = scope.order[ordered]
     changed = replace(
         ordered,
@@ -210,6 +234,10 @@ def change_drink(
         sweetener=_replaced(sweetener, ordered.sweetener, _addition),
         extras=_with_extras(extras, ordered.extras),
     )
+    _check_goes(changed)
+    # Details of one of several; a number alone is how many there are to be.
+    said = f"{next(iter(scope.said), '')} {drink}"
+    one_of = had > 1 and changed != ordered and bool(_ONE_OF_THEM.search(said))
     count = 1 if one_of else _count(quantity) if quantity else had
     if (changed, count) == (ordered, had):
         raise ToolError(f"The order has {_label(ordered, had, True)}. What am I to change?")
@@ -224,8 +252,9 @@ def remove_drink(drink: _Ordered, *, scope: SessionScope) -> str:
     found = _called(said, scope)
     if not found:
         raise ToolError(f"There is no {said} in the order.")
-    scope.removed = Ordered(found[-1], scope.order.pop(found[-1]))
-    return f"Removed: {said}."
+    removed = Ordered(found[-1], scope.order.pop(found[-1]))
+    scope.removed = removed
+    return f"Removed: {_label(removed.drink, removed.count, always_count=False)}."
 
 
 @tool()
@@ -244,14 +273,16 @@ def read_order(*, scope: SessionScope) -> str:
     """Read the order back."""
     if not scope.order:
         return f"The order is placed: {scope.placed}." if scope.placed else "The order is empty."
-    return f"The order is: {_content(scope)}."
+    return f"The order is: {_content(scope)}.{_total(scope)}"
 
 
 @tool(read_only=True)
 def answer_question(message: str, *, scope: SessionScope) -> str:
     """Answer a question about what there is to be had."""
     placed = f" The order is placed: {scope.placed}." if scope.placed and not scope.order else ""
-    return answer(message) + placed * (not named_in(message.lower()))
+    if asks_the_price(message) and (told := _total(scope) or placed):
+        return told.strip()
+    return answer(message, scope.shop) + placed * (not named_in(message.lower()))
 
 
 _PLACE_IT = re.compile(
@@ -265,7 +296,7 @@ _PLACE_IT = re.compile(
 )
 _NOT_YET = re.compile(r"\b(?:don't|do not|not|wait|hang on|hold on|before|isn't|without)\b|\?$")
 _GIVEN_NAME = (
-    r"(?:for|under|names?(?:'s| is)?|i'm|i am|it's|this is|that's|call(?: it| me)?|to|on|down)"
+    r"(?:for|under|names?(?:'s| is| of)?|i'm|i am|it's|this is|that's|call(?: it| me)?|to|on|down)"
 )
 _NO_NAMES = """
 i you he she it we they me him her them his hers my your our their mine yours this that these those
@@ -283,7 +314,9 @@ def places_order(message: str) -> bool:
 
 
 def _shall_i(*, scope: SessionScope) -> str:
-    return f"The order is: {_content(scope)}. Shall I place it?" if scope.order else ""
+    if not scope.order:
+        return ""
+    return f"The order is: {_content(scope)}.{_total(scope)} Shall I place it?"
 
 
 @tool(asked=Asked(_shall_i, places_order))
@@ -292,11 +325,11 @@ def confirm_order(name: _Name = "", *, scope: SessionScope, store: Store) -> str
     if not scope.order:
         raise ToolError("The order is empty. What would you like?")
     customer = _customer_or_none(name, scope.said)
-    content = _content(scope)
+    content, total = _content(scope), _total(scope)
     store.place_order(customer, content, scope.now().timestamp())
     scope.order.clear()
-    scope.placed = content
-    return f"Order confirmed{f' for {customer}' if customer else ''}: {content}."
+    scope.placed = f"{content}.{total}".removesuffix(".")
+    return f"Order confirmed{f' for {customer}' if customer else ''}: {content}.{total}"
 
 
 def _customer(said: str) -> str:
@@ -324,18 +357,18 @@ def _customer_or_none(said: str, messages: Sequence[str]) -> str:
     name = re.escape(customer.lower())
     given = re.compile(
         rf"{_GIVEN_NAME} (?:the name (?:of )?)?{name}\b|\b{name} (?:is|please|here)\b"
-        rf"|^(?:\W|yes|yeah|no|thanks)*{name}\W*$"
+        rf"|^(?:\W|yes|yeah|no|thanks)*{name}\W*$|[,.] {name}\W*$"
     )
     plain = (message.lower().replace("’", "'") for message in messages)
     return customer if not messages or any(map(given.search, plain)) else ""
 
 
-def _unoffered(drink: str, messages: Sequence[str]) -> str:
-    """What a drink is called in the newest message, if that is none of the menu's; else empty.
+def _unoffered(drink: str, message: str) -> str:
+    """What a drink is called in a message, if that is none of the menu's; else empty.
 
     A model copies what can be read: of "a pumpkin spice latte" the latte.
     """
-    newest = re.sub(r"[^\w' ]", " ", messages[0].lower()) if messages else ""
+    newest = re.sub(r"[^\w' ]", " ", message.lower())
     called = rf"\b(?:an?|another|{_COUNTED}) ((?:[a-z']+ ){{1,3}}){re.escape(drink.lower())}\b"
     for found in re.finditer(called, newest):
         if not _KNOWN.fullmatch(digits(found[1], fractions=False) + " "):
@@ -363,9 +396,21 @@ def _meant(drink: str, scope: SessionScope) -> Drink:
     if not found:
         raise ToolError(f"There is no {said} in the order.")
     if len(found) > 1:
-        names = [f"the {_label(one, 1, always_count=False)}" for one in found]
-        raise ToolError(f"Which one: {phrasing.joined(names, last='or')}?")
+        labels = [_label(one, 1, always_count=False) for one in found]
+        which = phrasing.joined([f"the {label}" for label in labels], last="or")
+        raise Choose(f"Which one: {which}?", "drink", labels)
     return found[0]
+
+
+def _check_goes(drink: Drink) -> None:
+    """Refuse to put coffee or milk into what has none.
+
+    Raises:
+        ToolError: It is water or lemonade.
+    """
+    added = [part for part in (drink.shots, drink.milk) if part]
+    if added and drink.name.split()[-1] in ("water", "lemonade"):
+        raise ToolError(f"I cannot put {phrasing.joined(added)} into {drink.name}.")
 
 
 def _replaced(said: str, before: str, read: Callable[[str], str]) -> str:
@@ -418,14 +463,31 @@ def _content(scope: SessionScope) -> str:
     )
 
 
+def _total(scope: SessionScope) -> str:
+    """A sentence on what the order costs; empty where a price is unknown, or nothing is ordered."""
+    costs = [
+        (price(drink.name, " ".join((drink.size, *_added(drink))), scope.shop), count)
+        for drink, count in scope.order.items()
+    ]
+    known = [one * count for one, count in costs if one is not None]
+    if not known or len(known) < len(costs):
+        return ""
+    return f" That comes to {money(sum(known, Decimal(0)), scope.shop.currency)}."
+
+
 def _label(drink: Drink, count: int, always_count: bool) -> str:
     """A drink as it is read back: "2 small mochas with oat milk"."""
     named = drink.name if count == 1 else plural(drink.name)
     name = " ".join(filter(None, (drink.size, drink.roast, named)))
     number = f"{count} " if always_count or count > 1 else ""
-    added = list(filter(None, (drink.shots, drink.milk, drink.sweetener, drink.extras)))
+    added = _added(drink)
     additions = f" with {phrasing.joined(added)}" if added else ""
     return f"{number}{name}{additions}"
+
+
+def _added(drink: Drink) -> list[str]:
+    """What comes with a drink."""
+    return list(filter(None, (drink.shots, drink.milk, drink.sweetener, drink.extras)))
 
 
 def _is_kind_of(name: str, other: str) -> bool:

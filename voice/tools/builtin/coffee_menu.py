@@ -1,16 +1,19 @@
 """What a coffee shop offers, how its drinks are called, and what it can say of them.
 
-It knows of no order. Prices, allergens and waiting times are not known here, and nothing is made
-up: what the menu does not say is said to be unknown.
+It knows of no order. What a shop sells of it, the prices, hours and the like are in the agent's
+file. Nothing is made up: what neither says is said to be unknown.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
+from decimal import Decimal
 
+from voice.config.shop import ShopConfig
 from voice.tools import phrasing
 from voice.tools.registry import Unreadable
+from voice.tools.spoken_money import money
 
 MENU = {
     "coffee": "filter coffee", "latte": "espresso with steamed milk",
@@ -35,6 +38,8 @@ STYLES = (
     "dark", "dirty", "peppermint", "cinnamon", "honey", "skinny", "plain",
 )  # fmt: skip
 """Words before a drink of the menu that make another drink."""
+ANY = ShopConfig()
+"""A shop that sells all of it, and tells no prices."""
 SIZES = ("small", "medium", "large", "extra large", "regular", "tall", "big", "short")
 _MILKS = ("whole", "skimmed", "oat", "almond", "soy", "coconut")
 _SYRUPS = ("vanilla", "caramel", "hazelnut", "honey", "sugar")
@@ -45,11 +50,15 @@ _DO_YOU_HAVE = re.compile(
     r"\b(?:(?:do|have|can) (?:you|i|we)(?: guys)? (?:have|got|get|do|sell|serve|make|offer)"
     r"|have you(?: got)?|got) (?:any |some |an? |the )?(?P<thing>[\w ']+)"
 )
+_FOOD = re.compile(
+    r"\b(?:food|eat|cakes?|pastr\w+|muffins?|croissants?|sandwich\w*|toasties?|cookies?|snacks?"
+    r"|bagels?|scones?|biscuits?|brownies?|bread|rolls?)\b"
+)
+_PRICE = re.compile(
+    r"\b(?:prices?|costs?|total|charge|come to|expensive|cheap|pay(?:ing)?|owe"
+    r"|how much(?: is| are|'s| for| do|$))\b"
+)
 _KINDS = (
-    (r"\b(?:food|eat|cakes?|pastr\w+|muffins?|croissants?|sandwich\w*|toasties?|cookies?|snacks?)\b",
-     "We only have drinks, nothing to eat."),
-    (r"\b(?:prices?|costs?|total|charge|come to|expensive|cheap|how much(?: is| are|'s| for))\b",
-     "Sorry, I do not know the prices."),
     (r"\b(?:ready|how long|take long|when will)\b",
      "Sorry, I do not know how long it takes."),
     (r"\b(?:what|which|how many|kinds? of) sizes?\b|\bhow (?:big|large|small)\b",
@@ -63,6 +72,9 @@ _MENU_ASKED = re.compile(
     r"\b(?:menu|recommend|suggest|what drinks|what (?:do|have|would) you"
     r"(?: (?:have|got|do|sell|serve|offer|drink))?|what (?:can i|is there|there is))\W*$"
     r"|\b(?:menu|recommend)\b"
+)
+_WHICH = re.compile(
+    r"\b(?:what|which)(?: (?:kinds?|sorts?|types?) of)? (?P<kind>[\w ]+?) (?:do|have|can|are|is)\b"
 )
 _WHAT_IT_IS = re.compile(
     r"\bwhat(?:'s| is| are|s) (?:in |the difference|an? |the )|\b(?:made of|made with|consist)"
@@ -95,30 +107,104 @@ def drink_named(said: str) -> str:
     return close[0]
 
 
-def not_offered(said: str) -> str:
+def not_offered(said: str, shop: ShopConfig = ANY) -> str:
     """Refuse by its name what is not on the menu, and name the nearest that is."""
     name = bare(said)
-    near = [one for one in MENU if {singular(word) for word in name.split()} & {*one.split()}]
-    have = phrasing.joined([f"a {one}" for one in near[:3]] or [*MENU][:6], last="or")
+    if {*name.split()} <= {*SIZES, *STYLES, "one", "extra", "it", "that", "them"}:
+        return "Which drink would you like?"
+    if _FOOD.search(name):
+        return f"Sorry, we only have drinks, no {name}."
+    menu = [one for one in MENU if sold(one, shop)]
+    have = phrasing.joined([f"a {one}" for one in near(said, shop)] or menu[:6], last="or")
     missing = name if 1 <= len(name.split()) <= 3 else "that"
     return f"Sorry, we do not have {missing}. Would you like {have}?"
 
 
-def answer(question: str) -> str:
-    """What the menu says to a question."""
+def near(said: str, shop: ShopConfig) -> list[str]:
+    """The drinks of the menu that have a word in common with what was said, three at most."""
+    words = {singular(word) for word in bare(said).split()}
+    return [one for one in MENU if words & {*one.split()} and sold(one, shop)][:3]
+
+
+def answer(question: str, shop: ShopConfig) -> str:
+    """What the shop and the menu say to a question."""
     said = question.lower().replace("’", "'")
+    if known := shop.told(question):
+        return " ".join(known)
+    if _FOOD.search(said):
+        return "We only have drinks, nothing to eat."
+    if _PRICE.search(said):
+        return _prices(said, shop)
     for pattern, told in _KINDS:
         if re.search(pattern, said):
             return told
     drinks = named_in(said)
     if _WHAT_IT_IS.search(said) and (known := [one for one in drinks if MENU.get(one)]):
         return " ".join(f"{phrasing.sentence(_a(one))} is {MENU[one]}." for one in known)
+    menu = [drink for drink in MENU if sold(drink, shop)]
+    if (which := _WHICH.search(said)) and (kinds := _kinds_of(which["kind"], menu)):
+        return f"We have {phrasing.joined(kinds)}."
     if _MENU_ASKED.search(said) and not drinks:
-        return f"We have {phrasing.joined([*MENU][:_READ_OUT])}."
+        return f"We have {phrasing.joined(menu[:_READ_OUT])}."
     if asked := _DO_YOU_HAVE.search(said):
-        return _has(asked["thing"])
+        return _has(asked["thing"], shop)
     things = [f"the {one}" for one in drinks]
     return f"Sorry, I do not know that{f' about {phrasing.joined(things)}' if things else ''}."
+
+
+def asks_the_price(message: str) -> bool:
+    """Whether a question is what something costs, and not of a drink that it names."""
+    said = message.lower()
+    return _PRICE.search(said) is not None and not named_in(said)
+
+
+def sold(name: str, shop: ShopConfig) -> bool:
+    """Whether a shop sells a drink of the menu; one that tells no prices sells them all."""
+    return not shop.prices or _priced(name, shop) is not None
+
+
+def price(name: str, parts: str, shop: ShopConfig) -> Decimal | None:
+    """What a drink costs with what its ``parts`` say; None where that is unknown."""
+    base = _priced(name, shop)
+    if base is None:
+        return None
+    added = (_times(part, parts) * costs for part, costs in shop.more.items())
+    return shop.prices[base] + sum(added, Decimal(0))
+
+
+def _priced(name: str, shop: ShopConfig) -> str | None:
+    """What a drink is called in the list of prices: an iced vanilla latte is a latte."""
+    called = (one for one in (*MENU, *shop.prices) if f" {name}".endswith(f" {one}"))
+    base = max(called, key=len, default="")
+    return base if base in shop.prices else None
+
+
+def _times(part: str, parts: str) -> int:
+    """How often something is in a drink: "a double shot" is one shot more than a drink has."""
+    found = re.search(rf"(?:\b(?P<many>\w+) )?\b{re.escape(part)}s?\b", parts)
+    if found is None:
+        return 0
+    many = found["many"] or ""
+    return int(many) if many.isdigit() else {"triple": 2, "quadruple": 3}.get(many, 1)
+
+
+def _prices(said: str, shop: ShopConfig) -> str:
+    """What the drinks cost that a question names, or the first of the list."""
+    if not shop.prices:
+        return "Sorry, I do not know the prices."
+    drinks = named_in(said)
+    size = next((one for one in sorted(SIZES, key=len)[::-1] if re.search(rf"\b{one}\b", said)), "")
+    costs = ((one, price(one, size, shop)) for one in drinks or [*shop.prices][:3])
+    named = ((_a(f"{size} {one}".strip()), cost) for one, cost in costs)
+    told = [f"{name} is {money(cost, shop.currency)}" for name, cost in named if cost is not None]
+    if not told:
+        return not_offered(drinks[0], shop)
+    return f"{phrasing.sentence(phrasing.joined(told))}."
+
+
+def _kinds_of(said: str, menu: list[str]) -> list[str]:
+    kind = singular(bare(said))
+    return [one for one in menu if one == kind or one.endswith(f" {kind}")]
 
 
 def named_in(said: str) -> list[str]:
@@ -130,12 +216,13 @@ def named_in(said: str) -> list[str]:
     return sorted(found, key=said.find)
 
 
-def _has(thing: str) -> str:
+def _has(thing: str, shop: ShopConfig) -> str:
     name = singular(bare(thing))
     milks = "|".join((*_MILKS, "soya", "skim"))
-    if offered(name) or name in (*STYLES, *SIZES, *_SYRUPS) or re.match(rf"(?:{milks})\b", name):
+    sells = offered(name) and sold(name, shop)
+    if sells or name in (*STYLES, *SIZES, *_SYRUPS) or re.match(rf"(?:{milks})\b", name):
         return f"Yes, we have {thing.strip()}."
-    return not_offered(thing)
+    return not_offered(thing, shop)
 
 
 def bare(said: str) -> str:

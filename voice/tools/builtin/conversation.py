@@ -44,6 +44,12 @@ async def undo_last(message: str, *, scope: SessionScope, ringer: Ringer) -> str
     return f"I took that back: {' '.join(one.said for one in chosen if one.inverses)}"
 
 
+@tool(read_only=True)
+def list_done(*, scope: SessionScope) -> str:
+    """Say what was done for the last message that changed anything."""
+    return " ".join(one.said for one in scope.done) or "I have not done anything yet."
+
+
 def _words(tool: str, said: str) -> set[str]:
     """What a call may be named by: the thing of its tool, and what is told of it."""
     small = "a an the to of at on in for and is not i it my that this was set add added after all"

@@ -108,7 +108,8 @@ def read_list(list: str = "", *, store: Store) -> str:
 
 def _said_name(name: str) -> str:
     """The list's name without the words around it: "my shopping list" → "shopping"."""
-    said = re.sub(r"\b(?:lists?|please)\b", "", name.lower()).strip()
+    # "The whole lot" is no list of that name.
+    said = re.sub(r"\b(?:lists?|please|whole|lot|everything|all)\b", "", name.lower()).strip()
     said = re.sub(r"^(?:the|my|our|a)\b", "", said).strip()
     return said or _SHOPPING
 
@@ -139,7 +140,12 @@ def _items_of(said: str, name: str) -> list[str]:
 
 
 def _bare(item: str) -> str:
-    return re.sub(r"^(?:the|some|my|more|any)\s+", "", item.strip().rstrip("."), flags=re.I)
+    return re.sub(
+        r"^(?:the|some|my|more|any)\s+(?:of (?:the|that|those|my)\s+)?",
+        "",
+        item.strip().rstrip("."),
+        flags=re.I,
+    )
 
 
 def _find(said: str, items: list[str]) -> str | None:
