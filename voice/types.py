@@ -174,6 +174,7 @@ class Reading:
         whole: Whether a part of words of another meaning is no value: "seven" of "seven thirty".
         anywhere: Whether it names something there is, which "it" may stand for.
         free: Whether nearly any words can be read, so that only an answer to a question for it is.
+        outright: Of a free one, reads what says wherever it stands that it is one.
     """
 
     read: Callable[[str], object]
@@ -182,6 +183,7 @@ class Reading:
     whole: bool = False
     anywhere: bool = False
     free: bool = False
+    outright: Callable[[str], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,9 +89,6 @@ STORING: Plan = (
     ("confirm_order", {"name": WHO}),
     ("order_drink", {"drink": "mocha"}),
     ("cancel_timer", {"name": WHO}),
-    ("note_problem", {"problem": f"a sore {WHO}"}),
-    ("note_name", {"name": WHO}),
-    ("note_number", {"number": "five five five one two three four"}),
     ("choose_time", {"day": "monday", "time": "ten"}),
     # Nothing of the sort is known here; tests/voice/tools/test_appointments.py books.
     ("book_appointment", {}),
@@ -130,7 +127,7 @@ ENDING: Plan = (
     ("remove_drink", {"drink": "mocha"}),
     ("undo_last", {"message": "undo that"}),
     ("cancel_order", {}),
-    ("change_appointment", {"time": "eleven"}),
+    ("change_appointment", {"to": "eleven"}),
     ("cancel_appointment", {}),
     *READING,
     ("add_to_list", {"item": "bread"}),

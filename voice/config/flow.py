@@ -1,7 +1,8 @@
 """The steps of a flow as an agent's file has them, and what is wrong with their order.
 
-A step goes on once its values are known, of which each is an argument of a tool of that step, or
-the result of a tool without arguments. `voice.flow.checks` knows which tools there are.
+A step goes on once its values are known, of which each is of a kind, an argument of a tool of that
+step, or the result of a tool without arguments. `voice.flow.checks` knows which tools there are,
+and makes those of kinds.
 """
 
 from __future__ import annotations
@@ -9,15 +10,21 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated
+from functools import cached_property
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from voice.config.moments import found_anywhere
 from voice.config.options import Section
 
 PLACE = re.compile(r"\{(\w+)\}")
 """In a sentence, a known value."""
+
+
+def _sound(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    found_anywhere("patterns", patterns)
+    return patterns
 
 
 def _checked(calls: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -35,17 +42,61 @@ def _listed(given: object) -> object:
     return [given] if isinstance(given, str) else given
 
 
+Kind = Literal[
+    "",
+    "person",
+    "words",
+    "phone number",
+    "birth date",
+    "day",
+    "part of day",
+    "clock time",
+    "choice",
+]
+"""What a value is, where no tool of its own reads it: `voice.tools.kinds`."""
+
+
 class NeedConfig(Section):
     """A value that has to be known before a step ends, and where it comes from."""
 
-    tool: str
+    kind: Kind = ""
+    """What it is; then a tool is made for it, note_day for `day`, and none has to be named."""
+    of: Calls = Field(default_factory=dict)
+    """Of a choice, its options, each with patterns over lower case words."""
+    says: str = "Thank you."
+    """Of a kind, what is said once it is known."""
+    tool: str = ""
     """Tool of the step whose call brings it."""
     argument: str = ""
     """Argument of the call that is the value; empty is for what has to be done: the tool is called
     without arguments, once the user has said "yes" to the question."""
-    ask: Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)]
+    offers: str = ""
+    """Another value of the flow, which is what was offered for this one: a "yes" to a question that
+    names it takes it."""
+    ask: Annotated[tuple[str, ...], BeforeValidator(_listed)]
     """The agent's own question; of several, the next where the one before brought nothing. {day}
-    stands for the known value `day`."""
+    stands for the known value `day`; a question that names what is offered is asked where anything
+    is, in place of the others. None at all: the value is taken where it is said, and not asked
+    for."""
+
+    def questions(self, known: Mapping[str, str]) -> tuple[str, ...]:
+        """Those that can be asked by what is known."""
+        offering = f"{{{self.offers}}}"
+        return tuple(one for one in self.ask if (offering in one) is (self.offers in known))
+
+
+class AsideConfig(Section):
+    """A question beside the flow, and what there is to say to it."""
+
+    patterns: Annotated[tuple[str, ...], AfterValidator(_sound)]
+    """Regular expressions over plain words, each to be found anywhere, as in configs/moments."""
+    say: str
+    """Said before the step goes on."""
+
+    @cached_property
+    def found(self) -> re.Pattern[str]:
+        """Finds the patterns in plain words."""
+        return found_anywhere("asides", self.patterns)
 
 
 class BranchConfig(Section):
@@ -69,7 +120,8 @@ class StepConfig(Section):
     calls: Calls = Field(default_factory=dict)
     """As the agent's, in this step and before those."""
     says: str = ""
-    """Said when the flow arrives here; {day} stands for the known value `day`."""
+    """Said when the flow arrives here; {day} stands for the known value `day`, and [, at {time}] is
+    left out where that is not known."""
     needs: dict[str, NeedConfig] = Field(default_factory=dict)
     """Values that have to be known before it ends, by name, in the order in which they are asked
     for."""
@@ -77,6 +129,21 @@ class StepConfig(Section):
     """The first that fits says where the step goes, once it ends."""
     goes_to: str = ""
     """Name of the next step, or of an agent of `hand_over`; empty ends the flow here."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _make_tools(cls, given: Any) -> Any:
+        """Name the tools of the values that are of a kind."""
+        needs = given.get("needs") if isinstance(given, dict) else None
+        if not isinstance(needs, dict):
+            return given
+        made = {
+            name: {**need, "tool": f"note_{name}", "argument": name}
+            for name, need in needs.items()
+            if isinstance(need, dict) and "kind" in need
+        }
+        tools = (*given.get("tools", ()), *(need["tool"] for need in made.values()))
+        return {**given, "tools": tuple(dict.fromkeys(tools)), "needs": {**needs, **made}}
 
     @property
     def targets(self) -> tuple[tuple[str, str], ...]:
@@ -109,10 +176,23 @@ def mistakes(steps: Mapping[str, StepConfig], agents: Iterable[str]) -> Iterator
         for value, need in step.needs.items():
             if values.count(value) > 1:
                 yield f"{where}.needs.{value}: got a second value of this name; expected one"
+            yield from _need_mistakes(f"{where}.needs.{value}", need, values)
             for text in need.ask:
                 yield from _unknown_places(f"{where}.needs.{value}.ask", text, values)
     yield from _unreached(steps)
     yield from _endless(steps)
+
+
+def _need_mistakes(where: str, need: NeedConfig, values: list[str]) -> Iterator[str]:
+    if not need.tool:
+        yield f"{where}: got neither tool nor kind; expected one of them"
+    if not need.argument and not need.ask:
+        yield f"{where}.ask: got none; expected a question, since what is done waits for a yes"
+    if (need.kind == "choice") != bool(need.of):
+        yield f"{where}.of: got {list(need.of)} and kind {need.kind!r}; expected a choice's"
+    if need.offers and need.offers not in values:
+        what = f"got {need.offers!r}, which no step needs; {hint(need.offers, values)}"
+        yield f"{where}.offers: {what}"
 
 
 def hint(name: str, names: Iterable[str]) -> str:

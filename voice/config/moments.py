@@ -84,6 +84,12 @@ class Moment(Section):
     """Regular expressions over plain words, each to be found anywhere; {name} is one of `lists`."""
     but_not: tuple[str, ...] = ()
     """The same for phrases that only sound like it: they are taken out before."""
+    stays: str = ""
+    """Said to whatever follows, until the user says that it is over; empty ends the moment."""
+    over: tuple[str, ...] = ()
+    """The same as `patterns` for how they say so."""
+    ends: str = ""
+    """Said then."""
     examples: tuple[str, ...] = ()
     """Sentences that are of this kind."""
     counterexamples: tuple[str, ...] = ()
@@ -114,8 +120,8 @@ class ShippedMoments(Section):
             moment = moment.model_copy(update=changed)
             merged[name] = moment.model_copy(
                 update={
-                    "patterns": tuple(_filled(one, lists) for one in moment.patterns),
-                    "but_not": tuple(_filled(one, lists) for one in moment.but_not),
+                    part: tuple(_filled(one, lists) for one in getattr(moment, part))
+                    for part in ("patterns", "but_not", "over")
                 }
             )
         return merged
@@ -127,6 +133,9 @@ class _Kind:
     say: str
     found: re.Pattern[str]
     taken_out: re.Pattern[str]
+    stays: str
+    over: re.Pattern[str]
+    ends: str
 
 
 class Moments:
@@ -146,6 +155,9 @@ class Moments:
                 moment.say,
                 found_anywhere(f"moments.{name}.patterns", moment.patterns),
                 found_anywhere(f"moments.{name}.but_not", moment.but_not),
+                moment.stays,
+                found_anywhere(f"moments.{name}.over", moment.over),
+                moment.ends,
             )
             for name, moment in moments.items()
             if moment.say
@@ -155,8 +167,19 @@ class Moments:
 
     def words_for(self, *readings: str) -> str:
         """What is said to a message, of which there may be several readings; empty for nothing."""
+        return self.lasting("", *readings)[0]
+
+    def lasting(self, name: str, *readings: str) -> tuple[str, str]:
+        """As `words_for` where the moment ``name`` lasts, or none; with that which lasts then."""
         kinds = (self._kind_of(text) for text in dict.fromkeys(readings))
-        return next((kind.say for kind in kinds if kind), "")
+        if kind := next(filter(None, kinds), None):
+            return kind.say, kind.name if kind.stays else ""
+        before = next((kind for kind in self._kinds if kind.name == name), None)
+        if before is None:
+            return "", ""
+        if any(before.over.search(plain_words(text)) for text in readings):
+            return before.ends, ""
+        return before.stays, name
 
     def name_of(self, text: str) -> str:
         """Name of the moment that a message is; empty if it is none."""

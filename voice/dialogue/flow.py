@@ -18,8 +18,17 @@ from datetime import date
 from voice.config.agent import AgentConfig
 from voice.config.called_for import called_for
 from voice.config.flow import PLACE, NeedConfig, StepConfig
-from voice.config.moments import plain_words
-from voice.dialogue.said_values import Wanted, answer_to, gives_up, said_values, taken_back
+from voice.config.moments import Moments, plain_words
+from voice.dialogue.english import asks, asks_of_the_agent, bare
+from voice.dialogue.said_values import (
+    Wanted,
+    answer_to,
+    clauses,
+    gives_up,
+    said_values,
+    says_again,
+    taken_back,
+)
 from voice.inputs import SessionOptions
 from voice.types import Confirmation, Position, ToolCall, ToolResult, ToolSpec
 
@@ -29,8 +38,17 @@ OKAY = "Okay."
 FROM_THE_BEGINNING = "Okay, from the beginning."
 WHAT_ELSE = "Okay. What would you like to change?"
 NOT_UNDERSTOOD = "Sorry, I did not get that."
+WELCOME = "You're welcome. I need one more thing."
 GREETING = r"hello|hi|there|good (?:morning|afternoon|evening|day)|how are you"
 """Words that the question alone answers well, in a pattern."""
+_THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b")
+_MAY_ASK = re.compile(
+    r"(?:(?:and|but|or|so|well|then|oh) )*(?:can|could|should|shall|may|must|do|does|is|are|will"
+    r"|would|what|when|where|who|how|why|which)\b"
+)
+"""How what may be a question begins, or a request for what is not known here."""
+_OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
+"""In a sentence, what is left out where a value of it is not known."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 MOST_KNOWN = 64
 """Values; a file with more steps than that is no flow for a voice."""
@@ -49,12 +67,14 @@ class Taken:
         calls: Tools and their arguments, for the values that it says.
         agrees: The tool that the agent has asked about, where it says "yes" beside that.
         refuses: Whether it says "no" to the question.
+        says: What there is to say to its questions beside the step.
         moves: Where the conversation stands, once a value is taken back, or everything.
     """
 
     calls: tuple[tuple[str, Mapping[str, str]], ...] = ()
     agrees: str = ""
     refuses: bool = False
+    says: str = ""
     moves: Position | None = None
 
 
@@ -92,7 +112,8 @@ class Team:
 
     def missing(self, position: Position) -> list[str]:
         """What has to be known yet before the step ends."""
-        return [name for name in self.step(position).needs if name not in position.known]
+        needs = self.step(position).needs
+        return [name for name, one in needs.items() if one.ask and name not in position.known]
 
     def enter(
         self,
@@ -119,7 +140,8 @@ class Team:
         if result.error:
             return position
         if call.name == START_OVER:
-            return self.enter(position.agent, None, position.reason, position.hidden)
+            kept = {name: one for name, one in result.values.items() if one}
+            return self.enter(position.agent, kept, position.reason, position.hidden)
         for other in self.agent(position).hand_over:
             if call.name == hand_over_tool(other):
                 # A model that copies gives a word or two of the message, which says more.
@@ -143,7 +165,7 @@ class Team:
         value = next(iter(self.missing(position)), "")
         if not value:
             return position, ""
-        ask = self.step(position).needs[value].ask
+        ask = self.step(position).needs[value].questions(position.known)
         times = position.times if position.asked == value else 0
         text = _filled(ask[min(times, len(ask) - 1)], position)
         return replace(position, asked=value, times=times + 1), text
@@ -175,32 +197,78 @@ class Team:
     ) -> Taken | None:
         """What a message does here without the model; None is for the model."""
         needs = dict(self._open(position))
-        readings = {
-            name: tools[need.tool].readings.get(need.argument)
-            for name, need in needs.items()
-            if need.argument and need.tool in tools
-        }
-        wanted = [
-            Wanted(name, reading, position.known.get(name))
-            for name, reading in readings.items()
-            if reading
-        ]
-        if gives_up(message):
+        wanted = list(self._readable(position, tools))
+        if gives_up(message) and needs:
             return Taken(moves=self.enter(position.agent, None, position.reason, position.hidden))
+        says, rest = self._beside(position, message, wanted)
         asked = needs.get(position.asked)
         deed = asked.tool if asked and not asked.argument else ""
-        answer = answer_to(message, wanted) if deed else None
-        if values := said_values(message, wanted, position.asked):
-            calls: dict[str, dict[str, str]] = {}
-            for name, words in values.items():
-                calls.setdefault(needs[name].tool, {})[needs[name].argument] = words
-            return Taken(tuple(calls.items()), agrees=deed if answer else "")
+        offered = position.known.get(asked.offers, "") if asked and asked.offers else ""
+        answer = answer_to(rest, wanted) if deed or offered else None
+        if calls := self.values(position, rest, tools):
+            return Taken(calls, agrees=deed if answer else "", says=says)
+        if asked and offered and answer:
+            return Taken(((asked.tool, {asked.argument: offered}),), says=says)
         known = [one.name for one in wanted if one.known is not None]
-        if value := taken_back(message, known):
+        if value := taken_back(rest, known):
             return Taken(moves=self.forgotten(position, value))
-        if answer is None:
-            return None
-        return Taken(((deed, {}),)) if answer else Taken(refuses=True)
+        if asked and offered and answer is False:
+            return Taken(moves=self.forgotten(position, asked.offers))
+        if answer is not None:
+            return Taken(((deed, {}),), says=says) if answer else Taken(refuses=True)
+        if says_again(rest, wanted):
+            return Taken(says=says)
+        says = says or self._at_least(position, message)
+        return Taken(says=says) if says else None
+
+    def _at_least(self, position: Position, message: str) -> str:
+        """What there is to say to a message that brings the step nothing; empty for nothing."""
+        words = message.lower()
+        if message.rstrip().endswith("?") or _MAY_ASK.match(words):
+            return self.agent(position).cannot_say
+        thanks = _THANKS.search(words) and not bare(message, GREETING)
+        return WELCOME if thanks and self.missing(position) else ""
+
+    def values(
+        self, position: Position, message: str, tools: Mapping[str, ToolSpec]
+    ) -> tuple[tuple[str, Mapping[str, str]], ...]:
+        """The tools to call, with arguments, for the values that a message says."""
+        needs = dict(self._open(position))
+        calls: dict[str, dict[str, str]] = {}
+        values = said_values(message, list(self._readable(position, tools)), position.asked)
+        for name, words in values.items():
+            calls.setdefault(needs[name].tool, {})[needs[name].argument] = words
+        return tuple(calls.items())
+
+    def not_called(self, position: Position, message: str) -> str:
+        """A message without the clauses that call a tool by their patterns."""
+        agent, step = self.agent(position), self.step(position)
+        left = (c for c in clauses(message) if not any(called_for(c, step.calls, agent.calls)))
+        return ", ".join(left)
+
+    def _readable(self, position: Position, tools: Mapping[str, ToolSpec]) -> Iterator[Wanted]:
+        """The values that may be said here, as far as the program can read them."""
+        for name, need in self._open(position):
+            readings = tools[need.tool].readings if need.tool in tools else {}
+            if reading := readings.get(need.argument):
+                yield Wanted(name, reading, position.known.get(name))
+
+    def _beside(
+        self, position: Position, message: str, wanted: Sequence[Wanted]
+    ) -> tuple[str, str]:
+        """What there is to say to the questions of a message, and the message without them."""
+        agent, says, rest = self.agent(position), list[str](), list[str]()
+        for clause in clauses(message):
+            words = plain_words(clause)
+            say = next((one.say for one in agent.asides.values() if one.found.search(words)), "")
+            if not say and asks(clause) and not asks_of_the_agent(clause):
+                say = agent.cannot_say
+            if say and not said_values(clause, wanted, ""):
+                says.append(say)
+            else:
+                rest.append(clause)
+        said = " ".join(dict.fromkeys(says))
+        return said, ", ".join(rest) if said else message
 
     def offered(
         self, position: Position, tools: Mapping[str, ToolSpec], exact: bool
@@ -215,7 +283,8 @@ class Team:
         others = (o for o in agent.hand_over if not (exact and self._agents[o].takes_over.patterns))
         hand_over = map(hand_over_tool, others)
         names = dict.fromkeys((*agent.tools, *step.tools, *earlier, *hand_over))
-        read = {
+        # What patterns call, and what is read.
+        read = {*agent.calls, *step.calls} | {
             need.tool
             for need in needs.values()
             if not need.argument
@@ -345,10 +414,22 @@ class Team:
 
 
 class Flow:
-    """Where one conversation stands, or one draft of a reply in it."""
+    """Where one conversation stands, or one draft of a reply in it.
 
-    def __init__(self, team: Team, position: Position | None = None, arrival: str = "") -> None:
+    Attributes:
+        moment: Name of the fixed moment that lasts, such as an emergency; empty for none.
+    """
+
+    def __init__(
+        self,
+        team: Team,
+        position: Position | None = None,
+        arrival: str = "",
+        moment: str = "",
+        beside: str = "",
+    ) -> None:
         self.team = team
+        self.moment, self._beside = moment, beside
         # The greeting asks the first question.
         self.position = position or team.question(team.enter(team.front.name))[0]
         self._arrival = arrival
@@ -357,7 +438,7 @@ class Flow:
 
     def copy(self) -> Flow:
         """Another one that stands at the same place."""
-        return Flow(self.team, self.position, self._arrival)
+        return Flow(self.team, self.position, self._arrival, self.moment, self._beside)
 
     @property
     def asking(self) -> bool:
@@ -374,8 +455,11 @@ class Flow:
 
     @property
     def reads_back(self) -> bool:
-        """Whether what is asked next has the values that have changed since it was asked last."""
+        """Whether the next question is for a deed, and has values that have changed since."""
         _, question = self.team.question(self.position)
+        need = next(iter(self.team.missing(self.position)), "")
+        if not need or self.team.step(self.position).needs[need].argument:
+            return False
         return any(spoken(self.position.known.get(name, "")) in question for name in self._changed)
 
     def asking_first(self, tools: Mapping[str, ToolSpec]) -> Mapping[str, ToolSpec]:
@@ -387,6 +471,15 @@ class Flow:
         deeds = {need.tool for need in needs if not need.argument} & tools.keys()
         return {**tools, **{name: replace(tools[name], confirmation=waiting) for name in deeds}}
 
+    def say_beside(self, text: str) -> None:
+        """Say something, once, before what is asked next."""
+        self._beside = text
+
+    def words_for(self, moments: Moments, *readings: str) -> str:
+        """What is said to a moment that a message is, or to what follows one that lasts."""
+        says, self.moment = moments.lasting(self.moment, *readings)
+        return says
+
     def aside(self) -> None:
         """Something else is said than what is asked."""
         self.position = self.team.unasked(self.position)
@@ -394,14 +487,20 @@ class Flow:
     def next_words(self) -> str:
         """What is said behind everything else: where it has arrived, once, and what is missing."""
         arrival, self._arrival, self.handed_over = self._arrival, "", False
+        beside, self._beside = self._beside, ""
         self._changed.clear()
         self.position, question = self.team.question(self.position)
         greeting = self.team.agent(self.position).greeting
         # A greeting asks its question itself.
-        return arrival if arrival == greeting and arrival else f"{arrival} {question}".strip()
+        asked = "" if arrival == greeting and arrival else question
+        return " ".join(filter(None, (beside, arrival, asked)))
 
 
 def _filled(text: str, position: Position) -> str:
+    known = position.known
+    text = _OPTIONAL.sub(
+        lambda part: part[1] * all(known.get(name) for name in PLACE.findall(part[1])), text
+    )
     return PLACE.sub(lambda place: spoken(position.known.get(place[1], "")), text)
 
 

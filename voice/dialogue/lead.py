@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from voice.config.called_for import called_for
+from voice.config.moments import Moments
 from voice.dialogue.commands import Command, Emit
 from voice.dialogue.english import asks, asks_of_the_agent
 from voice.dialogue.flow import Flow
@@ -49,7 +50,7 @@ class Lead:
         flow = self.under(options)
         if flow is None:
             return options
-        exact = flow.asking and not self._rephrases
+        exact = bool(flow.position.step) and not self._rephrases
         offered = flow.team.offered(flow.position, self._tools, exact)
         return flow.team.over(options, flow.position, offered)
 
@@ -100,6 +101,12 @@ class Lead:
         """Something else is said than what the flow asks."""
         if self._flow is not None:
             self._flow.aside()
+
+    def words_for(self, moments: Moments, *readings: str) -> str:
+        """The fixed words for a message; empty for none."""
+        if self._flow is None:
+            return moments.words_for(*readings)
+        return self._flow.words_for(moments, *readings)
 
     def note(self) -> str:
         """What an agent is told that was handed the conversation; else empty."""

@@ -90,8 +90,8 @@ class Reply:
         requests: Those of the user's message, answered in turn; None is the whole message.
         segments: How many have been spoken, those among them that are not part of the text.
         base: The options before those of the agent and its step.
-        also_agreed: The tool that the user has said "yes" to beside values, and where the
-            conversation stood then.
+        also: What is called behind the values of a message, which may be what the user has said
+            "yes" to; then only if nothing of what was known ``at`` that place is another by now.
     """
 
     reply_id: str
@@ -127,7 +127,8 @@ class Reply:
     output_tokens: int = 0
     segments: int = 0
     base: SessionOptions | None = None
-    also_agreed: tuple[str, Position] = ("", Position(""))
+    also: tuple[ToolCall | None, Position | None] = (None, None)
+    carried: bool = False
     _cutter: SegmentCutter = field(default_factory=SegmentCutter)
 
     def enter(self, phase: Phase) -> None:
@@ -188,9 +189,13 @@ class Reply:
         current = self.requests.current if self.requests else None
         return current if current and current.again else None
 
-    def also_agree(self, tool: str, at: Position) -> None:
-        """The user has said "yes" to a tool, unless that is empty, beside values."""
-        self.also_agreed = tool, at
+    def also_call(self, call: ToolCall | None, at: Position | None = None) -> None:
+        """Call something behind the values of the message; None is nothing more."""
+        self.also = call, at
+
+    def carry(self) -> None:
+        """Read the message once more, for the agent that was handed the conversation."""
+        self.carried = True
 
     def go_on_as(self, options: SessionOptions) -> None:
         """Another agent or step goes on with the reply."""

@@ -6,7 +6,7 @@ returns the commands that are to be carried out now, in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from voice.dialogue.call_checks import CallChecks, Limits
@@ -325,21 +325,27 @@ class ReplyLoop:
         if (called := self._called_for(reply, message, whole=True)) is not None:
             return called
         flow = self.lead.under(reply.base)
-        if flow is None or not flow.asking:
+        if flow is None or (self._limits.rephrases and not flow.asking):
             return None
         readable = {} if self._limits.rephrases else self._tools
         taken = flow.team.taken(flow.position, message, readable)
         if taken is None:
             return None
+        flow.say_beside(taken.says)
         if taken.moves:
             moved = self.lead.move(taken.moves)
             okay = OKAY if taken.moves.known else FROM_THE_BEGINNING
             return moved + self._say_behind(reply, okay) + self._conclude(reply)
         if taken.refuses:
             return self._answer_aside(WHAT_ELSE)
-        reply.also_agree(taken.agrees, flow.position)
-        made = (ToolCall(self._ids("call"), name, {**given}) for name, given in taken.calls)
-        return self._call(reply, tuple(made))
+        if not taken.calls:
+            return self._conclude(reply)
+        if taken.agrees:
+            reply.also_call(ToolCall(self._ids("call"), taken.agrees, {}), flow.position)
+        return self._call(reply, self._made(taken.calls))
+
+    def _made(self, calls: Iterable[tuple[str, Mapping[str, str]]]) -> tuple[ToolCall, ...]:
+        return tuple(ToolCall(self._ids("call"), name, {**given}) for name, given in calls)
 
     def _called_for(self, reply: Reply, message: str, whole: bool = False) -> list[Command] | None:
         """Call the tool that a message, or one of its requests, asks for by its patterns.
@@ -348,7 +354,7 @@ class ReplyLoop:
         taken: "remember that my car is red and set a timer".
         """
         wanted = self.lead.wanted(reply.base or reply.options, message, self._dialogue)
-        in_parts = whole and not (self.lead.drives(reply) or self._limits.rephrases)
+        in_parts = whole and not (self.lead.under(reply.base) or self._limits.rephrases)
         if wanted is None or (in_parts and wanted[1].keys() - {"message"}):
             return None
         call = ToolCall(self._ids("call"), *wanted)
@@ -357,6 +363,12 @@ class ReplyLoop:
         if held.question:
             return self._conclude(reply, held.question)
         reply.agree()
+        flow = self.lead.under(reply.base)
+        if whole and flow and not self._limits.rephrases:
+            rest = flow.team.not_called(flow.position, message)
+            if values := flow.team.values(flow.position, rest, self._tools):
+                reply.also_call(call)
+                return self._call(reply, self._made(values))
         return self._call(reply, held.made)
 
     def _ask_request(self, reply: Reply) -> list[Command]:
@@ -389,7 +401,7 @@ class ReplyLoop:
         """What is said without asking the model; nothing outside the conversation."""
         seen = reply.seen(self._dialogue)
         readings = () if self._out_of_band else (*seen.user_texts(1), seen.unanswered())
-        return reply.options.moments.words_for(*readings)
+        return self.lead.words_for(reply.options.moments, *readings)
 
     def _answered(self, reply: Reply, event: ModelAnswered) -> list[Command]:
         """Speak the rest, then run what was called, or say something instead."""
@@ -511,12 +523,19 @@ class ReplyLoop:
         next question has itself is not said twice.
         """
         reply.ask_again(own_words(reply.seen(self._dialogue).view(self._limits.max_history)))
-        flow, (tool, at) = self.lead.under(reply.base), reply.also_agreed
-        if flow and tool and flow.position.known == at.known:
-            reply.also_agree("", at)
-            return self._call(reply, (ToolCall(self._ids("call"), tool, {}),))
-        told = [] if flow and flow.reads_back else self._playback.speak(reply, reply.tell())
-        return told + self._conclude(reply)
+        flow, (also, at) = self.lead.under(reply.base), reply.also
+        if flow and also and (at is None or flow.position.known == at.known):
+            reply.also_call(None)
+            return self._call(reply, (also,))
+        if flow and flow.handed_over and not reply.carried:
+            # What a message says beside asking for another agent may be for that one.
+            said = next(iter(self._dialogue.user_texts(1)), "")
+            if values := flow.team.values(flow.position, said, self._tools):
+                reply.carry()
+                return self._call(reply, self._made(values))
+        if flow and flow.reads_back and not reply.agreed:
+            return self._conclude(reply)
+        return self._playback.speak(reply, reply.tell()) + self._conclude(reply)
 
     def _say_behind(self, reply: Reply, *sentences: str) -> list[Command]:
         return self._playback.speak(reply, [f" {sentence}" for sentence in sentences if sentence])

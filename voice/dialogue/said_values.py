@@ -2,16 +2,18 @@
 
 A value is the longest span of the message that its tool can read. A bare number is one only as the
 whole answer, behind "at" or beside another value: "one moment" is no time. What nearly any words
-can be, a name or a complaint, is only the whole of an answer to the question for it, or what stands
-behind its name. It does not know what the values are for. The words are English.
+can be, a name or a complaint, is what an answer to the question for it leaves beside other values,
+what stands behind its name, or what says outright that it is one. A clause that tells of what was,
+"since Monday", says only what was asked for. It does not know what the values are for. The words
+are English.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import groupby, islice, product
 
 from voice.dialogue.english import (
     GRAMMAR,
@@ -19,6 +21,7 @@ from voice.dialogue.english import (
     NUMBERS,
     TAKING_BACK,
     agrees,
+    asks,
     bare,
     disagrees,
     plain,
@@ -26,8 +29,10 @@ from voice.dialogue.english import (
 )
 from voice.types import Reading
 
-_LONGEST, _MOST = 12, 16
+_LONGEST, _MOST = 12, 60
 """Words of a value, and of a message that is looked through."""
+_LONG = 5
+"""Digits, or words for them, of a number that can be nothing else than one."""
 _WORD = re.compile(r"[^\s,;!?]+")
 _CORRECTS = re.compile(rf"(?:{TAKING_BACK}|{HESITATING}|not|change|that's wrong)\b|.*\bwrong\b")
 _ASKS = re.compile(r"(?:what|when|where|which|who|how|why|is|are|was|did|will|would|has)\b")
@@ -42,6 +47,23 @@ _WRONG = re.compile(
 _DENYING = word_set("wrong incorrect don't isn't change")
 _JOINING = word_set("and at by for in on the to")
 _POLITE = word_set("thanks thank you well then so")
+_JOINT = re.compile(
+    r"(?<=[.?!;])\s+|,\s*|\s+(?=(?:and|but|so|or|because|also)\s+(?:i|i'd|i'm|i've|we|you|he|she|it|they"
+    r"|my|is|are|do|does|did|how|what|when|where|who|which|why|can|could|may|would|will|should"
+    r"|also)\b)",
+    re.I,
+)
+_GREETS = re.compile(r"\bgood (?:morning|afternoon|evening|day)\b[ ,.!]*", re.I)
+_TELLS = re.compile(
+    r"\b(?:since|ago|yesterday|last (?:night|week|month|year|\w+day)"
+    r"|began|started|fell|happened|woke"
+    r"|(?:has|had|i've|he's|she's|it's) (?:\w+ )?(?:a|an|my|the|been|had)"
+    r"|for (?:\w+ )?(?:days?|weeks?|months?|years?))\b",
+    re.I,
+)
+_EXCLUDING = word_set("not except isn't")
+_GOES_ON = word_set("would will is sounds works suits looks seems might could if then please")
+"""What follows a bare number that is the subject of an answer: "nine would be lovely"."""
 _COUNTS = NUMBERS - word_set("half quarter noon midnight") | word_set("oh double")
 _BESIDE = word_set("""
     and at by for in on the to around about or so then maybe perhaps say said meant make made it
@@ -75,11 +97,21 @@ class Wanted:
     known: str | None = None
 
     def reads(self, words: str) -> bool:
-        """Whether some words say it, and another one than is known."""
-        meant = self.reading.read(words)
+        """Whether some words say it, and another one than is known; a free one, outright."""
+        read = self.reading.outright if self.reading.free else self.reading.read
+        return read is not None and self.answers(words, read)
+
+    def answers(self, words: str, read: Callable[[str], object] | None = None) -> bool:
+        """As `reads`, where it was asked for."""
+        meant = (read or self.reading.read)(words)
         if meant is None or self.known is None:
             return meant is not None
         return words != self.known and meant != self.reading.read(self.known)
+
+
+def clauses(message: str) -> list[str]:
+    """The parts of a message: its sentences, and what a comma or an "and I" sets apart."""
+    return [part for part in _JOINT.split(_GREETS.sub("", message)) if part.strip(" ,.;!?")]
 
 
 def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[str, str]:
@@ -87,18 +119,44 @@ def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[s
     ordered = sorted(wanted, key=lambda one: (one.name != asked, one.known is not None))
     free = [one for one in ordered if one.reading.free]
     for one in free:
-        if named := _named(message, one):
-            return {one.name: named}
-    spans, rest = _spans(message, ordered)
+        if named := next(filter(None, (_named(part, one) for part in clauses(message))), ""):
+            rest = (other for other in ordered if other is not one)
+            return {**_Spans(message, rest, asked).found, one.name: named}
+    spans = _Spans(message, ordered, asked)
     if answer_to(message, ordered) is None and not _is_whole(message, ordered):
         for one in free:
-            if one.name == asked and one.reads(message):
-                return {one.name: message}
-        proper = _proper_name(message) if not spans and rest else ""
+            if one.name == asked and one.name not in spans.found:
+                words = _left_for(one, spans.left())
+                return {**spans.found, **({one.name: words} if words else {})}
+        proper = "" if spans.found else _proper_name(message)
         names = [one for one in free if one.known and _is_proper(one.known)]
-        if proper and names and names[-1].reads(proper):
+        if proper and names and names[-1].answers(proper):
             return {names[-1].name: proper}
-    return spans
+    return spans.found
+
+
+def _left_for(one: Wanted, left: Sequence[str]) -> str:
+    """What is left of an answer that a free value can be: all, a part of it, or a name in it."""
+    if one.answers(", ".join(left)):
+        return ", ".join(left)
+    names = (" ".join(name) for part in left for name in _capitals(part.split()))
+    read = [words for words in (*left, *names) if one.answers(words)]
+    return max(read, key=lambda words: len(str(one.reading.read(words))), default="")
+
+
+def _capitals(words: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Runs of words with capitals, which may be names."""
+    for proper, run in groupby(words, _is_proper):
+        if proper:
+            yield [*run]
+
+
+def says_again(message: str, wanted: Iterable[Wanted]) -> bool:
+    """Whether a message says nothing but what is known."""
+    wanted = [*wanted]
+    known = (one for one in wanted if one.reading.free and one.known)
+    same = any(one.reading.read(message) == one.reading.read(one.known or "") for one in known)
+    return same or _is_whole(message, wanted)
 
 
 def taken_back(message: str, known: Iterable[str]) -> str:
@@ -119,7 +177,7 @@ def answer_to(message: str, known: Iterable[Wanted]) -> bool | None:
 
     What it repeats of ``known`` values is neither: "yes, Tuesday at ten".
     """
-    for span in _spans(message, _unknown(known))[0].values():
+    for span in _Spans(message, _unknown(known)).found.values():
         message = message.replace(span, " ", 1)
     words = " ".join(word for word in plain(message).split() if word not in _JOINING | _POLITE)
     if agrees(words, _ALSO_YES):
@@ -127,53 +185,99 @@ def answer_to(message: str, known: Iterable[Wanted]) -> bool | None:
     return False if disagrees(_WRONG.sub("no", words)) else None
 
 
-def _spans(message: str, wanted: Iterable[Wanted]) -> tuple[dict[str, str], set[str]]:
-    """Values by their names, and the words of the message that are in none."""
-    wanted = [one for one in wanted if not one.reading.free]
-    words = [word.rstrip(".") for word in _WORD.findall(message)][:_MOST]
-    open_ = [True] * len(words)
-    found: dict[str, str] = {}
-    lengths = range(min(_LONGEST, len(words)), 0, -1)
-    # Bare numbers last: whether they count depends on what is beside them.
-    for bare_ones, one, length in product((False, True), wanted, lengths):
-        for start in range(len(words) - length + 1) if one.name not in found else ():
+class _Spans:
+    """The values of a message, and its words.
+
+    Attributes:
+        found: Values by their names, in the words of the message.
+    """
+
+    def __init__(self, message: str, wanted: Iterable[Wanted], asked: str = "") -> None:
+        parts = clauses(message)
+        found = ((word, at) for at, part in enumerate(parts) for word in _WORD.findall(part))
+        words = [*islice(found, _MOST)]
+        self._words = [word.rstrip(".") for word, _ in words]
+        self._clauses = [at for _, at in words]
+        self._tells = [_TELLS.search(part) is not None for part in parts]
+        self._asked = asked
+        self._open = [True] * len(self._words)
+        self.found: dict[str, str] = {}
+        # A free one that was asked for is what is left.
+        wanted = [one for one in wanted if not (one.reading.free and one.name == asked)]
+        lengths = range(min(_LONGEST, len(self._words)), 0, -1)
+        # Bare numbers last: whether they count depends on what is beside them.
+        for bare_ones, length, one in product((False, True), lengths, wanted):
+            if one.name not in self.found:
+                self._find(one, length, bare_ones)
+
+    def left(self) -> list[str]:
+        """The words of each clause that are in no value, but those of its questions."""
+        places = zip(self._words, self._open, self._clauses, strict=True)
+        parts = [
+            " ".join(word for word, open_, _ in run if open_)
+            for _, run in groupby(places, key=lambda place: place[2])
+        ]
+        return [part for part in parts if part and not asks(part)]
+
+    @property
+    def beside(self) -> set[str]:
+        """The words that are in no value."""
+        return {word.lower() for word, left in zip(self._words, self._open, strict=True) if left}
+
+    def _find(self, one: Wanted, length: int, bare_ones: bool) -> None:
+        for start in range(len(self._words) - length + 1):
             here = slice(start, start + length)
-            span = " ".join(words[here])
-            if not all(open_[here]) or not one.reads(span):
+            span = " ".join(self._words[here])
+            if not all(self._open[here]) or not self._counts(one, here):
                 continue
-            value = _trimmed(span, one.reading)
-            if not bare_ones and _is_bare(value) and not _behind_at(words, here):
+            if not one.reads(span):
+                # A part of what is known is no other value.
+                again = one.known is not None and one.reading.read(span) is not None
+                self._open[here] = [not (again and not one.reading.free)] * length
                 continue
-            if bare_ones and not _answers(words, open_, here):
+            value = span if one.reading.free else _trimmed(span, one.reading)
+            if not bare_ones and _is_bare(value) and not _behind_at(self._words, here):
                 continue
-            found[one.name] = value
-            open_[here] = [False] * length
-            break
-    return found, {word.lower() for word, left in zip(words, open_, strict=True) if left}
+            if bare_ones and not self._answers(here, one.name == self._asked):
+                continue
+            self.found[one.name] = value
+            self._open[here] = [False] * length
+            return
+
+    def _counts(self, one: Wanted, here: slice) -> bool:
+        """Whether a value may be said here: of no past, not excluded, a free one in a clause."""
+        first, last = self._clauses[here.start], self._clauses[here.stop - 1]
+        before = self._words[max(0, here.start - 1) : here.start]
+        if one.name != self._asked and self._tells[first]:
+            return False
+        return not (_EXCLUDING & {*before}) and (first == last or not one.reading.free)
+
+    def _answers(self, here: slice, asked: bool) -> bool:
+        """Whether a span stands beside another value, or with nothing but words of an answer."""
+        if not all(self._open[max(0, here.start - 1) : here.stop + 1]):
+            return True
+        if asked and {*self._words[here.stop : here.stop + 1]} & _GOES_ON:
+            return True
+        outside = [at for at in range(len(self._words)) if self._open[at]]
+        within = range(here.start, here.stop)
+        return {self._words[at].lower() for at in outside if at not in within} <= _BESIDE
 
 
 def _is_bare(value: str) -> bool:
-    """Whether a value is a number alone."""
+    """Whether a value is a number alone, and no long one such as a telephone's."""
     words = value.lower().replace("-", " ").split()
-    return all(word in _COUNTS or word.isdigit() for word in words)
+    counts = all(word in _COUNTS or word.isdigit() for word in words)
+    return counts and len(words) < _LONG and sum(map(str.isdigit, value)) < _LONG
 
 
 def _behind_at(words: list[str], here: slice) -> bool:
     return "at" in (word.lower() for word in words[max(0, here.start - 1) : here.stop])
 
 
-def _answers(words: list[str], open_: list[bool], here: slice) -> bool:
-    """Whether a span stands beside another value, or with nothing but words of an answer."""
-    if not all(open_[max(0, here.start - 1) : here.stop + 1]):
-        return True
-    outside = (at for at in range(len(words)) if open_[at] and not here.start <= at < here.stop)
-    return {words[at].lower() for at in outside} <= _BESIDE
-
-
 def _is_whole(message: str, wanted: Iterable[Wanted]) -> bool:
     """Whether a message says values that are not free, known or not, and nothing else."""
-    found, rest = _spans(message, _unknown(wanted))
-    return bool(found) and rest <= _BESIDE
+    spans = _Spans(message, _unknown(one for one in wanted if not one.reading.free))
+    return bool(spans.found) and spans.beside <= _BESIDE
 
 
 def _unknown(wanted: Iterable[Wanted]) -> list[Wanted]:
@@ -186,7 +290,7 @@ def _named(message: str, one: Wanted) -> str:
     match = re.search(rf"\b{re.escape(name)}(?: is|'s| should be) (.+)", message, re.I)
     words = match[1].strip(" .,!") if match else ""
     more = {*plain(words).split()} - GRAMMAR - _DENYING
-    return words if more and one.reads(words) else ""
+    return words if more and one.answers(words) else ""
 
 
 def _proper_name(message: str) -> str:

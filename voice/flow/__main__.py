@@ -23,7 +23,10 @@ def picture(agents: Sequence[AgentConfig]) -> Iterator[str]:
     for agent in agents:
         yield f'  subgraph {agent.name}["agent {agent.name}"]'
         for name, step in (agent.steps or {"": StepConfig()}).items():
-            needs = "".join(f"<br>needs {value}" for value in step.needs)
+            wants = (
+                ("needs" if need.ask else "takes", value) for value, need in step.needs.items()
+            )
+            needs = "".join(f"<br>{how} {value}" for how, value in wants)
             yield f'    {agent.name}_{name}["{name or agent.name}{needs}"]'
         yield "  end"
     first = {agent.name: f"{agent.name}_{next(iter(agent.steps), '')}" for agent in agents}

@@ -1,18 +1,22 @@
-"""What is wrong with the tools of a flow, and the tools by which agents hand over.
+"""What is wrong with the tools of a flow, the tools by which agents hand over, and those of kinds.
 
 The order of the steps is checked where a file is read, by `voice.config.flow`.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
 
 from voice.config import AgentConfig
 from voice.config.flow import Calls, NeedConfig, StepConfig, hint
 from voice.dialogue.flow import Team, hand_over_tool
 from voice.errors import ConfigError
-from voice.tools import SessionScope, Toolbox
+from voice.tools import Noted, SessionScope, Toolbox
+from voice.tools import tool as as_marked
+from voice.tools.kinds import KINDS, choice
 from voice.tools.registry import Tool, as_tool
 from voice.types import ToolSpec
 
@@ -30,7 +34,11 @@ def team_specs(
     Raises:
         ConfigError: A step or an agent names a tool that there is not, or a value that none brings.
     """
-    every = {spec.name: spec for spec in toolbox.specs(toolbox.names)}
+    made = {
+        tool.spec.name: tool
+        for tool in (*_noting_tools(team.agents), *_hand_over_tools(team.agents))
+    }
+    every = {spec.name: spec for spec in toolbox.specs((*toolbox.names, *made), None, made)}
     found: dict[str, ToolSpec] = {}
     for agent in team.agents:
         if wrong := [*tool_mistakes(agent.steps, every), *_call_mistakes(agent, every)]:
@@ -38,12 +46,12 @@ def team_specs(
         steps = agent.steps.values()
         called = [*agent.calls, *([agent.answers] if agent.answers else [])]
         names = [*called, *(name for one in steps for name in (*one.tools, *one.calls))]
-        specs = (*toolbox.specs_for(agent, scope), *toolbox.specs(names, scope))
+        specs = (*toolbox.specs_for(agent, scope), *toolbox.specs(names, scope, made))
         found |= {spec.name: spec for spec in specs}
-    tools = _hand_over_tools(team.agents)
+    found |= {spec.name: spec for spec in toolbox.specs(made, scope, made)}
     if scope is not None:
-        scope.tools = {**scope.tools, **{tool.spec.name: tool for tool in tools}}
-    return found | {tool.spec.name: tool.spec for tool in tools}
+        scope.tools = {**scope.tools, **made}
+    return found
 
 
 def tool_mistakes(steps: Mapping[str, StepConfig], tools: Mapping[str, ToolSpec]) -> Iterator[str]:
@@ -94,6 +102,37 @@ def _argument_mistakes(where: str, need: NeedConfig, tool: ToolSpec) -> Iterator
     if not need.argument and required:
         got = f"got nothing, and {need.tool} cannot be called without {required}"
         yield f"{where}.argument: {got}; expected one of {has}"
+
+
+def _noting_tools(agents: Sequence[AgentConfig]) -> list[Tool]:
+    """The tools that note values of a kind, each of one name.
+
+    Raises:
+        ConfigError: A value is of two kinds.
+    """
+    steps = [step for agent in agents for step in agent.steps.values()]
+    needs: dict[str, NeedConfig] = {}
+    for name, need in ((n, one) for step in steps for n, one in step.needs.items() if one.kind):
+        before = needs.setdefault(name, need)
+        if (before.kind, before.of) != (need.kind, need.of):
+            raise ConfigError(f"needs.{name}: got the kinds {before.kind!r} and {need.kind!r}")
+    return [_noting_tool(name, need) for name, need in needs.items()]
+
+
+def _noting_tool(name: str, need: NeedConfig) -> Tool:
+    reads = choice(need.of) if need.of else KINDS[need.kind]
+
+    async def note(*, scope: SessionScope, **given: str) -> Noted:
+        return Noted(need.says, {name: str(reads.read(given[name], scope.now()))})
+
+    parameter = inspect.Parameter
+    note.__name__, note.__doc__ = need.tool, f"Note the {name.replace('_', ' ')}."
+    note.__annotations__ = {name: Annotated[str, reads], "scope": SessionScope, "return": Noted}
+    note.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
+        parameter(name, parameter.POSITIONAL_OR_KEYWORD),
+        parameter("scope", parameter.KEYWORD_ONLY),
+    ])  # fmt: skip
+    return as_tool(as_marked(read_only=True)(note))
 
 
 def _hand_over_tools(agents: Sequence[AgentConfig]) -> list[Tool]:

@@ -91,6 +91,7 @@ class Readable:
         refuses: Whether the tool refuses other words as well; else a model is held to it alone.
         free: Whether nearly any words can be read, as for a name: in a flow, then, only an answer
             to the question for it is one.
+        outright: Of a free one, reads what says wherever it stands that it is one: "I'm Anna".
     """
 
     read: Callable[[str, datetime], object]
@@ -99,6 +100,7 @@ class Readable:
     whole: bool = True
     refuses: bool = True
     free: bool = False
+    outright: Callable[[str, datetime], object] | None = None
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler

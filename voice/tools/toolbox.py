@@ -20,7 +20,7 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from threading import Thread
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
@@ -149,16 +149,20 @@ class Toolbox:
         return self._config.keep_flows_minutes * 60
 
     def specs(
-        self, names: Iterable[str], session: SessionScope | None = None
+        self,
+        names: Iterable[str],
+        session: SessionScope | None = None,
+        made: Mapping[str, Tool] = MappingProxyType({}),
     ) -> tuple[ToolSpec, ...]:
         """Declarations of some tools for the model, in the order of ``names``.
 
-        Those for a session know what their values can be, and what the user is to be asked.
+        Those for a session know what their values can be, and what the user is to be asked. Those
+        that were ``made`` for a flow are no tools of the toolbox.
 
         Raises:
             ConfigError: There is no such tool.
         """
-        tools = [self._named(name) for name in names]
+        tools = [made.get(name) or self._named(name) for name in names]
         return tuple(self._spec_for(tool, session) if session else tool.spec for tool in tools)
 
     def specs_for(
@@ -529,6 +533,7 @@ def _read(value: Readable) -> Reading:
         hardly,
         value.whole,
         free=value.free,
+        outright=value.outright and partial(meaning, value.outright),
     )
 
 

@@ -24,6 +24,26 @@ def written(folder: Path, text: str, name: str = "desk") -> str:
     ("steps", "expected"),
     [
         (
+            '[steps.first]\nneeds.name = { kind = "choice", ask = "Which?" }\n',
+            "steps.first.needs.name.of: got [] and kind 'choice'; expected a choice's",
+        ),
+        (
+            '[steps.first]\nneeds.name = { kind = "person", offers = "nam", ask = "Who?" }\n',
+            "steps.first.needs.name.offers: got 'nam', which no step needs; did you mean 'name'?",
+        ),
+        (
+            '[steps.first]\ntools = ["t"]\nneeds.done = { tool = "t", ask = [] }\n',
+            "steps.first.needs.done.ask: got none; expected a question",
+        ),
+        (
+            '[steps.first]\nneeds.name = { ask = "Who?" }\n',
+            "steps.first.needs.name: got neither tool nor kind",
+        ),
+        (
+            '[asides.cost]\npatterns = ["("]\nsay = "Nothing."\n',
+            "asides.cost.patterns: ",
+        ),
+        (
             f'{FIRST}goes_to = "secnd"\n[steps.second]\n',
             "steps.first.goes_to: got 'secnd', which is no step; did you mean 'second'?",
         ),

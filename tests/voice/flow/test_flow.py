@@ -15,37 +15,37 @@ HEAD = 'name = "desk"\ninstructions = "Be brief."\n'
     ("step", "expected"),
     [
         (
-            'tools = ["note_nam"]\n',
-            "steps.first.tools: got 'note_nam', which is no tool; did you mean 'note_name'?",
+            'tools = ["calculat"]\n',
+            "steps.first.tools: got 'calculat', which is no tool; did you mean 'calculate'?",
         ),
         (
-            'needs.name = { tool = "note_name", argument = "name", ask = "Name?" }\n',
-            "steps.first.needs.name.tool: got 'note_name', so that no tool can learn it; expected"
+            'needs.name = { tool = "calculate", argument = "expression", ask = "Name?" }\n',
+            "steps.first.needs.name.tool: got 'calculate', so that no tool can learn it; expected"
             " one of the step's tools, []",
         ),
         (
-            'tools = ["note_name"]\n'
-            'needs.name = { tool = "note_name", argument = "nane", ask = "Name?" }\n',
-            "steps.first.needs.name.argument: got 'nane', which note_name does not have, so that no"
-            " tool can learn it; did you mean 'name'?",
+            'tools = ["calculate"]\n'
+            'needs.name = { tool = "calculate", argument = "expresion", ask = "Name?" }\n',
+            "steps.first.needs.name.argument: got 'expresion', which calculate does not have, so"
+            " that no tool can learn it; did you mean 'expression'?",
         ),
         (
-            'tools = ["note_name"]\nneeds.name = { tool = "note_name", ask = "Shall I?" }\n',
-            "steps.first.needs.name.argument: got nothing, and note_name cannot be called without"
-            " ['name']; expected one of ['name']",
+            'tools = ["calculate"]\nneeds.name = { tool = "calculate", ask = "Shall I?" }\n',
+            "steps.first.needs.name.argument: got nothing, and calculate cannot be called without"
+            " ['expression']; expected one of ['expression']",
         ),
         (
-            'tools = ["note_name"]\ncalls.note_nam = ["name"]\n',
-            "steps.first.calls: got 'note_nam', which is no tool; did you mean 'note_name'?",
+            'tools = ["calculate"]\ncalls.calculat = ["name"]\n',
+            "steps.first.calls: got 'calculat', which is no tool; did you mean 'calculate'?",
         ),
         (
-            'tools = ["note_name"]\ncalls.note_name = ["name"]\n',
-            "steps.first.calls: got 'note_name', which needs ['name']; expected groups of these"
-            " names in 'name'",
+            'tools = ["calculate"]\ncalls.calculate = ["name"]\n',
+            "steps.first.calls: got 'calculate', which needs ['expression']; expected groups of"
+            " these names in 'name'",
         ),
         (
-            'tools = ["note_name"]\ncalls.note_name = ["(?P<name>.+) (?P<way>now)"]\n',
-            "steps.first.calls: got the groups ['way'], no arguments of 'note_name'",
+            'tools = ["calculate"]\ncalls.calculate = ["(?P<expression>.+) (?P<way>now)"]\n',
+            "steps.first.calls: got the groups ['way'], no arguments of 'calculate'",
         ),
     ],
 )
@@ -62,7 +62,8 @@ def test_a_flow_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["clinic"]) == 0
     drawn = capsys.readouterr().out.splitlines()
     assert drawn[0] == "flowchart TD"
-    assert '    clinic_booking["booking<br>needs day<br>needs time<br>needs name"]' in drawn
+    (booking,) = (line for line in drawn if 'clinic_booking["' in line)
+    assert "booking<br>needs day<br>needs time<br>needs name<br>takes part<br>" in booking
     assert "  clinic_triage --> clinic_booking" in drawn
     assert "  clinic -.->|hands over| nurse" in drawn
 
@@ -72,8 +73,8 @@ def test_a_branch_is_drawn_with_its_value(
 ) -> None:
     file = tmp_path / "desk.toml"
     file.write_text(
-        f'{HEAD}hand_over = ["nurse"]\n[steps.first]\ntools = ["note_problem"]\ngoes_to = "end"\n'
-        'needs.problem = { tool = "note_problem", argument = "problem", ask = "What?" }\n'
+        f'{HEAD}hand_over = ["nurse"]\n[steps.first]\ngoes_to = "end"\n'
+        'needs.problem = { kind = "words", ask = "What?" }\n'
         '[[steps.first.branches]]\nvalue = "problem"\nequals = "a fever"\ngoes_to = "nurse"\n'
         "[steps.end]\n[takes_over]\nwhen = 'Back.'\n",
         encoding="utf-8",

@@ -123,6 +123,8 @@ async def test_an_emergency_is_answered_in_a_step_which_then_goes_on(clinic: Res
         await caller.says("a rash on my arm")
         assert "call 911 now" in await caller.says("my father is not breathing")
         assert caller.flow["step"] == "booking"
+        assert "call 911 now" in await caller.says("on friday")
+        assert (await caller.says("false alarm, he is fine")).startswith("Good.")
         assert (await caller.says("on friday")).endswith("At what time?")
 
 
@@ -158,6 +160,7 @@ async def test_who_wants_a_person_is_handed_over_and_comes_back(clinic: Resource
         assert caller.flow["known"] == {"problem": "my back hurts"}
         assert "5 5 5 1 2 3 4" in await caller.says("555 1234")
         assert "call 911 now" in await caller.says("he is not breathing")
+        assert (await caller.says("the ambulance is coming")).startswith("Good.")
         assert (await caller.says("yes")).endswith("Shall a nurse call 5 5 5 1 2 3 4?")
         assert "called back" in await caller.says("yes")
         kept = clinic.toolbox.database.export(LOCAL)["appointments"]

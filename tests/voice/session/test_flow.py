@@ -97,10 +97,8 @@ async def test_a_hand_over_is_one_reply_in_two_voices() -> None:
             "You were handed this conversation: may i speak to a person (problem: my knee hurts)"
         )
         assert "my knee hurts" not in [one.content for one in seen if one.role is Role.USER]
-        assert [tool.name for tool in prompts[-1].tools] == [
-            "get_opening_hours",
-            "end_conversation",
-        ]
+        # What is asked for by patterns is not for the model.
+        assert [tool.name for tool in prompts[-1].tools] == ["end_conversation"]
 
 
 @pytest.mark.parametrize("words", [0, 1, 2])

@@ -19,21 +19,6 @@ CLOSED = "Error: We are closed on Sundays. We are open Monday to Friday, from 9 
 @pytest.mark.parametrize(
     ("tool", "argument", "words", "expected"),
     [
-        ("note_problem", "problem", "I have a bad cough", True),
-        ("note_problem", "problem", "it's about a rash on my arm", True),
-        ("note_problem", "problem", "hello", False),
-        ("note_problem", "problem", "I'd like to make an appointment", False),
-        ("note_problem", "problem", "on Tuesday at ten", False),
-        ("note_problem", "problem", "what are your opening hours", False),
-        ("note_problem", "problem", "can I speak to a person", False),
-        ("note_name", "name", "Anna Schmidt", True),
-        ("note_name", "name", "my name is Will Smith", True),
-        ("note_name", "name", "it's for my son Peter", True),
-        ("note_name", "name", "I'd rather not say", False),
-        ("note_name", "name", "can we do eleven instead", False),
-        ("note_number", "number", "oh five five double seven one two", True),
-        ("note_number", "number", "my number is 555-123 4567", True),
-        ("note_number", "number", "no, eleven", False),
         ("choose_time", "time", "in the morning", False),
         ("choose_time", "time", "half past ten", True),
         ("choose_time", "time", "tuesday at ten", False),
@@ -41,7 +26,18 @@ CLOSED = "Error: We are closed on Sundays. We are open Monday to Friday, from 9 
         ("choose_time", "day", "ten", False),
         ("choose_time", "day", "two days", False),
         ("choose_time", "day", "in two days", True),
-        ("note_name", "name", "it's for two people", False),
+        ("choose_time", "day", "any time this week", True),
+        ("choose_time", "day", "thursday morning", False),
+        ("choose_time", "part", "early afternoon", True),
+        ("choose_time", "part", "not before eleven", True),
+        ("choose_time", "part", "eleven", False),
+        ("choose_time", "soon", "what's the soonest you have", True),
+        ("choose_time", "soon", "something earlier", True),
+        ("choose_time", "soon", "half an hour earlier", True),
+        ("choose_time", "soon", "any doctor", False),
+        ("change_appointment", "to", "forward by an hour", True),
+        ("change_appointment", "to", "friday at ten", True),
+        ("change_appointment", "to", "an hour", False),
     ],
 )
 def test_what_is_read_of_a_message(
@@ -51,28 +47,12 @@ def test_what_is_read_of_a_message(
     assert (spec.readings[argument].read(words) is not None) is expected
 
 
-async def test_a_value_is_noted_as_it_was_understood(toolbox: Toolbox, scope: SessionScope) -> None:
-    for tool, given, expected in (
-        ("note_problem", {"problem": "I have a bad cough"}, {"problem": "a bad cough"}),
-        (
-            "note_problem",
-            {"problem": "I have a stomach ache and I'd like to come tomorrow at ten"},
-            {"problem": "a stomach ache"},
-        ),
-        ("note_name", {"name": "it's for my son peter miller"}, {"name": "Peter Miller"}),
-        ("note_number", {"number": "oh five five double seven one"}, {"number": "0 5 5 7 7 1"}),
-        ("choose_time", {"time": "three"}, {"time": "3:00 PM"}),
-    ):
-        result = await toolbox.run(ToolCall(tool, tool, {**given}), scope)
-        assert result.values == expected
-
-
 async def test_only_times_that_there_are_can_be_chosen(
     toolbox: Toolbox, scope: SessionScope, call: Call
 ) -> None:
     assert scope.now().strftime("%A, %H:%M") in SATURDAY
     assert await call("choose_time", day="sunday") == CLOSED
-    assert (await call("choose_time", day="monday", time="eight am")).startswith("We see patients")
+    assert (await call("choose_time", day="monday", time="eight am")).startswith("We are open")
     assert await call("choose_time", day="monday", time="ten") == "Monday, November 23 at 10:00 AM."
     scope.known = {"day": "2026-11-23", "time": "10:00 AM", "name": "Ann", "problem": "x"}
     assert await call("book_appointment") == "Booked: Monday, November 23 at 10:00 AM."
@@ -80,7 +60,9 @@ async def test_only_times_that_there_are_can_be_chosen(
         "10:00 AM is not free Monday, November 23. Free then: 9:00 AM, 9:30 AM and 10:30 AM."
     )
     result = await toolbox.run(ToolCall("c", "choose_time", {"time": "ten"}), scope)
-    assert result.values == {"day": "2026-11-23", "time": ""}
+    assert (result.values["day"], result.values["time"]) == ("2026-11-23", "")
+    # The nearest one is offered.
+    assert result.values["offered"] in ("9:30 AM", "10:30 AM")
 
 
 async def test_today_is_today_also_as_it_was_noted(
@@ -103,7 +85,7 @@ async def test_what_has_passed_is_refused(
     clock.advance(days=2)
     assert (await call("choose_time", day="today", time="ten")).startswith("10:00 AM has passed.")
     kept = await toolbox.run(ToolCall("c", "choose_time", {"day": "march 1 2028"}), scope)
-    assert kept.values == {"day": "2028-03-01", "time": ""}
+    assert {n: one for n, one in kept.values.items() if one} == {"day": "2028-03-01"}
     scope.known = {"day": "2026-11-20", "time": "10:00 AM"}
     assert (await call("book_appointment")).startswith("Error: Friday, November 20 at 10:00 AM has")
 
@@ -121,11 +103,77 @@ async def test_a_slot_is_given_once_and_nobody_sees_whose_it_is(
     assert await call("list_appointments") == (
         "You have 1 appointment: Monday, November 23 at 10:00 AM."
     )
-    assert await call("change_appointment", time="eleven") == (
+    assert await call("change_appointment", to="an hour later") == (
         "Moved to Monday, November 23 at 11:00 AM."
     )
-    assert (await call("change_appointment", day="sunday")).startswith(
-        "Error: 11:00 AM is not free"
+    assert await call("change_appointment", to="sunday") == CLOSED
+    assert (await call("change_appointment", to="two minutes later")).startswith(
+        "Error: We see patients every half hour. Free then: "
     )
     assert await call("cancel_appointment") == "Cancelled: Monday, November 23 at 11:00 AM."
     assert await call("cancel_appointment") == "Error: You have no appointment."
+
+
+@pytest.mark.parametrize(
+    ("given", "told", "day", "offered"),
+    [
+        (
+            {"day": "next week", "part": "in the afternoon"},
+            "Free Monday, November 23 in the afternoon: 12:00 PM, 12:30 PM and 1:00 PM.",
+            "2026-11-23", "12:00 PM",
+        ),
+        (
+            {"soon": "the earliest"}, "The next free time is Monday, November 23 at 9:00 AM.",
+            "2026-11-23", "9:00 AM",
+        ),
+        (
+            {"day": "next week", "time": "ten"}, "Free Tuesday, November 24: 10:00 AM.",
+            "2026-11-24", "10:00 AM",
+        ),
+        (
+            {"day": "monday", "part": "after four"},
+            "Free Monday, November 23 after 4:00 PM: 4:00 PM and 4:30 PM.",
+            "2026-11-23", "4:00 PM",
+        ),
+        (
+            {"day": "monday", "part": "in the evening"},
+            "Nothing is free then. We are open Monday to Friday, from 9 AM to 5 PM.",
+            "2026-11-23", "",
+        ),
+    ],
+)  # fmt: skip
+async def test_who_leaves_the_choice_is_offered_what_is_free(
+    toolbox: Toolbox,
+    scope: SessionScope,
+    call: Call,
+    given: dict[str, str],
+    told: str,
+    day: str,
+    offered: str,
+) -> None:
+    scope.known = {"day": "2026-11-23", "time": "10:00 AM", "name": "Ann", "problem": "x"}
+    await call("book_appointment")
+    scope.known = {}
+    result = await toolbox.run(ToolCall("c", "choose_time", {**given}), scope)
+    assert result.content == told
+    assert (result.values["day"], result.values["offered"]) == (day, offered)
+
+
+async def test_what_was_offered_is_chosen_among(scope: SessionScope, call: Call) -> None:
+    scope.known = {"day": "2026-11-23", "offered": "9:30 AM"}
+    monday = "Monday, November 23 at"
+    assert await call("choose_time", soon="the second one") == f"{monday} 10:00 AM."
+    assert await call("choose_time", soon="an hour later") == f"{monday} 10:30 AM."
+    assert await call("choose_time", soon="later") == f"The next free time is {monday} 10:00 AM."
+    assert await call("choose_time", soon="earlier") == f"The next free time is {monday} 9:00 AM."
+
+
+async def test_another_one_is_the_next_beside_it(
+    toolbox: Toolbox, scope: SessionScope, call: Call
+) -> None:
+    scope.known = {"day": "2026-11-23", "time": "10:00 AM", "name": "Ann", "problem": "a rash"}
+    await call("book_appointment")
+    result = await toolbox.run(ToolCall("c", "start_over", {"beside": "too"}), scope)
+    assert result.values == {"problem": "a rash", "day": "2026-11-23", "time": "10:30 AM"}
+    result = await toolbox.run(ToolCall("d", "start_over", {}), scope)
+    assert result.values == {}

@@ -1,6 +1,6 @@
-"""Appointments of a practice: what for, when, for whom; booked, listed, cancelled; calls back.
+"""Appointments of a practice: when there are some; booked, listed, moved, cancelled; calls back.
 
-The first tools note one value each and change nothing: a flow keeps the values (`scope.known`), and
+`choose_time` finds a time and changes nothing: a flow keeps the values (`scope.known`), and
 `book_appointment` makes an appointment of them.
 """
 
@@ -8,192 +8,200 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from datetime import time as clock
+from functools import partial
 from typing import Annotated
 
-from voice.tools import phrasing, spoken_dates
+from voice.tools import kinds, phrasing, spoken_dates
 from voice.tools.registry import Asked, Noted, Readable, ToolError, Unreadable, tool
 from voice.tools.scope import SessionScope
+from voice.tools.spoken_numbers import duration
 from voice.tools.store import Store
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
 
 _OPENS, _CLOSES, _SLOT_MIN = 9, 17, 30
 OPEN = "We are open Monday to Friday, from 9 AM to 5 PM."
-_EVERY_SLOT = [(at // 60, at % 60) for at in range(_OPENS * 60, _CLOSES * 60, _SLOT_MIN)]
-_LEAD = (
-    r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|um|uh|well|so|yes|yeah|ok|okay|please"
-    r"|no|sorry|actually|i mean|there)\b[ ,.!]*)*"
+_FULL = "That day has no time left."
+_ABOUT = ("problem", "doctor", "born", "number")
+"""What of the known values is kept with an appointment."""
+_EVERY_SLOT = range(_OPENS * 60, _CLOSES * 60, _SLOT_MIN)
+_WHOLE_DAY = (0, 24 * 60)
+_AHEAD = timedelta(days=60)
+"""How far free times are looked for where no day was said."""
+_TOLD = 3
+"""Free times that are offered at once."""
+_WEEK = re.compile(
+    r"(?:(?:any ?time|some ?time|any day|some day|in|during|early|late) )*(?:the )?(this|next) week"
 )
-_NAME_LEAD = re.compile(
-    rf"{_LEAD}(?:(?:my|the|his|her|their) name(?:'s| is)|name(?:'s| is)|it(?:'s| is)|this is|i'm"
-    r"|i am|call me|under|(?:it's |it is |that's )?for)?(?: for)? *"
-    r"(?:(?:my|our) (?:son|daughter|husband|wife|partner|mother|father|mom|mum|dad|child))?",
-    re.I,
+_YOURS = r"(?: (?:do |that )?you(?:'ve)? (?:have|got|can(?: do)?)| there is)?"
+_SOON = re.compile(
+    r"(?:(?:when|what|which)(?:'s| is| are)? )?(?:(?:the|your|very) )*"
+    r"(?:earliest|soonest|next|first)"
+    r"(?: (?:possible|available|free|appointment|time|slot|day|thing|one|opening))*" + _YOURS + "|"
+    r"as (?:soon|early) as (?:possible|you can|i can)|(?:at )?any ?(?:time|day)"
+    r"|any of (?:them|those)"
+    r"|when ?ever|whichever|(?:i )?don't (?:mind|care)|no preference|you (?:choose|pick|decide)"
+    r"|(?:what|which)(?: (?:other )?(?:times?|days?|slots?))?(?: (?:do|have|are|is|you|there|got))*"
+    r" (?:have|got|free|available|left|open|offer)"
 )
-_NO_NAME = _words(
+_LATER = re.compile(r"(?:(?:any|some)(?:thing|time) |a (?:bit|little) )?(later|earlier)")
+_SHIFT = re.compile(r"(?:by )?(.+) (later|earlier)")
+_TO = re.compile(r"^(?:to|for|on|at|by) (.+)$", re.I)
+_BACK = re.compile(r"(back|forward|up)(?: by)? (.+)", re.I)
+_OFFERED = ("first", "second", "third")
+_THAT = re.compile(rf"(?:the )?({'|'.join(_OFFERED)}|last)(?: one)?(?: of (?:those|them|these))?")
+
+
+def _days(said: str, now: datetime) -> tuple[date, date]:
+    """The first and the last day that some words may mean: one, or those of a week."""
+    words = spoken_dates.normal_form(said.strip(" ."))
+    if found := _WEEK.fullmatch(words):
+        monday = now.date() - timedelta(now.weekday()) + timedelta(7 * (found[1] == "next"))
+        return monday, monday + timedelta(4)
+    on = kinds.day_of(said, now)
+    bare = re.sub(r"^(?:on|for) | (?:at|in|on|the|please)$", "", words)
+    if on == now.date() and spoken_dates.is_weekday(bare):
+        # Who means today says so.
+        on += timedelta(7)
+    return on, on
+
+
+def _soon(said: str, _: datetime) -> timedelta | str | int:
+    """A wish: "next", "later", "earlier", by how much later, or which of what was offered."""
+    words = said.lower().replace("’", "'").strip(" .?")
+    if found := _LATER.fullmatch(words):
+        return found[1]
+    if found := _SHIFT.fullmatch(words):
+        length = duration(found[1])
+        return length if found[2] == "later" else -length
+    if (found := _THAT.fullmatch(words)) and (" one" in words or " of " in words):
+        return _OFFERED.index(found[1]) if found[1] in _OFFERED else _TOLD - 1
+    if _SOON.fullmatch(words):
+        return "next"
+    raise Unreadable("wish", said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What time of a day somebody would come.
+
+    Attributes:
+        at: Minutes since midnight; None where no time was said.
+        within: The part of the day, in minutes since midnight, the second no more.
+        near: The minute to which a free time should be near.
+        which: Which of those that are free from there on; None for no certain one.
     """
-    i you he she we they it that this what when where which who why how can could do does don't
-    did is are was have has had not rather say tell know need want would like make change wrong
-    on at monday tuesday wednesday thursday friday saturday sunday today tomorrow morning
-    afternoon time day appointment nothing never mind cancel stop help person nurse doctor human
-    somebody someone hang the a an my your me thanks thank bye goodbye that's it's right correct
-    fine good sure ok okay yes yeah no nope please sorry hello hi again else other another first
-    last both people
-    """
-)  # fmt: skip
-_PROBLEM_LEAD = re.compile(
-    rf"{_LEAD}(?:(?:i'd|i would) like|i need|i want|can i|could i|may i)?(?: please)?(?: (?:to )?"
-    r"(?:make|book|get|have|see|arrange|come in|schedule))?(?: ?(?:an?|the|my) (?:appointment"
-    r"|doctor|gp|visit))?(?: (?:with|for|to see) (?:an?|the) doctor)?[ ,]*(?:(?:it's|it is|i'm "
-    r"calling|i am calling|i call|i have come)? ?(?:about|because of|because|for)\b)?[ ,]*"
-    r"(?:(?:i've|i have|i've got|i got|i am having|i'm having|there's) (?:got |had |been having )?"
-    r"(?=an? |some |my |this |these |the |bad |pain))?",
-    re.I,
-)
-_ANOTHER_MATTER = re.compile(
-    r"[,.;]?\s+(?:(?:and|so|but)\s+)?(?:i(?:'d| would) like|i want|i need|(?:can|could|may) i)\b.*",
-    re.I,
-)
-"""What follows a problem in the same breath, such as "and I'd like to come tomorrow"."""
-_NO_PROBLEM = _words(
-    """
-    hello hi hey there please appointment appointments book booking make a an the for on at in
-    to i i'd i'm i'll like want need would could can may we you it it's is do don't know not no
-    yes yeah ok okay sure thanks thank and or with see come doctor nurse person human somebody
-    someone real speak talk monday tuesday wednesday thursday friday saturday sunday today
-    tomorrow morning afternoon evening next this week day time when one two three four five six
-    seven eight nine ten eleven twelve thirty fifteen half past o'clock am pm something anything
-    nothing never mind what rather say tell why bye goodbye that all start over again new
-    another my cancel list wait that's right correct wrong fine good great sorry problem matter
-    name number get have had be are was if so but
-    """
-)  # fmt: skip
-_ASKING = re.compile(
-    r"(?:what|when|where|which|who|how|why|can|could|do|does|did|are|is|will|would|may)\b", re.I
-)
-_DIGITS = {name: str(at) for at, name in enumerate(
-    ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-)} | {"oh": "0", "o": "0", "plus": "+"}  # fmt: skip
-_SHORTEST_NUMBER = 6
 
-
-def _problem(said: str, _: datetime) -> str:
-    rest = _PROBLEM_LEAD.sub("", said.strip(" .!"), count=1).strip(" ,.")
-    rest = _ANOTHER_MATTER.sub("", rest)
-    words = re.findall(r"[^\W\d_]+(?:'[^\W_]+)?", rest.lower().replace("’", "'"))
-    if not set(words) - _NO_PROBLEM or _ASKING.match(rest) or said.rstrip().endswith("?"):
-        raise Unreadable("problem", said)
-    return rest
-
-
-def _day(said: str, now: datetime) -> datetime:
-    with suppress(ValueError):
-        # As `choose_time` notes it.
-        return datetime.combine(date.fromisoformat(said), now.timetz())
-    bare = _bare_day(said)
-    dated = re.match(rf"{spoken_dates.WEEKDAY}, (?=\w+ \d)", bare, flags=re.I)
-    if dated:
-        # A date may be today, which said without its year is next year.
-        bare, now = bare[dated.end() :], now - timedelta(1)
-    if re.fullmatch(r"(?:\d+|an?) (?:day|week)s?", spoken_dates.normal_form(bare)):
-        # A length is no day: "two days ago".
-        raise Unreadable("day", said)
-    return datetime.combine(spoken_dates.day(bare, now), now.timetz())
-
-
-def _bare_day(said: str) -> str:
-    bare = re.sub(r"^(?:on|for) ", "", said.strip(), flags=re.I)
-    return re.sub(r" (?:morning|afternoon)$", "", bare, flags=re.I)
-
-
-def _time(said: str, _: datetime) -> tuple[int, int]:
-    bare = re.sub(r"^(?:at|by|around|about|in the) ", "", spoken_dates.normal_form(said))
-    if bare in spoken_dates.PARTS_OF_DAY:
-        raise Unreadable("time", said)
-    found = spoken_dates.time_of_day(bare, _OPENS)
-    if found is None:
-        raise Unreadable("time", said)
-    return found
-
-
-def _name(said: str, _: datetime) -> str:
-    bare = _NAME_LEAD.sub("", said.strip(" .!"), count=1).strip(" ,.")
-    words = bare.replace("’", "'").split()
-    letters = all(re.fullmatch(r"[^\W\d_]+(?:[-'.][^\W\d_]*)*", word) for word in words)
-    if not 0 < len(words) <= 4 or not letters or _NO_NAME & {word.lower() for word in words}:
-        raise Unreadable("name", said)
-    return phrasing.name(bare)
-
-
-def _number(said: str, _: datetime) -> str:
-    words = re.sub(r"[-().,]", " ", said.lower()).replace("double ", "double-").split()
-    while words and not (words[0] in _DIGITS or words[0].strip("+").isdigit()):
-        words = words[1:]
-    keys = "".join(
-        _DIGITS.get(word, word) if "double-" not in word
-        else 2 * _DIGITS.get(word.removeprefix("double-"), "?")
-        for word in words
-    )  # fmt: skip
-    if not re.fullmatch(rf"\+?\d{{{_SHORTEST_NUMBER},15}}", keys):
-        raise Unreadable("number", said)
-    return keys
-
-
-@tool(read_only=True)
-def note_problem(problem: Annotated[str, Readable(_problem, free=True)]) -> Noted:
-    """Note what is wrong with the patient."""
-    return Noted("I see.", {"problem": _problem(problem, datetime.now())})
-
-
-@tool(read_only=True)
-def note_name(name: Annotated[str, Readable(_name, free=True)]) -> Noted:
-    """Note the name of the patient."""
-    named = _name(name, datetime.now())
-    return Noted(f"Thank you, {named}.", {"name": named})
-
-
-@tool(read_only=True)
-def note_number(number: Annotated[str, Readable(_number)]) -> Noted:
-    """Note a telephone number."""
-    keys = _number(number, datetime.now())
-    return Noted("Thank you.", {"number": " ".join(keys)})
+    at: int | None = None
+    within: tuple[int, int] = _WHOLE_DAY
+    near: int = 0
+    which: int | None = None
 
 
 @tool(read_only=True)
 def choose_time(
-    day: Annotated[str, Readable(_day)] = "",
-    time: Annotated[str, Readable(_time)] = "",
+    day: Annotated[str, Readable(_days)] = "",
+    time: Annotated[str, Readable(partial(kinds.clock_time, first_hour=_OPENS))] = "",
+    part: Annotated[str, Readable(kinds.span_of_day)] = "",
+    soon: Annotated[str, Readable(_soon)] = "",
+    offered: str = "",
     *,
     scope: SessionScope,
     store: Store,
 ) -> Noted:
     """Choose the day and the time of an appointment."""
-    now = scope.now()
-    said_day, said_time = day or scope.known.get("day", ""), time or scope.known.get("time", "")
-    on = _day(said_day, now) if said_day else None
-    if on and on.date() == now.date() and spoken_dates.is_weekday(_bare_day(said_day)):
-        # Who means today says so.
-        on += timedelta(7)
-    if on and on.date() < now.date():
+    now, known = scope.now(), scope.known
+    day, part = day or known.get("day", ""), part or ("" if time else known.get("part", ""))
+    first, last = _days(day, now) if day else (now.date(), (now + _AHEAD).date())
+    on = first if first == last else None
+    if on:
+        _check_day(on, now)
+    wish = _wish(time or ("" if part or soon else known.get("time", "")), part, soon, scope)
+    at = wish.at
+    if at is not None and not _OPENS * 60 <= at < _CLOSES * 60:
+        return _noted(OPEN, on)
+    if at is not None and not day:
+        return _noted(f"{kinds.clock(at)}.", None, kinds.clock(at))
+    exact = _at(on, at, now) if on and at is not None else None
+    if on and not (exact or soon or part):
+        return _noted(f"{_told(on)}.", on)
+    within = wish.within if exact or at is None else (at, at + 1)
+    free = _free(first, last, within, now, store)
+    chosen = exact
+    if wish.which is not None:
+        chosen = next(iter(free[wish.which :]), None)
+    if chosen and chosen in free:
+        return _noted(f"{_told(chosen)} at {phrasing.time(chosen)}.", chosen, phrasing.time(chosen))
+    why = _why_not(exact, now) if exact else ""
+    if not free:
+        return _noted(f"{why} {_left(free)}" if why else f"Nothing is free then. {OPEN}", on)
+    near = sorted(free, key=lambda one: abs(_minutes(one) - wish.near))[:_TOLD]
+    part = kinds.part_of_day(part, now) if part else ""
+    if why:
+        said = f"{why} {_left(near)}"
+    elif soon:
+        said = f"The next free time is {_told(near[0])} at {phrasing.time(near[0])}."
+    else:
+        said = _left(near, f"{_told(near[0])}{part and f' {part}'}")
+    return _noted(said, near[0], part=part, offered=phrasing.time(near[0]))
+
+
+def _left(free: list[datetime], then: str = "then") -> str:
+    """What is free, as a sentence."""
+    times = [phrasing.time(one) for one in sorted(free)]
+    return f"Free {then}: {phrasing.joined(times)}." if times else _FULL
+
+
+def _why_not(due: datetime, now: datetime) -> str:
+    if _minutes(due) not in _EVERY_SLOT:
+        return "We see patients every half hour."
+    why = "has passed" if due <= now else f"is not free {_told(due)}"
+    return f"{phrasing.time(due)} {why}."
+
+
+def _wish(time: str, part: str, soon: str, scope: SessionScope) -> _Wish:
+    now, known = scope.now(), scope.known
+    first, last = kinds.span_of_day(part, now) if part else _WHOLE_DAY
+    how = _soon(soon, now) if soon and not time else "next"
+    if time:
+        at = kinds.minutes_of(kinds.clock_time(time, now, _OPENS))
+        return _Wish(at, near=at)
+    if before := known.get("time") or known.get("offered"):
+        there = kinds.minutes_of(before)
+        if isinstance(how, timedelta):
+            at = there + int(how.total_seconds()) // 60
+            return _Wish(at, near=at)
+        if isinstance(how, int):
+            return _Wish(within=(there, last), which=how)
+        if how != "next":
+            return _Wish(within=(there + 1, last) if how == "later" else (first, there), near=there)
+    return _Wish(within=(first, last))
+
+
+def _check_day(on: date, now: datetime) -> None:
+    if on < now.date():
         raise ToolError(f"{_told(on)} has passed.")
-    if on and on.weekday() > 4:
+    if on.weekday() > 4:
         raise ToolError(f"We are closed on {on:%A}s. {OPEN}")
-    at = _time(said_time, now) if said_time else None
-    if at is not None and at not in _EVERY_SLOT:
-        return Noted(f"We see patients every half hour. {OPEN}", _values(on, None))
-    if on is None or at is None:
-        return Noted(f"{_told(on) if on else _clock(at)}.", _values(on, at))
-    due = _at(on, at)
-    if due <= now or store.taken(due.timestamp()):
-        free = [_clock(one) for one in _EVERY_SLOT if _is_free(_at(on, one), now, store)][:3]
-        left = f"Free then: {phrasing.joined(free)}." if free else "That day has no time left."
-        why = "has passed" if due <= now else f"is not free {_told(on)}"
-        return Noted(f"{_clock(at)} {why}. {left}", _values(on, None))
-    return Noted(f"{_told(on)} at {_clock(at)}.", _values(on, at))
+
+
+def _free(
+    first: date, last: date, within: tuple[int, int], now: datetime, store: Store
+) -> list[datetime]:
+    """What is free on the first of some days that has anything."""
+    slots = [at for at in _EVERY_SLOT if within[0] <= at < within[1]]
+    for day in (first + timedelta(days) for days in range((last - first).days + 1)):
+        times = [_at(day, at, now) for at in slots] if day.weekday() < 5 else []
+        if free := [one for one in times if _is_free(one, now, store)]:
+            return free
+    return []
+
+
+def _noted(said: str, on: date | None, time: str = "", part: str = "", offered: str = "") -> Noted:
+    """What is known by now; what is empty is not."""
+    day = {"day": f"{on:%Y-%m-%d}"} if on else {}
+    return Noted(said, {**day, "time": time, "part": part, "soon": "", "offered": offered})
 
 
 @tool()
@@ -202,10 +210,11 @@ def book_appointment(*, scope: SessionScope, store: Store) -> str:
     known, now = scope.known, scope.now()
     if not {"day", "time"} <= known.keys():
         raise ToolError("I need to know the day and the time.")
-    due = _at(_day(known["day"], now), _time(known["time"], now))
+    due = _at(kinds.day_of(known["day"], now), kinds.minutes_of(known["time"]), now)
     if due <= now:
         raise ToolError(f"{_told(due)} at {phrasing.time(due)} has passed. Which day instead?")
-    if not store.book(due.timestamp(), known.get("name", ""), known.get("problem", "")):
+    about = "; ".join(known[one] for one in _ABOUT if one in known)
+    if not store.book(due.timestamp(), known.get("name", ""), about):
         raise ToolError("Somebody else has taken that time by now. Please choose another one.")
     return f"Booked: {_told(due)} at {phrasing.time(due)}."
 
@@ -213,16 +222,17 @@ def book_appointment(*, scope: SessionScope, store: Store) -> str:
 @tool(read_only=True)
 def list_appointments(*, scope: SessionScope, store: Store) -> str:
     """Say what appointments the patient has."""
-    had = store.appointments(scope.now().timestamp())
-    told = [f"{_told(due)} at {phrasing.time(due)}" for due in _moments(had, scope.now())]
+    told = [f"{_told(due)} at {phrasing.time(due)}" for due in _had(scope, store)]
     if not told:
         return "You have no appointment."
     return f"You have {phrasing.counted(len(told), 'appointment')}: {phrasing.joined(told)}."
 
 
 def _whether_to_cancel(*, scope: SessionScope, store: Store) -> str:
-    had = _moments(store.appointments(scope.now().timestamp()), scope.now())
-    return f"Shall I cancel your appointment on {_told(had[0])}?" if had else ""
+    if not _had(scope, store):
+        return ""
+    due = _meant(scope, store)
+    return f"Shall I cancel your appointment on {_told(due)} at {phrasing.time(due)}?"
 
 
 @tool(
@@ -233,34 +243,41 @@ def _whether_to_cancel(*, scope: SessionScope, store: Store) -> str:
 )
 def cancel_appointment(*, scope: SessionScope, store: Store) -> str:
     """Cancel the appointment of the patient."""
-    had = store.appointments(scope.now().timestamp())
-    for due in _moments(had, scope.now())[:1]:
-        store.cancel_appointment(due.timestamp())
-        return f"Cancelled: {_told(due)} at {phrasing.time(due)}."
-    raise ToolError("You have no appointment.")
+    due = _meant(scope, store)
+    store.cancel_appointment(due.timestamp())
+    return f"Cancelled: {_told(due)} at {phrasing.time(due)}."
+
+
+def _moment(said: str, now: datetime, near: datetime | None = None) -> spoken_dates.When:
+    """When an appointment is moved to: "Friday", "an hour later", "back by half an hour"."""
+    words = _TO.sub(r"\1", said.strip(" ."))
+    if found := _BACK.fullmatch(words):
+        words = f"{found[2]} {'later' if found[1].lower() == 'back' else 'earlier'}"
+    elif not words.endswith(("later", "earlier")):
+        with suppress(Unreadable):
+            duration(words)
+            # "In an hour" is no time for an appointment.
+            words = ""
+    return spoken_dates.moment(words, now, _OPENS, near=near or now + timedelta(7))
 
 
 @tool()
 def change_appointment(
-    day: Annotated[str, Readable(_day)] = "",
-    time: Annotated[str, Readable(_time)] = "",
-    *,
-    scope: SessionScope,
-    store: Store,
+    to: Annotated[str, Readable(_moment)], *, scope: SessionScope, store: Store
 ) -> str:
     """Move the appointment of the patient to another day or time."""
-    now = scope.now()
-    had = store.appointments(now.timestamp())
-    if not had:
-        raise ToolError("You have no appointment.")
-    if not day and not time:
-        raise ToolError("Please say to which day, or to what time.")
-    (old,) = _moments(had[:1], now)
-    at = _time(time, now) if time else (old.hour, old.minute)
-    due = _at(_day(day, now) if day else old, at)
-    open_then = due > now and due.weekday() < 5 and at in _EVERY_SLOT
+    old, now = _meant(scope, store), scope.now()
+    when = _moment(to, now, old)
+    due = when.moment
+    if not when.time_said:
+        if re.search(r"\b(?:morning|afternoon|evening)\b", to):
+            raise ToolError("To what time exactly?")
+        due = due.replace(hour=old.hour, minute=old.minute)
+    _check_day(due.date(), now)
+    open_then = due > now and _minutes(due) in _EVERY_SLOT
     if not open_then or not store.move_appointment(old.timestamp(), due.timestamp()):
-        raise ToolError(f"{phrasing.time(due)} is not free {_told(due)}. {OPEN}")
+        free = _free(due.date(), due.date(), _WHOLE_DAY, now, store)
+        raise ToolError(f"{_why_not(due, now)} {_left(free[:_TOLD])}")
     return f"Moved to {_told(due)} at {phrasing.time(due)}."
 
 
@@ -281,33 +298,59 @@ def request_call_back(*, scope: SessionScope, store: Store) -> str:
 
 
 @tool(read_only=True)
-def start_over() -> str:
-    """Make a new appointment, or another one."""
-    return "Okay, from the beginning."
+def start_over(
+    beside: str = "",
+    problem: str = "",
+    day: str = "",
+    time: str = "",
+    *,
+    scope: SessionScope,
+    store: Store,
+) -> Noted:
+    """Make a new appointment, or another one beside the one before."""
+    known, now = scope.known, scope.now()
+    if not beside or "day" not in known:
+        return Noted("Okay, from the beginning.", {})
+    due = _meant(scope, store)
+    free = _free(due.date(), due.date(), (_minutes(due), 24 * 60), now, store)
+    values = {"problem": known.get("problem", ""), "day": f"{due:%Y-%m-%d}"}
+    if not free:
+        return Noted(_FULL, {"problem": values["problem"]})
+    at = phrasing.time(free[0])
+    return Noted(f"Another one: {_told(free[0])} at {at} is the next.", {**values, "time": at})
 
 
-def _at(day: datetime, at: tuple[int, int]) -> datetime:
-    return day.replace(hour=at[0], minute=at[1], second=0, microsecond=0)
+def _minutes(moment: datetime) -> int:
+    return moment.hour * 60 + moment.minute
+
+
+def _at(day: date, at: int, now: datetime) -> datetime:
+    return datetime.combine(day, clock(at // 60 % 24, at % 60), now.tzinfo)
 
 
 def _is_free(due: datetime, now: datetime, store: Store) -> bool:
     return due > now + timedelta(minutes=1) and not store.taken(due.timestamp())
 
 
-def _moments(had: list[tuple[float, str, str]], now: datetime) -> list[datetime]:
+def _had(scope: SessionScope, store: Store) -> list[datetime]:
+    now = scope.now()
+    had = store.appointments(now.timestamp())
     return [datetime.fromtimestamp(due, now.tzinfo) for due, _, _ in had]
 
 
-def _told(day: datetime) -> str:
+def _meant(scope: SessionScope, store: Store) -> datetime:
+    """The appointment that is spoken of: that of the name that is known, or the next one.
+
+    Raises:
+        ToolError: There is none.
+    """
+    now = scope.now()
+    had = store.appointments(now.timestamp())
+    named = [one for one in had if one[1] == scope.known.get("name")]
+    for due, _, _ in (named or had)[:1]:
+        return datetime.fromtimestamp(due, now.tzinfo)
+    raise ToolError("You have no appointment.")
+
+
+def _told(day: date) -> str:
     return f"{day:%A}, {day:%B} {day.day}"
-
-
-def _clock(at: tuple[int, int] | None) -> str:
-    hour, minute = at or (0, 0)
-    return f"{hour % 12 or 12}:{minute:02} {'AM' if hour < 12 else 'PM'}"
-
-
-def _values(day: datetime | None, at: tuple[int, int] | None) -> dict[str, str]:
-    """What is known by now; a time that cannot be had is not."""
-    values = {"day": day.date().isoformat()} if day else {}
-    return {**values, "time": _clock(at) if at else ""}

@@ -1,0 +1,229 @@
+"""What callers of the clinic say, typed: real sessions, flow and tools, and a store in memory."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.virtual_parts import Call, calling
+from tests.support.virtual_time import virtual
+from tests.voice.session.test_flow import clinic, stands
+from voice.callers import LOCAL, Owner
+from voice.events import ReplyEnded
+from voice.tools.store import Store
+from voice.types import Message, Role
+
+HELP = "I can't help with that, sorry. A nurse can: just ask for one."
+URGENT = "Please do not wait"
+
+
+async def typed(line: Call, words: str) -> str:
+    """Type a message; returns the reply."""
+    line.session.add_item(f"item_{len(line.events)}", Message(Role.USER, words), None)
+    line.session.create_response()
+    return (await line.next(ReplyEnded)).text
+
+
+async def holds(line: Call, *turns: tuple[str, str]) -> None:
+    """Hold a conversation of messages and patterns of the whole replies."""
+    for said, expected in turns:
+        reply = await typed(line, said)
+        assert re.fullmatch(expected, reply), f"{said!r}: {reply!r}"
+
+
+BREATH = (
+    "Good morning, this is Lena Vogt, I was born on the second of May 1971. You can reach me on"
+    " 01632 960 555. My shoulder has been stiff since Monday and I'd like a lady doctor, could I"
+    " come on Wednesday morning?"
+)
+
+
+@virtual
+async def test_what_is_said_in_one_breath_goes_each_into_its_own_value() -> None:
+    async with calling(clinic(), LOCAL) as line:
+        reply = await typed(line, BREATH)
+        assert re.search(r"Free Wednesday, .* in the morning: 9:00 AM, .*Is 9:00 AM", reply)
+        known = stands(line)[2]
+        assert {n: known[n] for n in ("name", "born", "number", "doctor", "problem")} == {
+            "name": "Lena Vogt",
+            "born": "May 2, 1971",
+            "number": "0 1 6 3 2 9 6 0 5 5 5",
+            "doctor": "a woman doctor",
+            "problem": "My shoulder has been stiff since Monday",
+        }
+        await holds(
+            line,
+            (
+                "let's say ten",
+                r"I have Lena Vogt, born May 2, 1971, on Wednesday, .* 10:00 AM, for: My shoulder"
+                r" has been stiff since Monday, if possible with a woman doctor. Shall I book it\?",
+            ),
+        )
+
+
+@virtual
+async def test_several_values_answer_the_question_for_one() -> None:
+    async with calling(clinic(), LOCAL) as line:
+        for words in ("a vaccination", "friday at eleven"):
+            await typed(line, words)
+        reply = await typed(line, "Ruth Adler, 01632 960001, 9/3/1950")
+        assert "I have Ruth Adler, born March 9, 1950, on Friday" in reply
+        assert stands(line)[2]["number"] == "0 1 6 3 2 9 6 0 0 0 1"
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("it's Adler, Ruth Adler", "Ruth Adler"), ("that would be ruth adler", "Ruth Adler"),
+        ("A D L E R", "Adler"), ("Ruth Adler speaking", "Ruth Adler"),
+    ],
+)  # fmt: skip
+@virtual
+async def test_a_name_is_understood_as_people_give_it(said: str, name: str) -> None:
+    async with calling(clinic(), LOCAL) as line:
+        for words in ("a vaccination", "friday at eleven", said):
+            await typed(line, words)
+        assert stands(line)[2]["name"] == name
+
+
+@pytest.mark.parametrize("said", ["On a Miller", "Ann a mill", "sixty", "bread and butter it is"])
+@virtual
+async def test_what_asks_for_no_opening_hours_never_gets_them(said: str) -> None:
+    async with calling(clinic(), LOCAL) as line:
+        for words in ("a vaccination", "friday at eleven"):
+            await typed(line, words)
+        assert "We are open" not in await typed(line, said)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("some time next week, preferably in the afternoon",
+         r"Free Monday, .* in the afternoon: 12:00 PM, .*Is 12:00 PM all right\?"),
+        ("whatever is soonest", r"The next free time is .* Is \d+:\d\d [AP]M all right\?"),
+        ("as soon as possible please", r"The next free time is .* Is .* all right\?"),
+        ("what have you got on tuesday", r"The next free time is Tuesday, .* Is .* all right\?"),
+        ("tuesday after three", r"Free Tuesday, .* after 3:00 PM: 3:00 PM, .*Is 3:00 PM .*"),
+        ("tuesday", r"Tuesday, \w+ \d+\. At what time\?"),
+    ],
+)  # fmt: skip
+@virtual
+async def test_a_vague_answer_is_offered_what_is_free(said: str, expected: str) -> None:
+    async with calling(clinic(), LOCAL) as line:
+        await typed(line, "a vaccination")
+        await holds(line, (said, expected))
+
+
+@pytest.mark.parametrize(
+    ("said", "time"),
+    [
+        ("yes that works", "3:00 PM"), ("half past three sounds nice", "3:30 PM"),
+        ("four would suit us", "4:00 PM"), ("the second one", "3:30 PM"),
+        ("half an hour later please", "3:30 PM"),
+    ],
+)  # fmt: skip
+@virtual
+async def test_an_offer_is_taken_or_another_time_near_it(said: str, time: str) -> None:
+    async with calling(clinic(), LOCAL) as line:
+        for words in ("a vaccination", "tuesday after three", "is there parking"):
+            await typed(line, words)
+        await holds(line, (said, rf"Tuesday, .* at {time}\. What is the patient's name\?"))
+
+
+@virtual
+async def test_an_offer_that_is_refused_is_no_more() -> None:
+    async with calling(clinic(), LOCAL) as line:
+        for words in ("a vaccination", "tuesday after three"):
+            await typed(line, words)
+        await holds(line, ("no", r"Okay\. At what time\?"), ("yes", r"What time shall it be.*"))
+
+
+@virtual
+async def test_a_question_is_answered_and_the_steps_is_asked_once_more() -> None:
+    async with calling(clinic(), LOCAL) as line:
+        await holds(
+            line,
+            ("a tetanus shot, and is it free", rf"I see\. {HELP} What day would suit you\?"),
+            ("will it hurt?", rf"{HELP} Which day shall it be\? .*"),
+            ("thanks a lot", r"You're welcome\. I need one more thing\. Which day .*"),
+            (
+                "thursday at two, how do I get there",
+                rf"Thursday, .* at 2:00 PM\. {HELP} What is .*",
+            ),
+            (
+                "Ruth Adler, do you close at lunch",
+                r"Thank you\. We are open .* I have Ruth Adler .*",
+            ),
+            ("and should I bring my card", rf"{HELP} I have Ruth Adler .* Shall I book it\?"),
+            ("yes", r"Booked: .*"),
+            ("may he eat before it", r"(?!You have).*"),
+            ("what do I bring along", HELP),
+        )
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["I need my inhaler on repeat prescription", "have my blood results come back", "a sick note"],
+)
+@virtual
+async def test_what_the_front_desk_cannot_do_goes_to_the_nurse(said: str) -> None:
+    async with calling(clinic(), LOCAL) as line:
+        assert "This is the nurse's line." in await typed(line, said)
+        assert "The nurse who calls you back" in await typed(line, "so who does that")
+
+
+@virtual
+async def test_a_hand_over_and_back_keeps_what_is_known() -> None:
+    async with calling(clinic(), LOCAL) as line:
+        await holds(
+            line,
+            (
+                "my baby has a fever, please put me through to a nurse, it's 01632 960777",
+                r".*the nurse's line\. Shall a nurse call 0 1 6 3 2 9 6 0 7 7 7\?",
+            ),
+            ("no, I want to see the doctor on monday at ten", r".*front desk\. Monday, .*name\?"),
+            ("Ruth Adler", r".*at 10:00 AM, for: my baby has a fever.*"),
+        )
+
+
+@virtual
+async def test_an_emergency_stays_one_until_the_caller_says_otherwise() -> None:
+    async with calling(clinic(), LOCAL) as line:
+        assert "call 911 now" in await typed(line, "my wife can't breathe")
+        for words in ("she is seventy and it's getting worse", "can you see her today", "at ten?"):
+            assert (await typed(line, words)).startswith(URGENT)
+        await holds(
+            line,
+            ("the ambulance is on its way", r"Good\. If there is something else.*"),
+            ("I need a check-up", r"I see\. What day would suit you\?"),
+        )
+
+
+@virtual
+async def test_behind_a_booking_it_is_moved_repeated_and_another_one_made() -> None:
+    loaded = clinic()
+    async with calling(loaded, LOCAL) as line:
+        for words in ("a vaccination", "friday at eleven", "Ruth Adler", "yes"):
+            await typed(line, words)
+        await holds(
+            line,
+            ("could you push it back half an hour", r"Moved to Friday, .* at 11:30 AM\..*"),
+            ("which day was it", r"You have 1 appointment: Friday, .* at 11:30 AM\."),
+            (
+                "my brother wants one too",
+                r"Another one: Friday, .* at 12:00 PM is the next\. .*name\?",
+            ),
+            ("Tom Adler", r"I have Tom Adler on Friday, .* 12:00 PM, for: a vaccination\. .*"),
+            ("yes", r"Booked: Friday, .* at 12:00 PM\..*"),
+        )
+        store = Store(loaded.toolbox.database, Owner("clinic", LOCAL))
+        assert [name for _, name, _ in store.appointments(0)] == ["Ruth Adler", "Tom Adler"]
+
+
+@virtual
+async def test_another_one_has_to_wait_until_this_one_is_booked() -> None:
+    async with calling(clinic(), LOCAL) as line:
+        for words in ("a vaccination", "friday at eleven"):
+            await typed(line, words)
+        await holds(line, ("my brother wants one too", r"First this one, .* the patient's name\?"))

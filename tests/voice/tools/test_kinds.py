@@ -1,0 +1,92 @@
+"""Kinds of values: what is read as one, how it is kept, and that it is read again as the same."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from voice.tools.kinds import A_PRIVATE_MATTER, KINDS, choice
+from voice.tools.registry import Readable, Unreadable
+
+NOW = datetime(2026, 11, 21, 15, 42)
+DOCTORS = {"a woman doctor": ("an? (?:woman|lady) doctor",), "a man doctor": ("a man",)}
+
+
+def kept(reads: Readable, words: str) -> str:
+    """What is kept of some words; empty where they cannot be read."""
+    try:
+        value = str(reads.read(words, NOW))
+    except Unreadable:
+        return ""
+    assert reads.read(value, NOW) in (value, A_PRIVATE_MATTER) or reads.free
+    return value
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "expected"),
+    [
+        ("person", "Anna Schmidt", "Anna Schmidt"),
+        ("person", "my name is Will Smith", "Will Smith"),
+        ("person", "it's for my son peter miller", "Peter Miller"),
+        ("person", "J-O-N-E-S", "Jones"),
+        ("person", "that would be Lena Vogt please", "Lena Vogt"),
+        ("person", "I'd rather not say", ""),
+        ("person", "can we do eleven instead", ""),
+        ("person", "it's for two people", ""),
+        ("person", "on a miller", ""),
+        ("phone number", "oh five five double seven one", "0 5 5 7 7 1"),
+        ("phone number", "my number is 555-123 4567", "5 5 5 1 2 3 4 5 6 7"),
+        ("phone number", "no, eleven", ""),
+        ("phone number", "1947 07700 900789", ""),
+        ("birth date", "2 May 1971", "May 2, 1971"),
+        ("birth date", "born on the second of May nineteen seventy one", "May 2, 1971"),
+        ("birth date", "date of birth is May 2nd, 1971", "May 2, 1971"),
+        ("birth date", "02/05/1971", "May 2, 1971"),
+        ("birth date", "31 June 1971", ""),
+        ("birth date", "2 May 2031", ""),
+        ("birth date", "2 May", ""),
+        ("day", "next tuesday", "2026-11-24"),
+        ("day", "friday afternoon", ""),
+        ("part of day", "mornings", "in the morning"),
+        ("part of day", "some time after three", "after 3:00 PM"),
+        ("part of day", "three", ""),
+        ("clock time", "half past ten", "10:30 AM"),
+        ("clock time", "in the afternoon", ""),
+        ("words", "I have a bad cough", "a bad cough"),
+        ("words", "it's about a rash on my arm", "a rash on my arm"),
+        ("words", "I have a stomach ache and I'd like to come", "a stomach ache"),
+        ("words", "Hello, can I get a blood test with any doctor please", "a blood test"),
+        ("words", "my ear hurts, could you fit me in", "my ear hurts"),
+        ("words", "I need to see a doctor, it's private", A_PRIVATE_MATTER),
+        ("words", "hello", ""),
+        ("words", "I'd like to make an appointment", ""),
+        ("words", "what are your opening hours", ""),
+        ("words", "can I speak to a person", ""),
+    ],
+)
+def test_what_is_kept(kind: str, words: str, expected: str) -> None:
+    assert kept(KINDS[kind], words) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("my name is lena vogt", True), ("I'm Lena Vogt", True), ("Lena Vogt here", True),
+        ("it's late", False), ("I'm calling", False), ("Lena Vogt", False), ("it's Monday", False),
+    ],
+)  # fmt: skip
+def test_who_says_outright_that_it_is_a_name(words: str, expected: bool) -> None:
+    outright = KINDS["person"].outright
+    assert outright
+    try:
+        read = outright(words, NOW)
+    except Unreadable:
+        read = ""
+    assert bool(read) is expected
+
+
+def test_a_choice_is_one_of_its_options() -> None:
+    reads = choice(DOCTORS)
+    assert kept(reads, "a lady doctor") == "a woman doctor"
+    assert kept(reads, "a vet") == ""

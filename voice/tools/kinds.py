@@ -1,0 +1,319 @@
+"""Kinds of values that people say in a conversation: a name, a date of birth, a telephone number.
+
+Each is a reader: it takes the words of one and the time, and gives the value as it is kept, or
+raises `Unreadable`. What it keeps it reads again as the same. The words are English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import date, datetime, timedelta
+
+from voice.tools import phrasing, spoken_dates
+from voice.tools.registry import Readable, Unreadable
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_HELLO = (
+    r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|um|uh|well|so|yes|yeah|ok|okay|please"
+    r"|no|sorry|actually|i mean|there|and|but|oh)\b[ ,.!]*)*"
+)
+_KIN = (
+    r"(?:(?:my|our) (?:son|daughter|husband|wife|partner|mother|father|mom|mum|dad|child|kid|boy"
+    r"|girl|baby|brother|sister|friend)\b[ ,]*)?"
+)
+_NAMED = re.compile(
+    rf"{_HELLO}(?:(?:my|the|his|her|their|patient's)(?: full| last| first)? name(?:'s| is)"
+    rf"|name(?:'s| is)|call me|(?:i'm|i am|he's|she's) called|under) *{_KIN}",
+    re.I,
+)
+_PERHAPS_NAMED = re.compile(
+    rf"{_HELLO}(?:it(?:'s| is)|this is|that(?:'s| is)|that would be|i'm|i am"
+    rf"|(?:it's |it is |that's )?for)?(?: for)? *{_KIN}",
+    re.I,
+)
+"""A lead after which a name is not sure: "it's Anna", and "it's late"."""
+_NO_LEAD = re.compile(rf"{_HELLO}(?:for (?!my\b|our\b))?", re.I)
+"""A lead that says nothing of a name: "for Kenya"."""
+_BEHIND_NAME = re.compile(r"[ ,]*\b(?:here|speaking|is (?:my|the) name)$", re.I)
+_PLEASE = re.compile(r"[ ,]*\b(?:please|thanks|thank you)$", re.I)
+_SPELLED = re.compile(r"(?<![\w'])[a-z](?:[ .,-]+[a-z](?![\w'])){2,}", re.I)
+_NO_NAME = _words(
+    """
+    i you he she we they it that this what when where which who why how can could do does don't
+    did is are was have has had not rather say tell know need want would like make change wrong
+    on at monday tuesday wednesday thursday friday saturday sunday today tomorrow morning
+    afternoon evening time day appointment nothing never mind cancel stop help person nurse doctor
+    human somebody someone hang the a an my your me thanks thank bye goodbye that's it's right
+    correct fine good sure ok okay yes yeah no nope please sorry hello hi hey again else other
+    another first last both people january february march april june july august september
+    october november december and or but born for from with about to of in so then well next any
+    i'm i'd i'll i've we're he's she's there urgent number name call late early older
+    """
+)  # fmt: skip
+
+
+def person(said: str, _: datetime) -> str:
+    """Somebody's name, spelled or not: "it's for my son Peter", "M-I-L-L-E-R"."""
+    return _person(said, _PERHAPS_NAMED)
+
+
+def person_outright(said: str, _: datetime) -> str:
+    """A name that is said to be one, or has capitals beside words that may go with one."""
+    if _NAMED.match(said):
+        return _person(said, _NAMED)
+    bare = _BEHIND_NAME.sub("", _PERHAPS_NAMED.sub("", said, count=1))
+    led = bare != _NO_LEAD.sub("", said, count=1)
+    if not led or not all(word[0].isupper() for word in bare.split()):
+        raise Unreadable("name", said)
+    return _person(said, _PERHAPS_NAMED)
+
+
+def _person(said: str, lead: re.Pattern[str]) -> str:
+    said = said.replace("’", "'").strip(" .!?,")
+    bare = said
+    for pattern in (_PLEASE, _NAMED, lead, _BEHIND_NAME):
+        bare = pattern.sub("", bare, count=1)
+    bare = _SPELLED.sub(lambda found: re.sub(r"\W", "", found[0]), bare).strip(" ,.")
+    words = bare.split()
+    letters = all(re.fullmatch(r"[^\W\d_]+(?:[-'.][^\W\d_]*)*", word) for word in words)
+    if not 0 < len(words) <= 4 or not letters or _NO_NAME & {word.lower() for word in words}:
+        raise Unreadable("name", said)
+    return phrasing.name(bare.lower() if bare.isupper() else bare)
+
+
+_DIGITS = {name: str(at) for at, name in enumerate(
+    ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+)} | {"oh": "0", "o": "0", "plus": "+"}  # fmt: skip
+_NUMBER_LEAD = re.compile(
+    r"^(?:(?:my|the|our|his|her|phone|mobile|telephone|cell|number|is|it's|that's|on|at|call|reach|ring"
+    r"|me|no|it|yes|sure|and)\b ?)+"
+)  # fmt: skip
+_REPEATED = re.compile(r"\b(double|triple) (\w+)")
+
+
+def phone_number(said: str, _: datetime) -> str:
+    """A telephone number, in digits or words: "oh five five double seven one"."""
+    bare = _NUMBER_LEAD.sub("", re.sub(r"[-().,]", " ", said.lower()).strip(), count=1)
+    times = {"double": 2, "triple": 3}
+    bare = _REPEATED.sub(lambda found: " ".join([found[2]] * times[found[1]]), bare)
+    keys = "".join(_DIGITS.get(word, word) for word in bare.split())
+    # Longer ones have their country's code.
+    if not re.fullmatch(r"\+\d{6,15}|\d{6,13}", keys):
+        raise Unreadable("number", said)
+    return " ".join(keys)
+
+
+_MONTHS = [f"{date(2000, month, 1):%B}".lower() for month in range(1, 13)]
+_MONTH = "(" + "|".join(rf"{month[:3]}(?:{month[3:]})?" for month in _MONTHS) + ")"
+_YEAR = r"((?:19|20) ?\d\d)"
+_BORN = (
+    r"(?:(?:(?:i|he|she) was )?born "
+    r"|(?:(?:my|his|her|the) )?(?:date of birth|dob|birthday) (?:is )?)?(?:on )?(?:the )?"
+)
+_DAY_FIRST = re.compile(rf"{_BORN}(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH} {_YEAR}")
+_MONTH_FIRST = re.compile(rf"{_BORN}{_MONTH} (?:the )?(\d{{1,2}})(?:st|nd|rd|th)? {_YEAR}")
+_IN_DIGITS = re.compile(rf"{_BORN}(\d{{1,2}})[/.-](\d{{1,2}})[/.-]{_YEAR}")
+
+
+def birth_date(said: str, now: datetime) -> str:
+    """A date with its year that has passed: "5 June 1947", "born on the 5th of June 1947"."""
+    words = spoken_dates.normal_form(said.replace(",", " ").strip(" ."))
+    words = " ".join(words.split())
+    with suppress(ValueError):
+        if found := _DAY_FIRST.fullmatch(words):
+            born = date(_year(found[3]), _month(found[2]), int(found[1]))
+        elif found := _MONTH_FIRST.fullmatch(words):
+            born = date(_year(found[3]), _month(found[1]), int(found[2]))
+        elif found := _IN_DIGITS.fullmatch(words):
+            born = date(_year(found[3]), int(found[2]), int(found[1]))
+        else:
+            raise Unreadable("date of birth", said)
+        if born <= now.date():
+            return f"{born:%B} {born.day}, {born.year}"
+    raise Unreadable("date of birth", said)
+
+
+def _year(digits: str) -> int:
+    return int(digits.replace(" ", ""))
+
+
+def _month(name: str) -> int:
+    return next(at for at, month in enumerate(_MONTHS, 1) if month.startswith(name[:3]))
+
+
+def day_of(said: str, now: datetime) -> date:
+    """A day, also as it is kept ("2026-12-01") or told ("Tuesday, December 1")."""
+    with suppress(ValueError):
+        return date.fromisoformat(said)
+    bare = re.sub(r"^(?:on|for) ", "", said.strip(), flags=re.I)
+    if dated := re.match(rf"{spoken_dates.WEEKDAY}, (?=\w+ \d)", bare, flags=re.I):
+        # A date may be today, which said without its year is next year.
+        bare, now = bare[dated.end() :], now - timedelta(1)
+    if re.fullmatch(r"(?:\d+|an?) (?:day|week)s?", spoken_dates.normal_form(bare)):
+        # A length is no day: "two days ago".
+        raise Unreadable("day", said)
+    if re.search(r"(?:morning|afternoon|evening|night)s?$", bare, re.I):
+        # The part of a day is a value of its own.
+        raise Unreadable("day", said)
+    return spoken_dates.day(bare, now)
+
+
+def day(said: str, now: datetime) -> str:
+    """As `day_of`, kept with its year."""
+    return day_of(said, now).isoformat()
+
+
+def clock_time(said: str, _: datetime, first_hour: int = 7) -> str:
+    """A time of day, kept as "10:00 AM"; of both that may be meant, the first from some hour on."""
+    bare = re.sub(r"^(?:at|by|around|about|in the) |[ -]?ish$", "", spoken_dates.normal_form(said))
+    found = None
+    if re.search(r"\d|\b(?:noon|midday|midnight)\b", bare):
+        # A part of the day is a value of its own.
+        found = spoken_dates.time_of_day(bare, first_hour)
+    if found is None:
+        raise Unreadable("time", said)
+    return clock(found[0] * 60 + found[1])
+
+
+def clock(minutes: int) -> str:
+    """Minutes since midnight as a time of day: "10:00 AM"."""
+    return f"{minutes // 60 % 12 or 12}:{minutes % 60:02} {'AM' if minutes < 12 * 60 else 'PM'}"
+
+
+def minutes_of(kept: str) -> int:
+    """The minutes since midnight of what `clock` has made."""
+    then = datetime.strptime(kept, "%I:%M %p")
+    return then.hour * 60 + then.minute
+
+
+_PARTS = {"morning": (0, 12), "lunchtime": (12, 14), "afternoon": (12, 18), "evening": (18, 24)}
+_ALSO_PARTS = {
+    "lunch time": "lunchtime", "midday": "lunchtime", "night": "evening",
+    "before lunch": "morning", "after lunch": "afternoon",
+}  # fmt: skip
+_PART = re.compile(
+    r"(?:(?:in|during|at|on|for) )?(?:(?:the|an?|any|some|early|late|preferably) )*"
+    r"(morning|lunch ?time|midday|afternoon|evening|night|before lunch|after lunch)s?"
+)
+_BOUND = re.compile(r"(?:any ?time |some ?time )?(?:(after|from|not before)|before|until) (.+)")
+_EARLIEST, _LATEST = 0, 24 * 60
+
+
+def span_of_day(said: str, now: datetime) -> tuple[int, int]:
+    """A part of the day in minutes since midnight, the second no more: "afternoons", "after 3"."""
+    words = said.lower().strip(" .,")
+    if found := _PART.fullmatch(words):
+        first, last = _PARTS[_ALSO_PARTS.get(found[1], found[1])]
+        return first * 60, last * 60
+    if found := _BOUND.fullmatch(words):
+        at = minutes_of(clock_time(found[2], now))
+        return (at, _LATEST) if found[1] else (_EARLIEST, at)
+    raise Unreadable("part of the day", said)
+
+
+def part_of_day(said: str, now: datetime) -> str:
+    """As `span_of_day`, kept in words: "in the morning", "after 3:00 PM"."""
+    first, last = span_of_day(said, now)
+    for part, hours in _PARTS.items():
+        if hours == (first / 60, last / 60):
+            return f"at {part}" if part == "lunchtime" else f"in the {part}"
+    return f"after {clock(first)}" if last == _LATEST else f"before {clock(last)}"
+
+
+_ASKS_FOR = (
+    r"(?:(?:i'd|i would|we'd|we would) (?:like|love|prefer)"
+    r"|i(?:'m| am) (?:calling|ringing|here|looking)|i(?:'ve| have)? (?:called|rung|come)"
+    r"|i(?:'d| was| am|'m)? ?(?:just |really )?(?:want(?:ed)?|need(?:ed)?|hoping|wondering|after)"
+    r"|(?:can|could|may|might|would|will) (?:i|we|you)|if (?:i|you) could"
+    r"|(?:please )?(?:give|get|book|fit|squeeze|put) (?:me|him|her|us|them)(?: in)?)"
+)
+_VISIT = (
+    r"(?:an?|the|my|some|any|another)?(?: \w+)? ?"
+    r"(?:appointment|visit|slot|booking|doctor|gp|doc|somebody|someone)"
+)
+_MATTER_LEAD = re.compile(
+    rf"{_HELLO}(?:{_ASKS_FOR}\b ?)*(?:please )?(?:to )?(?:(?:make|book|get|have|see|arrange|come|be"
+    rf"|schedule|send|check|look at)\b(?: in)?(?: to)? ?)?(?:(?:with|for|to see) )?(?:{_VISIT}\b)?"
+    rf"(?: (?:with|for|to see) {_VISIT}\b)?(?: please)?[ ,]*(?:(?:it's|it is|i'm calling|i call)? ?"
+    r"(?:about|because of|because|for|to have|to get)\b)?[ ,]*(?:(?:i've got|i have got|i've had"
+    r"|i have had|i got|i'm having|i am having|i've been having|there's)\b ?"
+    r"|(?:i've|i have|with) (?=an? |some |my |this |these |the |bad |pain))?",
+    re.I,
+)
+_MATTER_TAIL = re.compile(
+    rf"(?:[ ,]+(?:please|then|thanks|thank you|if (?:possible|i may|that's ok(?:ay)?)|with {_VISIT}"
+    r"|(?:on|at|for|in|around|by|and|or|so|the|of|to|with|as)))+$",
+    re.I,
+)
+_PRIVATE = re.compile(
+    r"(?:rather not|prefer not|(?:don't|do not) (?:want|wish|like)(?: to)?) (?:to )?"
+    r"(?:say|tell|go into|talk|discuss)"
+    r"|\bprivate\b|\bpersonal\b",
+    re.I,
+)
+A_PRIVATE_MATTER = "a private matter"
+_NO_MATTER = _NO_NAME | _words(
+    """
+    there appointments book booking bookings see come speak talk real next week one two three four
+    five six seven eight nine ten eleven twelve thirty fifteen half past o'clock am pm something
+    anything all start over new list wait great problem matter get be were if so him her them fit
+
+    some maybe perhaps ideally preferably possible times send may will let go
+    going clinic reception front desk now us visit slot free available
+    """
+)  # fmt: skip
+_ASKING = re.compile(
+    r"(?:what|when|where|which|who|how|why|can|could|do|does|did|are|is|will|would|may|should)\b",
+    re.I,
+)
+_JOINTS = re.compile(
+    r"[.;!?]+(?:\s+|$)|,\s*|\s+(?=and (?:i|we|my|can|could|would|please|also)\b)", re.I
+)
+
+
+def matter(said: str, _: datetime) -> str:
+    """What something is about, in the speaker's words: the clauses that say more than a wish."""
+    said = said.replace("’", "'").strip()
+    told: list[str] = []
+    for clause in _JOINTS.split(said):
+        rest = _MATTER_TAIL.sub("", _MATTER_LEAD.sub("", clause.strip(), count=1)).strip(" ,.")
+        words = {*re.findall(r"[^\W\d_]+(?:'[^\W_]+)?", rest.lower())}
+        if _PRIVATE.search(clause):
+            told.append(A_PRIVATE_MATTER)
+        elif words - _NO_MATTER and not _ASKING.match(rest):
+            told.append(re.sub(r"^and ", "", rest))
+    if not told or (said.endswith("?") and _ASKING.match(said)):
+        raise Unreadable("matter", said)
+    return A_PRIVATE_MATTER if A_PRIVATE_MATTER in told else ", ".join(told)
+
+
+def choice(options: Mapping[str, tuple[str, ...]]) -> Readable:
+    """Reads one of some options, each by patterns over lower case: "a lady doctor"."""
+    found = {name: re.compile("|".join(patterns)) for name, patterns in options.items()}
+
+    def read(said: str, _: datetime) -> str:
+        words = said.lower().replace("’", "'")
+        for name, pattern in found.items():
+            if words == name.lower() or pattern.fullmatch(words):
+                return name
+        raise Unreadable("choice", said)
+
+    return Readable(read)
+
+
+KINDS: Mapping[str, Readable] = {
+    "person": Readable(person, free=True, outright=person_outright),
+    "words": Readable(matter, free=True),
+    "phone number": Readable(phone_number),
+    "birth date": Readable(birth_date),
+    "day": Readable(day),
+    "part of day": Readable(part_of_day),
+    "clock time": Readable(clock_time),
+}
+"""By the name that an agent's file has for it; `choice` needs its options besides."""
