@@ -8,7 +8,8 @@ from functools import cached_property
 
 from pydantic import Field, field_validator
 
-from voice.config.flow import AsideConfig, Calls, StepConfig
+from voice.config.answers import AnswerConfig
+from voice.config.flow import Calls, StepConfig
 from voice.config.moments import Moment, Moments, found_anywhere
 from voice.config.options import Section
 from voice.config.shop import ShopConfig
@@ -73,7 +74,7 @@ class AgentConfig(Section):
     steps: dict[str, StepConfig] = Field(default_factory=dict)
     """The steps of its flow by name, the first one first; docs/flows.md says how they work."""
 
-    asides: dict[str, AsideConfig] = Field(default_factory=dict)
+    asides: dict[str, AnswerConfig] = Field(default_factory=dict)
     """Questions beside the flow by name, and what is said to them before it goes on."""
     cannot_say: str = ""
     """What is said to any other question in a flow; empty leaves it to the model."""

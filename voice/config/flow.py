@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -20,11 +19,6 @@ from voice.config.options import Section
 
 PLACE = re.compile(r"\{(\w+)\}")
 """In a sentence, a known value."""
-
-
-def _sound(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    found_anywhere("patterns", patterns)
-    return patterns
 
 
 def _checked(calls: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -83,20 +77,6 @@ class NeedConfig(Section):
         """Those that can be asked by what is known."""
         offering = f"{{{self.offers}}}"
         return tuple(one for one in self.ask if (offering in one) is (self.offers in known))
-
-
-class AsideConfig(Section):
-    """A question beside the flow, and what there is to say to it."""
-
-    patterns: Annotated[tuple[str, ...], AfterValidator(_sound)]
-    """Regular expressions over plain words, each to be found anywhere, as in configs/moments."""
-    say: str
-    """Said before the step goes on."""
-
-    @cached_property
-    def found(self) -> re.Pattern[str]:
-        """Finds the patterns in plain words."""
-        return found_anywhere("asides", self.patterns)
 
 
 class BranchConfig(Section):

@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
-from functools import cached_property
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from voice.config.moments import found_anywhere, plain_words
+from voice.config.answers import AnswerConfig
+from voice.config.moments import plain_words
 from voice.config.options import Section
-
-
-class AnswerConfig(Section):
-    """What is said to a question that many customers ask."""
-
-    asked: tuple[str, ...]
-    """Regular expressions over plain words, each to be found anywhere, as in configs/moments."""
-    say: str
-    """The answer."""
-
-    @cached_property
-    def found(self) -> re.Pattern[str]:
-        """Finds the patterns in plain words."""
-        return found_anywhere("shop.answers", self.asked)
-
-    @field_validator("asked")
-    @classmethod
-    def _check_asked(cls, asked: tuple[str, ...]) -> tuple[str, ...]:
-        found_anywhere("shop.answers", asked)
-        return asked
 
 
 class ShopConfig(Section):
@@ -42,7 +21,7 @@ class ShopConfig(Section):
     more: dict[str, Decimal] = Field(default_factory=dict)
     """What a size or an addition costs, on top of the price: "large", "oat milk", "shot"."""
     answers: dict[str, AnswerConfig] = Field(default_factory=dict)
-    """By topic, such as "hours"."""
+    """Questions of customers by topic, such as "hours"."""
 
     def told(self, message: str) -> list[str]:
         """The answers to all that a message asks."""

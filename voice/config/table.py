@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
 from voice.config import AgentConfig, Config
 from voice.config.agent import TakesOverConfig
+from voice.config.answers import AnswerConfig
 from voice.config.flow import BranchConfig, NeedConfig, StepConfig
 from voice.config.moments import Moment
 from voice.config.options import Section
+from voice.config.shop import ShopConfig
 
 _INTRODUCTION = """\
 # Configuration
@@ -49,7 +52,9 @@ An agent is a TOML file in `configs/agents/`, or anywhere else: `agent` above na
 """
 
 _BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
-_TYPES = {bool: "true or false", int: "whole number", float: "number", str: "text"}
+_TYPES = {
+    bool: "true or false", int: "whole number", float: "number", Decimal: "number", str: "text",
+}  # fmt: skip
 
 
 def page() -> str:
@@ -58,6 +63,9 @@ def page() -> str:
     secrets = "".join(_secret_rows(Config, ""))
     parts: dict[str, type[Section]] = {
         "takes_over.": TakesOverConfig,
+        "shop.": ShopConfig,
+        "shop.answers.NAME.": AnswerConfig,
+        "asides.NAME.": AnswerConfig,
         "steps.NAME.": StepConfig,
         "steps.NAME.needs.NAME.": NeedConfig,
         "steps.NAME.branches.": BranchConfig,

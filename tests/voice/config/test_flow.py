@@ -40,8 +40,8 @@ def written(folder: Path, text: str, name: str = "desk") -> str:
             "steps.first.needs.name: got neither tool nor kind",
         ),
         (
-            '[asides.cost]\npatterns = ["("]\nsay = "Nothing."\n',
-            "asides.cost.patterns: ",
+            '[asides.cost]\nasked = ["("]\nsay = "Nothing."\n',
+            "asides.cost.asked: ",
         ),
         (
             f'{FIRST}goes_to = "secnd"\n[steps.second]\n',

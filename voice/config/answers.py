@@ -1,0 +1,31 @@
+"""Questions whose answers an agent's file has."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from pydantic import field_validator
+
+from voice.config.moments import found_anywhere
+from voice.config.options import Section
+
+
+class AnswerConfig(Section):
+    """A question that many ask, and what is said to it."""
+
+    asked: tuple[str, ...]
+    """Regular expressions over plain words, each to be found anywhere, as in configs/moments."""
+    say: str
+    """The answer."""
+
+    @cached_property
+    def found(self) -> re.Pattern[str]:
+        """Finds the patterns in plain words."""
+        return found_anywhere("asked", self.asked)
+
+    @field_validator("asked")
+    @classmethod
+    def _check_asked(cls, asked: tuple[str, ...]) -> tuple[str, ...]:
+        found_anywhere("asked", asked)
+        return asked
