@@ -89,12 +89,15 @@ class ToolCalls:
         taken: set[str] = set()
         emitted: list[Command] = []
         runs: list[Command] = []
+        waiting = self._waiting(reply.origin)
         for call in calls:
+            client_side = call.name in client_names
+            if client_side and signature(call) in waiting:
+                continue
             item_id = self._ids("item")
             if not emitted:
                 self._dialogue.break_off(reply.item_id, item_id)
             self._dialogue.add(item_id, Message(Role.AGENT, tool_calls=(call,)))
-            client_side = call.name in client_names
             emitted.append(Emit(ReplyToolCall(reply.reply_id, item_id, call, client_side)))
             if client_side:
                 continue
@@ -152,6 +155,21 @@ class ToolCalls:
         news = key not in self._called_off and key not in {r.key for r in self._running.values()}
         self._called_off.discard(key)
         return news
+
+    def _waiting(self, origin: str) -> set[str]:
+        """Signatures of the calls that were made for a request and have no answer yet.
+
+        The model does not see them, so it makes them again; a client must not get them twice.
+        """
+        made: dict[str, str] = {}
+        answered = set()
+        for entry in reversed(list(self._dialogue)):
+            message = entry.message
+            if entry.item_id == origin or (message.role is Role.AGENT and message.content.strip()):
+                break
+            answered.add(message.call_id)
+            made |= {call.call_id: signature(call) for call in message.tool_calls}
+        return {told for call_id, told in made.items() if call_id not in answered}
 
     def _settle(self, key: str, content: str) -> None:
         """What a run brought goes to all calls that were answered for without it."""
