@@ -122,11 +122,20 @@ class RealtimeClient:
             ping_timeout=None,
         ) as socket:
             client = cls(socket, noise, extended=session is None)
-            options = _configuration(greet, holds) if session is None else session
-            async with client._running():
-                await client.send({"type": "session.update", "session": options})
-                await client.wait_for("session.updated")
+            async with client.conversing(session or _configuration(greet, holds)):
                 yield client
+
+    @asynccontextmanager
+    async def conversing(self, session: dict[str, Any]) -> AsyncGenerator[None, None]:
+        """Set the session's options, and converse for as long as the context lasts."""
+        async with self._running():
+            await self.send({"type": "session.update", "session": session})
+            await self.wait_for("session.updated")
+            yield
+
+    def hang_up(self) -> None:
+        """Break the connection, as a network does, without a goodbye."""
+        self._socket.transport.abort()
 
     @asynccontextmanager
     async def _running(self) -> AsyncGenerator[None, None]:

@@ -54,19 +54,20 @@ def as_arguments(settings: Iterable[str]) -> list[str]:
 
 @asynccontextmanager
 async def serving(
-    arguments: Sequence[str], environ: Mapping[str, str] | None = None
+    arguments: Sequence[str], environ: Mapping[str, str] | None = None, port: int = 0
 ) -> AsyncGenerator[ServerProcess, None]:
     """Run ``python -m voice.serve`` until the block is left.
 
     Args:
         arguments: Of the command; host and port are added.
         environ: Its environment; ours unless given.
+        port: Where it listens; 0 is a free one.
 
     Raises:
         VoiceError: It ended before it answered, or did not answer in time. Why is on its standard
             error, which is ours.
     """
-    host, port = "127.0.0.1", free_port()
+    host, port = "127.0.0.1", port or free_port()
     command = ["-m", "voice.serve", *as_arguments([f'server.host="{host}"', f"server.port={port}"])]
     begun_s = asyncio.get_running_loop().time()
     process = await asyncio.create_subprocess_exec(

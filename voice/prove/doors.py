@@ -30,6 +30,8 @@ TRANSCRIBER = "whisper-1"
 WAIT_S = 30.0
 """For a server that is busy with other calls."""
 Store = Mapping[str, list[dict[str, Any]]]
+Trouble = Callable[[ToolCall], Awaitable[str]]
+"""Awaited before a call is run; what it returns is told in place of the result, if not empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class OurDoor:
 
     url: str
     api_key: str | None = None
+    greet: bool = True
 
     @asynccontextmanager
     async def open(self, agent: str, background: Samples) -> AsyncGenerator[Line, None]:
@@ -83,7 +86,11 @@ class OurDoor:
 
             minted = await _asked(http, "POST", "/v1/realtime/client_secrets", {"user": user})
             async with RealtimeClient.open(
-                self.url, api_key=minted["value"], holds=True, background=background
+                self.url,
+                api_key=minted["value"],
+                greet=self.greet,
+                holds=True,
+                background=background,
             ) as client:
                 yield Line(client, store)
             await _asked(http, "DELETE", data)
@@ -105,6 +112,7 @@ class AnyDoor:
     url: str
     config: Config
     api_key: str | None = None
+    trouble: Trouble | None = None
 
     @asynccontextmanager
     async def open(self, agent: str, background: Samples) -> AsyncGenerator[Line, None]:
@@ -132,21 +140,33 @@ class AnyDoor:
             return await asyncio.to_thread(toolbox.database.export, LOCAL)
 
         try:
-            async with RealtimeClient.open(
-                self.url, api_key=self.api_key, background=background, session=session
-            ) as client:
-                running = asyncio.create_task(_run_tools(client, toolbox, scope))
-                try:
-                    yield Line(client, store)
-                finally:
-                    running.cancel()
-                    await asyncio.gather(running, return_exceptions=True)
+            async with (
+                RealtimeClient.open(
+                    self.url, api_key=self.api_key, background=background, session=session
+                ) as client,
+                running_tools(client, toolbox, scope, self.trouble),
+            ):
+                yield Line(client, store)
         finally:
             await toolbox.close()
 
 
-async def _run_tools(client: RealtimeClient, toolbox: Toolbox, scope: SessionScope) -> None:
-    """Answer the calls of every response, as a client of the API does."""
+@asynccontextmanager
+async def running_tools(
+    client: RealtimeClient, toolbox: Toolbox, scope: SessionScope, trouble: Trouble | None = None
+) -> AsyncGenerator[None, None]:
+    """While the context lasts, answer the calls of every response, as a client of the API does."""
+    running = asyncio.create_task(_run_tools(client, toolbox, scope, trouble))
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def _run_tools(
+    client: RealtimeClient, toolbox: Toolbox, scope: SessionScope, trouble: Trouble | None
+) -> None:
     since = 0
     while True:
         done = await client.until(lambda at=since: _next_done(client, at), None)  # type: ignore[misc]
@@ -155,20 +175,24 @@ async def _run_tools(client: RealtimeClient, toolbox: Toolbox, scope: SessionSco
         calls = [item for item in response.get("output", ()) if item["type"] == "function_call"]
         for item in calls:
             call = ToolCall(item["call_id"], item["name"], json.loads(item["arguments"] or "{}"))
-            result = await toolbox.run(call, scope)
-            if result.unfinished:
-                result = await toolbox.outcome(call, scope)
-            output = {"call_id": item["call_id"], "output": result.content}
+            told = await trouble(call) if trouble else ""
+            output = {
+                "call_id": item["call_id"],
+                "output": told or await _result(call, toolbox, scope),
+            }
             answer = {"type": "function_call_output", **output}
             await client.send({"type": "conversation.item.create", "item": answer})
         if calls:
             await client.send({"type": "response.create"})
 
 
+async def _result(call: ToolCall, toolbox: Toolbox, scope: SessionScope) -> str:
+    result = await toolbox.run(call, scope)
+    return (await toolbox.outcome(call, scope) if result.unfinished else result).content
+
+
 def _next_done(client: RealtimeClient, since: int) -> int | None:
-    found = (at for at in range(since, len(client.events)) if _is_done(client, at))
-    return next(found, None)
-
-
-def _is_done(client: RealtimeClient, at: int) -> bool:
-    return client.events[at].type == "response.done"
+    done = (
+        at for at in range(since, len(client.events)) if client.events[at].type == "response.done"
+    )
+    return next(done, None)

@@ -1,0 +1,185 @@
+"""Turns with faults put in: how often a tool with side effects ran, and how often it should have.
+
+On virtual time with the real session, toolbox and Realtime protocol, and a model that calls again
+what it has called; and by voice over real sockets, with a server of ours that is started, whose
+tools run in it and on the caller's side, or with any other (``--url``), whose tools the caller has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import secrets
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import Program
+from tests.support import virtual_time
+from tests.support.virtual_door import virtual_site
+from voice.config import Config, load_config, secret
+from voice.demo.server import EMBEDDED, as_arguments, free_port, serving
+from voice.prove.doors import AnyDoor, OurDoor
+from voice.prove.ledger import (
+    OUTCOMES,
+    Entry,
+    Errand,
+    Fault,
+    Kind,
+    Site,
+    faults,
+    put,
+    table,
+    trouble,
+)
+from voice.prove.scenario import Behaviour
+from voice.prove.sound import Speaker
+
+ERRANDS = (
+    Errand("set a timer for ten minutes", "set_timer", "alerts", {"kind": "timer"}),
+    Errand("add milk to my shopping list", "add_to_list", "list_items", {"item": "milk"}),
+)
+AT_SERVER = tuple(Kind)
+AT_CALLER = tuple(kind for kind in Kind if kind is not Kind.RESTART)
+LONGEST_S = 90.0
+"""Of a turn; one that takes longer counts as one that is never called."""
+A_LOOP_OF = 200
+"""Turns on virtual time that share an event loop and a server."""
+
+
+class Server:
+    """A server of ours that can be restarted, at an address and with a database that stay."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port, self.key = free_port(), secrets.token_hex(16)
+        self.url = f"ws://127.0.0.1:{self.port}/v1/realtime"
+        database = f'tools.database="{folder / "voice.sqlite3"}"'
+        settings = as_arguments([*EMBEDDED, database])
+        self._arguments = ["--agent", "assistant", *settings]
+        self._running = AsyncExitStack()
+
+    async def start(self) -> None:
+        """Start it, and wait until it answers."""
+        environ = {**os.environ, "QUICKSILVER_API_KEY": self.key}
+        await self._running.enter_async_context(serving(self._arguments, environ, self.port))
+
+    async def stop(self) -> None:
+        """Tell it to end, and wait until it has."""
+        await self._running.aclose()
+
+    async def restart(self) -> None:
+        """Stop it and start it again."""
+        await self.stop()
+        await self.start()
+
+
+def site(url: str, key: str | None, config: Config, server: Server | None) -> Site:
+    """The caller of a server; its tools run at ``server``, or without one on the caller's side."""
+    speaker = Speaker(Behaviour())
+
+    def door(fault: Fault) -> OurDoor | AnyDoor:
+        if server:
+            return OurDoor(url, key, greet=False)
+        return AnyDoor(url, config, key, trouble(fault))
+
+    return Site(
+        door=door,
+        agent="assistant",
+        errands=ERRANDS,
+        other="what time is it",
+        speak=functools.cache(speaker.say),
+        background=speaker.background(),
+        restart=server.restart if server else None,
+        ours=server is not None,
+    )
+
+
+async def entered(fault: Fault, where: Site) -> list[Entry]:
+    """Put a fault; tell of what is not as it should be."""
+    try:
+        async with asyncio.timeout(LONGEST_S):
+            entries = await put(fault, where)
+    except TimeoutError:
+        entries = [Entry(fault, 0, 0)]
+    for entry in entries:
+        if entry.outcome != OUTCOMES[0]:
+            print(f"{entry.outcome}: {entry}", flush=True)
+    return entries
+
+
+def virtual(turns: int, minutes: float) -> dict[str, list[Entry]]:
+    """Faulted turns on virtual time, as many as there is time for."""
+    until = time.monotonic() + 60 * minutes
+
+    async def some(wanted: Iterable[Fault], where: Site) -> list[Entry]:
+        return [entry for fault in wanted for entry in await entered(fault, where)]
+
+    told: dict[str, list[Entry]] = {"tools at the server": [], "tools at the caller": []}
+    each = {
+        "tools at the server": faults(AT_SERVER, turns // 2),
+        "tools at the caller": faults(AT_CALLER, turns - turns // 2),
+    }
+    for at in range(0, turns, A_LOOP_OF):
+        for where, wanted in each.items():
+            if time.monotonic() < until and (now := wanted[at : at + A_LOOP_OF]):
+                known = virtual_site(at, where == "tools at the server")
+                told[where] += virtual_time.run(some(now, known))
+    return told
+
+
+async def spoken(wanted: Sequence[Fault], where: Site) -> list[Entry]:
+    """Faulted turns in real time, one after the other."""
+    return [entry for fault in wanted for entry in await entered(fault, where)]
+
+
+async def over_sockets(turns: int, url: str, config: Config) -> dict[str, list[Entry]]:
+    """Faulted turns in real time, with a server that is there or one that is started."""
+    if url:
+        theirs = site(url, secret("QUICKSILVER_API_KEY"), config, None)
+        return {"tools at the caller": await spoken(faults(AT_CALLER, turns), theirs)}
+    # Tools that run in a server that is as it is installed are neither slow nor do they fail.
+    kinds = [kind for kind in AT_SERVER if kind not in (Kind.SLOW, Kind.FAILING)]
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(Path(folder))
+        await server.start()
+        try:
+            ours = site(server.url, server.key, config, server)
+            theirs = site(server.url, server.key, config, None)
+            return {
+                "tools at the server": await spoken(faults(kinds, turns // 2), ours),
+                "tools at the caller": await spoken(faults(AT_CALLER, turns - turns // 2), theirs),
+            }
+        finally:
+            await server.stop()
+
+
+def tables(told: dict[str, list[Entry]]) -> dict[str, Any]:
+    """A table for each place where the tools run."""
+    return {where: table(entries) for where, entries in told.items() if entries}
+
+
+def main() -> None:
+    """Put the faults, and write the tables."""
+    program = Program("benchmarks.voice.faults", __doc__, "name", "set")
+    program.add_argument("--virtual", type=int, default=10_000, help="turns on virtual time")
+    program.add_argument("--sockets", type=int, default=300, help="turns over sockets, by voice")
+    program.add_argument("--minutes", type=float, default=1e6, help="most, for virtual time")
+    program.add_argument("--url", default="", help="ws://… of another server, for the sockets")
+    options = program.parse_args()
+    config = load_config(None, options.set)
+    figures = {"virtual time": tables(virtual(options.virtual, options.minutes))}
+    if options.sockets:
+        figures["sockets"] = tables(asyncio.run(over_sockets(options.sockets, options.url, config)))
+    for clock, places in figures.items():
+        for where, rows in places.items():
+            for kind, row in rows.items():
+                print(f"{clock}, {where}, {kind:18}", row)
+    program.write(figures, options.name)
+
+
+if __name__ == "__main__":
+    main()
