@@ -4,10 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from voice.config import ToolsConfig, TurnConfig, load_agent
 from voice.errors import ConfigError
 from voice.prove.__main__ import ALL
 from voice.prove.scenario import load, load_axes, takes
 from voice.prove.sound import told
+from voice.tools import Toolbox
+from voice.tools.database.tables import TABLES
+
+COLUMNS = {table.name: {column.name for column in table.columns} for table in TABLES}
 
 FILE = """
 agent = "assistant"
@@ -18,6 +23,11 @@ facts.minutes = ["ten", "twelve", "twenty"]
 lines = [{ says = ["a timer for {minutes} minutes", "{minutes} minutes please"] }]
 expected.calls = [{ tool = "set_timer", arguments.duration = "{minutes} minutes" }]
 """
+
+
+@pytest.fixture(scope="module")
+def toolbox():
+    return Toolbox(ToolsConfig(database=":memory:"), TurnConfig())
 
 
 def read(folder: Path, text: str):
@@ -82,7 +92,22 @@ def test_an_axis_changes_one_thing_and_leaves_the_rest(tmp_path):
 def test_what_ships_is_read_and_is_enough():
     found = takes([load(name) for name in ALL], load_axes("axes"), [1])
     assert len({take.id for take in found}) == len(found) >= 120
-    assert len([take for take in found if not take.axis]) == 15
+    assert len([take for take in found if not take.axis]) == 40
+
+
+@pytest.mark.parametrize("take", takes(map(load, ALL), None, [1, 2, 3]), ids=lambda take: take.id)
+def test_what_a_scenario_expects_can_be(take, toolbox):
+    expected = take.scenario.expected
+    named = [*expected.may_call, *expected.must_not_call, *(call.tool for call in expected.calls)]
+    assert {name for name in named if not name.startswith("hand_over_to_")} <= {*toolbox.names}
+    for call in expected.calls:
+        [spec] = toolbox.specs([call.tool])
+        assert call.arguments.keys() <= spec.parameters["properties"].keys()
+    for table, rows in expected.store.items():
+        assert {key for row in rows for key in row} <= COLUMNS[table]
+    lines = take.scenario.lines
+    assert any(not line.hears for line in lines) or load_agent(take.agent).greeting
+    assert len(lines) <= take.scenario.turns
 
 
 def test_words_of_a_marked_text_are_those_that_are_said():
