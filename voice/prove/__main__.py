@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from voice.config import Config, load_config, secret
 from voice.demo.server import EMBEDDED, as_arguments, serving
@@ -70,10 +71,26 @@ async def door_to(
         yield OurDoor(server.realtime_url, key)
 
 
-async def prove(
-    options: argparse.Namespace, config: Config
-) -> list[tuple[dict[str, Any], Recording]]:
-    """Hold all conversations: what was judged of each, and what was recorded.
+Told = tuple[dict[str, Any], bytes]
+"""What was judged of a conversation, and its sound as an Ogg file."""
+
+
+async def told_of(take: Take, door: Door, options: argparse.Namespace) -> Told:
+    """Hold a conversation and keep what came of it, or take what a run before has kept."""
+    kept = options.out / "conversations" / f"{quote(take.id, safe='')}.json"
+    sound = kept.with_suffix(".ogg")
+    if options.resume and kept.is_file():
+        return json.loads(kept.read_text(encoding="utf-8")), sound.read_bytes()
+    recording = await hold(take, door)
+    told = judge(take, recording), await asyncio.to_thread(opus, recording)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    sound.write_bytes(told[1])
+    kept.write_text(json.dumps(told[0], ensure_ascii=False), encoding="utf-8")
+    return told
+
+
+async def prove(options: argparse.Namespace, config: Config) -> list[Told]:
+    """Hold all conversations.
 
     Raises:
         VoiceError: A server did not start, or refuses; a scenario cannot be spoken.
@@ -82,14 +99,13 @@ async def prove(
     told = []
     free = asyncio.Semaphore(options.at_once)
 
-    async def one(take: Take, door: Door) -> tuple[dict[str, Any], Recording]:
+    async def one(take: Take, door: Door) -> Told:
         async with free:
-            recording = await hold(take, door)
-        judged = judge(take, recording)
+            judged, sound = await told_of(take, door, options)
         print(f"{'passed' if judged['passed'] else 'FAILED'}  {take.id}", flush=True)
         for wrong in judged["wrong"]:
             print(f"        {wrong}", flush=True)
-        return judged, recording
+        return judged, sound
 
     for agent, group in groupby(wanted(options), key=lambda take: take.agent):
         try:
@@ -110,7 +126,7 @@ def opus(recording: Recording) -> bytes:
     return b"".join([*parts, encoder.finish()])
 
 
-def write(told: Sequence[tuple[dict[str, Any], Recording]], options: argparse.Namespace) -> None:
+def write(told: Sequence[Told], options: argparse.Namespace) -> None:
     """Write scorecard.json and scorecard.html, and print the figures.
 
     Raises:
@@ -121,7 +137,7 @@ def write(told: Sequence[tuple[dict[str, Any], Recording]], options: argparse.Na
     card = scorecard(options.url or "python -m voice.serve", made, [judged for judged, _ in told])
     other = read(options.against) if options.against else None
     compared = against(card["conversations"], other["conversations"]) if other else []
-    sounds = {judged["id"]: opus(recording) for judged, recording in told}
+    sounds = {judged["id"]: sound for judged, sound in told}
     options.out.mkdir(parents=True, exist_ok=True)
     file = options.out / "scorecard.json"
     file.write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -154,6 +170,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--out", type=Path, default=Path("runs/prove"), help="folder of the scorecard")
     add("--against", type=Path, metavar="JSON", help="another scorecard to stand beside this one")
+    add("--resume", action="store_true", help="go on with what lies in that folder")
     add("--list", action="store_true", help="only name the conversations")
     add("--config", help="a TOML file, or the name of one in configs/")
     add(

@@ -90,7 +90,7 @@ def _words(call: Call) -> Values:
     return [100 * t["word_errors"] / t["words"] for t in call["turns"] for _ in range(t["words"])]
 
 
-def _voice_to_voice(call: Call) -> Values:
+def voice_to_voice(call: Call) -> Values:
     """Of turns that were answered, and not before they were over."""
     return [
         turn["voice_to_voice_ms"]
@@ -112,8 +112,8 @@ FIGURES = (
     Figure("nothing done twice", "%", "high", lambda call: _percent([call["exactly_once"]])),
     Figure("calls exact", "%", "high", lambda call: _percent([call["calls_exact"]])),
     Figure("word errors", "%", "low", _words),
-    Figure("voice to voice, p50", "ms", "low", _voice_to_voice, 0.5),
-    Figure("voice to voice, p95", "ms", "low", _voice_to_voice, 0.95),
+    Figure("voice to voice, p50", "ms", "low", voice_to_voice, 0.5),
+    Figure("voice to voice, p95", "ms", "low", voice_to_voice, 0.95),
     Figure("false cutoffs", "%", "low", lambda call: _percent(t["cut_off"] for t in _lines(call))),
     Figure(
         "turns followed by dead air", "%", "low",

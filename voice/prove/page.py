@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from voice.prove.figures import FIGURES, Call, Difference, Figure
+from voice.prove.figures import FIGURES, Call, Difference, Figure, voice_to_voice
 
 WIDTH = 960
 LANES = {"caller": 30, "agent": 58, "waits": 86}
@@ -58,8 +58,8 @@ def page(
     parts = [
         f"<h1>Scorecard: {passed} of {len(calls)} conversations reached their goal</h1>",
         f'<p class="dim">{escape(card["server"])}, {escape(card["made"])}</p>',
-        *_summary(card),
-        *(_beside(card, other, compared) if other else ()),
+        _summary(card),
+        *(_beside(other, compared) if other else ()),
         "<h2>From the caller's last sound to the agent's first</h2>",
         _latencies(calls, other["conversations"] if other else ()),
         *_axes(card),
@@ -75,33 +75,43 @@ def page(
     )
 
 
-def _summary(card: Mapping[str, Any]) -> Iterator[str]:
-    yield '<div class="scrolls"><table><caption>In brackets, where 95% of bootstrap draws of the'
-    yield "conversations lie</caption><thead><tr><th scope=col>figure</th>"
-    yield "<th scope=col>value</th><th scope=col>interval</th></tr></thead><tbody>"
-    for figure in FIGURES:
-        value, low, high = card["figures"][figure.name]
-        yield f"<tr><th scope=row>{escape(figure.name)}</th>{_cell(value, figure)}"
-        yield f"<td class=number>({_number(low)} to {_number(high)})</td></tr>"
-    yield "</tbody></table></div>"
+def _table(heads: Sequence[str], rows: Iterable[str], caption: str = "") -> str:
+    head = "".join(f"<th scope=col>{escape(one)}</th>" for one in heads)
+    told = f"<caption>{escape(caption)}</caption>" if caption else ""
+    table = f"<table>{told}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f'<div class="scrolls">{table}</div>'
 
 
-def _beside(
-    card: Mapping[str, Any], other: Mapping[str, Any], compared: Sequence[Difference]
-) -> Iterator[str]:
+def _row(name: str, *cells: str) -> str:
+    return f"<tr><th scope=row>{escape(name)}</th>{''.join(cells)}</tr>"
+
+
+def _between(low: float | None, high: float | None) -> str:
+    return f"({_number(low)} to {_number(high)})"
+
+
+def _summary(card: Mapping[str, Any]) -> str:
+    rows = [
+        _row(f.name, _cell(value, f), f"<td class=number>{_between(low, high)}</td>")
+        for f in FIGURES
+        for value, low, high in [card["figures"][f.name]]
+    ]
+    caption = "In brackets, where 95% of bootstrap draws of the conversations lie"
+    return _table(("figure", "value", "interval"), rows, caption)
+
+
+def _beside(other: Mapping[str, Any], compared: Sequence[Difference]) -> Iterator[str]:
     yield "<h2>Against another scorecard</h2>"
     yield f'<p class="dim">{escape(other["server"])}, {escape(other["made"])}. Conversations that'
     yield "are in both, drawn together. A difference with both signs in its interval is noise.</p>"
-    yield '<div class="scrolls"><table><thead><tr><th scope=col>figure</th><th scope=col>other</th>'
-    yield "<th scope=col>this</th><th scope=col>difference</th></tr></thead><tbody>"
+    rows = []
     for one in compared:
         better = {"higher": "high", "lower": "low"}.get(one.says)
         tone = "" if better is None else "good" if better == one.figure.good else "bad"
-        low, high = one.bounds
-        yield f"<tr><th scope=row>{escape(one.figure.name)}</th>{_cell(one.other, one.figure)}"
-        yield f"{_cell(one.this, one.figure)}<td><span class='{tone}'>{escape(one.says)}</span>"
-        yield f"({_number(low)} to {_number(high)})</td></tr>"
-    yield "</tbody></table></div>"
+        says = f"<td><span class='{tone}'>{escape(one.says)}</span> {_between(*one.bounds)}</td>"
+        cells = (_cell(one.other, one.figure), _cell(one.this, one.figure), says)
+        rows.append(_row(one.figure.name, *cells))
+    yield _table(("figure", "other", "this", "difference"), rows)
 
 
 def _axes(card: Mapping[str, Any]) -> Iterator[str]:
@@ -109,14 +119,11 @@ def _axes(card: Mapping[str, Any]) -> Iterator[str]:
     for axis, values in card["axes"].items():
         yield f"<h2>By {escape(axis)}</h2>"
         yield _bars({value: figures["task success"] for value, figures in values.items()})
-        yield '<div class="scrolls"><table><thead><tr><th scope=col></th>'
-        yield (
-            "".join(f"<th scope=col>{escape(f.name)}</th>" for f in shown) + "</tr></thead><tbody>"
-        )
-        for value, figures in values.items():
-            cells = "".join(_cell(figures[f.name][0], f) for f in shown)
-            yield f"<tr><th scope=row>{escape(value)}</th>{cells}</tr>"
-        yield "</tbody></table></div>"
+        rows = [
+            _row(value, *(_cell(figures[f.name][0], f) for f in shown))
+            for value, figures in values.items()
+        ]
+        yield _table(("", *(f.name for f in shown)), rows)
 
 
 def _latencies(calls: Sequence[Call], others: Sequence[Call]) -> str:
@@ -131,10 +138,7 @@ def _latencies(calls: Sequence[Call], others: Sequence[Call]) -> str:
         *(f'<text x="0" y="{height - height * at // 100 + 12}">{at}%</text>' for at in (50, 100)),
     ]
     for kind, some in (("two", others), ("one", calls)):
-        times = sorted(
-            turn["voice_to_voice_ms"] for call in some for turn in call["turns"]
-            if turn["voice_to_voice_ms"] is not None and not turn["cut_off"]
-        )  # fmt: skip
+        times = sorted(ms for call in some for ms in voice_to_voice(call))
         points = [(0.0, 0.0)]
         for count, ms in enumerate(times, start=1):
             points += [(ms, points[-1][1]), (ms, count / len(times))]
@@ -178,11 +182,11 @@ def _conversation(call: Call, sound: bytes | None) -> Iterator[str]:
         yield f'<audio controls preload="none" aria-label="{escape(call["id"])}"'
         yield f' src="data:audio/ogg;base64,{data}"></audio>'
     yield _time_line(call)
-    yield '<div class="scrolls"><table><caption>What was said and done</caption><thead><tr>'
-    yield "<th scope=col>s</th><th scope=col>who</th><th scope=col>what</th></tr></thead><tbody>"
-    for at_s, who, what in sorted(_told(call), key=lambda row: row[0]):
-        yield f"<tr><td class=number>{at_s:.1f}</td><td>{who}</td><td>{what}</td></tr>"
-    yield "</tbody></table></div></details>"
+    rows = [
+        f"<tr><td class=number>{at_s:.1f}</td><td>{who}</td><td>{what}</td></tr>"
+        for at_s, who, what in sorted(_told(call), key=lambda row: row[0])
+    ]
+    yield _table(("s", "who", "what"), rows, "What was said and done") + "</details>"
 
 
 def _told(call: Call) -> Iterator[tuple[float, str, str]]:

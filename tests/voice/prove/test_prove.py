@@ -132,6 +132,12 @@ def test_any_server_is_called_by_the_public_api_alone(
     assert "set_timer" in {tool["name"] for tool in session["tools"]}
     assert session["instructions"]
     assert "<audio" in (tmp_path / "out" / "scorecard.html").read_text()
+    # What was held is not held again.
+    received = len(fake.received)
+    assert command.main([scenarios, "--out", str(tmp_path / "out"), "--resume"]) == 0
+    again = json.loads((tmp_path / "out" / "scorecard.json").read_text())
+    assert (again["conversations"], len(fake.received)) == ([judged], received)
+    assert "<audio" in (tmp_path / "out" / "scorecard.html").read_text()
 
 
 def test_a_mistake_is_one_line_on_standard_error(without_voices, scenarios, tmp_path, capsys):
