@@ -182,7 +182,10 @@ class Conversation:
                 out = self._noted(event)
             case _:
                 out = self._reply_input(event)
-        return out + self._ask_requested() + self._announce()
+        out += self._ask_requested()
+        if self._due is Due.REPLY and self._agent.current is None:
+            out += self._answer()
+        return out + self._announce()
 
     def create_response(
         self, options: SessionOptions, context: Context | None = None, out_of_band: bool = False
@@ -502,9 +505,12 @@ class Conversation:
         """Do what is due, unless the user may be saying more; else apologise, if in any words."""
         if self._more_follows:
             return []
+        current, options = self._agent.current, self._options
+        if current and self._due is Due.REPLY and current.reply_id not in self._requested:
+            # A client asked for it while the user spoke: these words are answered behind it.
+            return []
         due, self._due = self._due, Due.NOTHING
-        options = self._options
-        if self._agent.current or not (options.turn_detection and options.create_response):
+        if current or not (options.turn_detection and options.create_response):
             return []
         if due is Due.RESUME:
             return self._agent.resume(self._last_turn)

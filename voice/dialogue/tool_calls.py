@@ -169,7 +169,8 @@ class ToolCalls:
                 break
             answered.add(message.call_id)
             made |= {call.call_id: signature(call) for call in message.tool_calls}
-        return {told for call_id, told in made.items() if call_id not in answered}
+        settled = {told for call_id, told in made.items() if call_id in answered}
+        return {*made.values()} - settled
 
     def _settle(self, key: str, content: str) -> None:
         """What a run brought goes to all calls that were answered for without it."""

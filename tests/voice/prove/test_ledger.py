@@ -27,6 +27,14 @@ def test_a_call_that_waits_for_the_client_is_not_handed_to_it_again() -> None:
         assert (entry.called, entry.done) == (1, 1)
 
 
+@pytest.mark.parametrize("ours", [True, False])
+def test_a_response_that_is_asked_for_just_before_a_turn_ends_takes_nothing_from_it(
+    ours: bool,
+) -> None:
+    [entry] = run(every([Fault(Kind.RETRY, 400)], virtual_site(1, ours)))
+    assert (entry.called > 0, entry.done) == (True, 1)
+
+
 def test_a_server_that_does_things_twice_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("voice.tools.execution.Runs.once", lambda runs, key, work: work())
     wanted = [Fault(Kind.INTERRUPTION, at_ms) for at_ms in range(600, 1400, 200)]
