@@ -47,7 +47,7 @@ AT_SERVER = tuple(Kind)
 AT_CALLER = tuple(kind for kind in Kind if kind is not Kind.RESTART)
 LONGEST_S = 90.0
 """Of a turn; one that takes longer counts as one that is never called."""
-A_LOOP_OF = 200
+A_LOOP_OF = 50
 """Turns on virtual time that share an event loop and a server."""
 
 
@@ -116,7 +116,10 @@ def virtual(turns: int, minutes: float) -> dict[str, list[Entry]]:
     until = time.monotonic() + 60 * minutes
 
     async def some(wanted: Iterable[Fault], where: Site) -> list[Entry]:
-        return [entry for fault in wanted for entry in await entered(fault, where)]
+        told: list[Entry] = []
+        for fault in wanted:
+            told += await entered(fault, where) if time.monotonic() < until else []
+        return told
 
     told: dict[str, list[Entry]] = {"tools at the server": [], "tools at the caller": []}
     each = {
@@ -125,9 +128,8 @@ def virtual(turns: int, minutes: float) -> dict[str, list[Entry]]:
     }
     for at in range(0, turns, A_LOOP_OF):
         for where, wanted in each.items():
-            if time.monotonic() < until and (now := wanted[at : at + A_LOOP_OF]):
-                known = virtual_site(at, where == "tools at the server")
-                told[where] += virtual_time.run(some(now, known))
+            known = virtual_site(at, where == "tools at the server")
+            told[where] += virtual_time.run(some(wanted[at : at + A_LOOP_OF], known))
     return told
 
 
