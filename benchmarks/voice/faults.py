@@ -128,6 +128,8 @@ def virtual(turns: int, minutes: float) -> dict[str, list[Entry]]:
     }
     for at in range(0, turns, A_LOOP_OF):
         for where, wanted in each.items():
+            if time.monotonic() > until:
+                return told
             known = virtual_site(at, where == "tools at the server")
             told[where] += virtual_time.run(some(wanted[at : at + A_LOOP_OF], known))
     return told
