@@ -23,15 +23,16 @@ ENGINE_IMPORTS = {"torch", "numpy", "tokenizers", "transformers", "safetensors"}
 ENGINE_LAZY_IMPORTS = ENGINE_IMPORTS | {"triton", "llguidance", "huggingface_hub", "gguf"}
 # The engine's own server.
 SERVING = ("dlm.server", "dlm.serve")
-# Programs for the command line draw with rich and matplotlib and ask servers with httpx, all
-# imported when used.
-PROGRAM_LAZY_IMPORTS = {"openai", "rich", "httpx", "matplotlib"}
+# Programs for the command line draw with rich and matplotlib, ask servers with httpx and mcp, and
+# read other people's files; all imported when used.
+PROGRAM_LAZY_IMPORTS = {"openai", "rich", "httpx", "matplotlib", "mcp", "pydantic", "yaml"}
 PROGRAMS = (
     "dlm.chat",
     "dlm.bench",
     "dlm.train.curves",
     "dlm.train.reporting",
     "dlm.evaluate.report",
+    "dlm.teach",
 )
 
 

@@ -1,0 +1,370 @@
+"""Dialogues that teach the tools of a list: requests, and where nothing is to be called.
+
+A request is worded by `dlm.teach.requests`, its values by their type and name, its noise is the
+generator's. All tools of the list are declared in every dialogue, so that those alike are learned
+against each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from dlm.datagen import composed_tools
+from dlm.datagen.composed_tools import plural
+from dlm.datagen.holdout import held_out
+from dlm.datagen.made_up import blend, pseudo_word, salad
+from dlm.datagen.mentions import is_mentionable, mentioned
+from dlm.datagen.noise import Style, draw_style, utter
+from dlm.datagen.phrases import Piece, fill, is_order, polite, template
+from dlm.datagen.spoken_values import number, words_of
+from dlm.datagen.values import Values
+from dlm.datagen.wording import WORDING
+from dlm.datagen.words import WORDS
+from dlm.datagen.world import capital
+from dlm.language.identifiers import words
+from dlm.language.schema import is_number, options
+from dlm.teach.requests import SEEING, TABLE, Asking, is_switch, parameter_kind, skeleton
+
+Row = dict[str, Any]
+Arguments = dict[str, Any]
+
+KINDS: dict[str, int] = {
+    "request": 60, "two": 8, "missing": 9, "mention": 9, "nothing": 6, "absent": 4, "together": 4,
+}  # fmt: skip
+"""What dialogues are about, by weight."""
+_SHUFFLED = 0.5
+_SOME = 0.6
+"""Share of dialogues that declare a few of the tools alone, which take less time to learn."""
+_FEW = 4
+_TRIES = 40
+_DRAWS = 600
+_ANYTHING = ("salad", "noun", "item", "name", "place", "blend", "topic")
+_COMPOSED: dict[str, Callable[[Random], str]] = {"blend": blend, "salad": salad}
+_RANGE = re.compile(r"(?:from|between) (\d+) (?:to|and) (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Writes the dialogues of a list.
+
+    Attributes:
+        askings: One of each tool.
+        instructions: Of the agent that will have the tools.
+        split: ``train``, or ``heldout`` for phrasings that training never shows.
+    """
+
+    askings: tuple[Asking, ...]
+    instructions: str
+    split: str
+    values: Values
+    known: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, askings: Sequence[Asking], instructions: str, split: str, values: Values) -> Writer:
+        """A writer that says nothing of a tool that may be said of another."""
+        known = {a.listed.name: skeletons(a) for a in askings}
+        return cls(tuple(askings), instructions, split, values, known)
+
+    def tells(self, asking: Asking, phrasing: str) -> bool:
+        """Whether a phrasing is of this tool and no other; whole words are known of examples."""
+        told = skeleton(phrasing, asking.listed)
+        others = (s for name, s in self.known.items() if name != asking.listed.name)
+        return phrasing in asking.own or not any(told in some for some in others)
+
+    def dialogues(self, seed: int) -> Iterator[Row]:
+        """Dialogues without end, the same of a seed."""
+        rng = Random(f"{seed}/{self.split}")
+        written = _kinds()
+        turns = 0
+        while True:
+            # Each tool is asked for as often as any other.
+            asking = self.askings[turns % len(self.askings)]
+            kind = (
+                rng.choices(list(KINDS), list(KINDS.values()))[0]
+                if self.split == "train"
+                else "request"
+            )
+            dialogue = _Dialogue(self, rng, draw_style(rng))
+            if written[kind](dialogue, asking):
+                turns += 1
+                yield self._row(dialogue.messages, rng)
+
+    def plain(self, asking: Asking, rng: Random, style: Style) -> list[Row]:
+        """The messages of one request; none where no draw fits."""
+        dialogue = _Dialogue(self, rng, style)
+        return dialogue.messages if dialogue.request(asking) else []
+
+    def _row(self, messages: list[Row], rng: Random) -> Row:
+        specs = [asking.listed.spec for asking in self.askings]
+        if self.split == "train" and rng.random() < _SHUFFLED:
+            rng.shuffle(specs)
+        if self.split == "train" and rng.random() < _SOME:
+            called = {call["name"] for m in messages for call in m.get("tool_calls") or ()}
+            some = set(rng.sample([s["name"] for s in specs], min(len(specs), _FEW))) | called
+            specs = [spec for spec in specs if spec["name"] in some]
+        system = self.instructions if rng.random() < 0.7 else rng.choice(WORDING.instructions)
+        return {"system": system, "tools": specs, "messages": messages}
+
+
+@dataclass(slots=True)
+class _Dialogue:
+    writer: Writer
+    rng: Random
+    style: Style
+    messages: list[Row] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        self.messages = []
+
+    def request(self, asking: Asking) -> bool:
+        """The user asks for a tool, which is called and answers."""
+        pieces, meant = self.pieces(asking)
+        return bool(pieces) and self.call([(asking, self.speak(pieces, meant))])
+
+    def two(self, asking: Asking) -> bool:
+        """Two requests, one after the other."""
+        return self.request(asking) and self.request(self.other(asking))
+
+    def together(self, asking: Asking) -> bool:
+        """Two requests in one breath."""
+        other = self.other(asking)
+        if other is asking:
+            return False
+        first, meant = self.pieces(asking, "1")
+        second, also = self.pieces(other, "2")
+        if not first or not second or "?" in "".join(p.text for p in (*first, *second)):
+            return False
+        joint = Piece(self.rng.choice((" and ", " and then ", " and also ", " then ")))
+        heard = self.speak([*first, joint, *second], meant | also)
+        parts = [{k[:-1]: v for k, v in heard.items() if k.endswith(n)} for n in "12"]
+        return self.call([(asking, parts[0]), (other, parts[1])])
+
+    def missing(self, asking: Asking) -> bool:
+        """A required value is not said; the agent asks for it, and the user gives it."""
+        needed = asking.listed.required
+        if len(needed) != 1:
+            return False
+        (key,) = needed
+        noun = self.rng.choice(asking.nouns)
+        head = self.rng.choice(
+            (
+                "!VERB (a|the|my) NOUN",
+                "i want to VERB (a|the) NOUN",
+                "!VERB something",
+                "can you VERB NOUNs?",
+            )
+        )
+        source = (
+            head.replace("VERB", asking.verb).replace("NOUNs", plural(noun)).replace("NOUN", noun)
+        )
+        self.speak(self._expanded(source), {})
+        name = words(key)
+        self.say(
+            self.rng.choice(
+                (
+                    f"Which {name}?",
+                    f"What is the {name}?",
+                    f"Sure, what {name}?",
+                    f"Okay, and the {name}?",
+                )
+            )
+        )
+        value, meant = self.value(asking, key)
+        lead = self.rng.choice(("", "", "it's ", "the ", f"{name} "))
+        return self.call([(asking, self.speak([Piece(lead), Piece(value, key)], {key: meant}))])
+
+    def mention(self, asking: Asking) -> bool:
+        """A request in words that may take it back: "don't", "how do I"."""
+        for _ in range(_TRIES):
+            pieces, meant = self.pieces(asking)
+            if is_mentionable(pieces):
+                said, answer, _ = mentioned(self.rng, pieces, "train")
+                heard = self.speak(said, meant)
+                return self.call([(asking, heard)]) if answer is None else self.say(answer)
+        return False
+
+    def nothing(self, asking: Asking) -> bool:
+        """A thing of the tool's is spoken of, and nothing is asked for."""
+        noun = self.rng.choice(asking.nouns)
+        source = self.rng.choice(TABLE.nothing).replace("NOUNs", plural(noun)).replace("NOUN", noun)
+        self.speak(self._expanded(source), {})
+        return self.say(self.rng.choice(TABLE.nothing_answers))
+
+    def absent(self, asking: Asking) -> bool:
+        """Something is asked for that no tool of the list does."""
+        tool = composed_tools.compose(self.rng, "train")
+        named = {word for one in self.writer.askings for noun in one.nouns for word in noun.split()}
+        if named & set(tool.noun.split()):
+            return False
+        pieces = composed_tools.request(tool, self.rng, self.writer.values, self.style.digits)
+        self.speak([Piece(p.text) for p in pieces], {})
+        return self.say(
+            capital(fill(self.rng.choice(WORDING.declines), self.rng, {"what": tool.ability}))
+        )
+
+    def other(self, asking: Asking) -> Asking:
+        """Another tool; half of the time one that is alike."""
+        rest = [one for one in self.writer.askings if one is not asking] or [asking]
+        like = [
+            one for one in rest if set(one.nouns) & set(asking.nouns) or one.verb == asking.verb
+        ]
+        return self.rng.choice(like if like and self.rng.random() < 0.5 else rest)
+
+    def pieces(self, asking: Asking, mark: str = "") -> tuple[list[Piece], Arguments]:
+        """A request with its values, and what these mean; nothing where no draw fits.
+
+        ``mark`` is put behind the slots, so that those of two requests differ.
+        """
+        for _ in range(_TRIES):
+            source = asking.phrasing(self.rng)
+            if held_out(re.sub(r"\W+", " ", source)) != (self.writer.split == "heldout"):
+                continue
+            if not self.writer.tells(asking, source):
+                continue
+            found: list[Piece] = []
+            meant: Arguments = {}
+            for piece in self._expanded(source):
+                if not piece.slot:
+                    found.append(piece)
+                    continue
+                value, meaning = self.value(asking, piece.slot)
+                meant[piece.slot + mark] = meaning
+                found.append(Piece(value, piece.slot + mark))
+            return found, meant
+        return [], {}
+
+    def _expanded(self, source: str) -> list[Piece]:
+        pieces = template(source.lstrip("!")).expand(self.rng)
+        return polite(self.rng, pieces) if is_order(source) else pieces
+
+    def value(self, asking: Asking, name: str) -> tuple[str, Any]:
+        """A value of a parameter as it is said, and what it means; None for just the words."""
+        schema, rng = asking.listed.properties[name], self.rng
+        if listed := options(schema):
+            option = rng.choice(list(listed))
+            return _spoken(option, self.style.digits), option
+        if schema.get("type") == "boolean":
+            yes = rng.random() < 0.6
+            if is_switch(name, schema):
+                return ("on" if yes else "off"), yes
+            form = rng.choice(TABLE.said.yes if yes else TABLE.said.no)
+            return fill(form, rng, {}).replace("NAME", words(name)), yes
+        if is_number(schema):
+            return self._number(schema, asking.listed.notes.get(name, ""), words(name))
+        kind = parameter_kind(name)
+        if kind is None or rng.random() < 0.15:
+            return self._text(rng.choice(_ANYTHING)), None
+        return self._text(rng.choice(kind.values)), None
+
+    def _number(self, schema: Mapping[str, Any], note: str, name: str) -> tuple[str, Any]:
+        rng = self.rng
+        between = _RANGE.search(note)
+        low = schema.get("minimum", int(between[1]) if between else 1)
+        high = schema.get("maximum", int(between[2]) if between else None)
+        if high is None:
+            high = (
+                rng.choice((10, 30, 100, 1000, 9999))
+                if name.split()[-1] in ("id", "number")
+                else rng.choice((10, 50, 100, 300))
+            )
+        value: float = rng.randint(int(low), max(int(low), int(high)))
+        if schema.get("type") == "number" and rng.random() < 0.2:
+            value = value + rng.choice((0.5, 0.5, 0.2, 0.75))
+            return (f"{value:g}" if self.style.digits else _decimal(value)), value
+        return (str(int(value)) if self.style.digits else words_of(int(value))), int(value)
+
+    def _text(self, kind: str) -> str:
+        if kind == "file":
+            return _file(self.rng, self.style)
+        if kind in _COMPOSED:
+            return _COMPOSED[kind](self.rng)
+        return self.writer.values.draw(kind, self.rng, self.style.digits)
+
+    def speak(self, pieces: list[Piece], meant: Arguments) -> Arguments:
+        """The user says something; returns the arguments as they stand in the text."""
+        first = "".join(p.text for p in pieces).split(" ")[0].lower()
+        question = first in ("what", "what's", "how", "which", "where", "is", "are", "do", "can")
+        heard = utter(self.rng, pieces, self.style, question)
+        self.messages.append({"role": "user", "content": heard.text})
+        return {
+            k: v if meant.get(k) is None else meant[k]
+            for k, v in heard.values.items()
+            if k in meant
+        }
+
+    def say(self, text: str) -> bool:
+        """The agent says something."""
+        self.messages.append({"role": "assistant", "content": text})
+        return True
+
+    def call(self, calls: Sequence[tuple[Asking, Arguments]]) -> bool:
+        """Tools are called and answer; the parameters are in the order of their declaration."""
+        ordered = [
+            (a, {k: given[k] for k in a.listed.properties if k in given}) for a, given in calls
+        ]
+        if any(
+            missing for a, given in ordered if (missing := set(a.listed.required) - given.keys())
+        ):
+            return False
+        made = [{"name": a.listed.name, "arguments": given} for a, given in ordered]
+        self.messages.append({"role": "assistant", "content": None, "tool_calls": made})
+        results = [self._result(a) for a, _ in ordered]
+        for (asking, _), result in zip(ordered, results, strict=True):
+            self.messages.append({"role": "tool", "name": asking.listed.name, "content": result})
+        return self.say(" ".join(results))
+
+    def _result(self, asking: Asking) -> str:
+        noun = asking.nouns[0]
+        if asking.verb in SEEING:
+            told = f"{self.rng.choice(WORDS['adjective'])} {self.rng.choice(WORDS['noun'])}"
+            return capital(
+                self.rng.choice(
+                    (
+                        f"The {noun}: {told}.",
+                        f"{noun}: {self.rng.randint(2, 90)}.",
+                        f"It is {told}.",
+                    )
+                )
+            )
+        return self.rng.choice(("Done.", "Okay.", f"Done, the {noun}.", "That worked."))
+
+
+def skeletons(asking: Asking) -> frozenset[str]:
+    """What requests for a tool come down to, of many draws."""
+    rng = Random(asking.listed.name)
+    return frozenset(skeleton(asking.phrasing(rng), asking.listed) for _ in range(_DRAWS))
+
+
+def _kinds() -> dict[str, Callable[[_Dialogue, Asking], bool]]:
+    return {kind: getattr(_Dialogue, kind) for kind in KINDS}
+
+
+def _spoken(option: Any, digits: bool) -> str:
+    """An option as it is said."""
+    if isinstance(option, (int, float)) and not isinstance(option, bool):
+        return f"{option:g}" if digits else words_of(int(option))
+    return words(str(option)) or str(option)
+
+
+def _decimal(value: float) -> str:
+    whole, _, part = f"{value:g}".partition(".")
+    said = f"{words_of(int(whole))} point {' '.join(words_of(int(d)) for d in part)}"
+    return said if number(said) == value else f"{value:g}"
+
+
+def _file(rng: Random, style: Style) -> str:
+    """A file's or a folder's name, as it is written or said."""
+    name = rng.choice(WORDS["noun"]) if rng.random() < 0.6 else pseudo_word(rng)
+    if rng.random() < 0.35:
+        name = (
+            f"{rng.choice(WORDS['adjective'])} {name}"
+            if not style.cased
+            else f"{rng.choice(WORDS['adjective'])}_{name}"
+        )
+    if rng.random() < 0.5:
+        name += f".{rng.choice(TABLE.ends)}" if style.cased else f" dot {rng.choice(TABLE.ends)}"
+    return name

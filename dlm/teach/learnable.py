@@ -1,0 +1,72 @@
+"""What is wrong with a list of tools, told before minutes go into learning it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from dlm.language.identifiers import words
+from dlm.teach.listed import Listed
+from dlm.teach.requests import TABLE, Asking
+
+ALIKE = 0.8
+"""Share of their words that two descriptions have in common which say the same."""
+MOST_TOOLS = 20
+"""More than these are declared at a prompt's cost, and hard to tell apart for a small model."""
+_SMALL = frozenset(TABLE.no_nouns)
+
+
+def faults(askings: Sequence[Asking]) -> list[str]:
+    """Why a list cannot be learned; nothing where it can."""
+    tools = [asking.listed for asking in askings]
+    return [*(fault for tool in tools for fault in _faults_of(tool)), *_same(askings)]
+
+
+def _faults_of(tool: Listed) -> Iterator[str]:
+    if not _words(tool.description):
+        yield f"{tool.name}: no description, by which the model knows when to call it: write one"
+    for name, why in tool.unsayable.items():
+        yield (
+            f"{tool.name}: {name} is required and {why}, which no caller can say: leave the tool"
+            " out, or make it optional"
+        )
+    for name in tool.required:
+        if not words(name):
+            yield f"{tool.name}: parameter {name!r} has no words in its name"
+
+
+def _same(askings: Sequence[Asking]) -> Iterator[str]:
+    for one, other in combinations(askings, 2):
+        a, b = one.listed, other.listed
+        if words(a.name) == words(b.name):
+            yield f"{a.name} and {b.name}: the names read alike"
+        elif one.verb == other.verb and _alike(_words(a.description), _words(b.description)):
+            yield (
+                f"{a.name} and {b.name} say the same: {a.description!r} and {b.description!r};"
+                f" nobody's words tell them apart: leave one out, or describe what differs"
+            )
+
+
+def _words(description: str) -> frozenset[str]:
+    found = re.findall(r"[^\W_]+", description.lower())
+    return frozenset(word.removesuffix("s") for word in found if word not in _SMALL)
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(one) and len(one & other) >= ALIKE * len(one | other)
+
+
+def remarks(tools: Sequence[Listed]) -> list[str]:
+    """What a user should know of a list that can be learned."""
+    found = [
+        f"{t.name}: {', '.join(t.left_out)} left out, no caller can say such a value"
+        for t in tools
+        if t.left_out
+    ]
+    if len(tools) > MOST_TOOLS:
+        found.append(
+            f"{len(tools)} tools, of which a small model tells about {MOST_TOOLS} apart:"
+            " choose some with --only"
+        )
+    return found

@@ -1,0 +1,462 @@
+"""How people may ask for a tool of which only its declaration is known, and some examples perhaps.
+
+A request is a phrasing in the notation of `dlm.datagen.phrases`, whose slots are parameters. What
+its words are made of: the tool's name, the first sentence of its description, its parameters' names
+and types, and ``dlm/datagen/data/declared_tools.toml``. Examples are phrasings as well, with the
+values taken out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from random import Random
+from typing import Any
+
+from dlm.datagen.composed_tools import KINDS, THINGS, plural
+from dlm.datagen.tables import read
+from dlm.language.identifiers import words
+from dlm.language.schema import is_number, options
+from dlm.teach.listed import Listed
+
+
+@dataclass(frozen=True, slots=True)
+class _Action:
+    verbs: tuple[str, ...]
+    say: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    names: tuple[str, ...]
+    say: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameter:
+    names: tuple[str, ...]
+    say: tuple[str, ...]
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    names: tuple[str, ...]
+    say: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Convert:
+    say: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    number: tuple[str, ...]
+    name: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    number: tuple[str, ...]
+    set: tuple[str, ...]
+    words: tuple[str, ...]
+    list: tuple[str, ...]
+    yes: tuple[str, ...]
+    no: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """``data/declared_tools.toml``."""
+
+    anything: tuple[str, ...]
+    option: tuple[str, ...]
+    option_seen: tuple[str, ...]
+    option_chosen: tuple[str, ...]
+    nothing: tuple[str, ...]
+    nothing_answers: tuple[str, ...]
+    ends: tuple[str, ...]
+    no_nouns: tuple[str, ...]
+    whose: tuple[str, ...]
+    keys: tuple[str, ...]
+    units: tuple[str, ...]
+    switches: tuple[str, ...]
+    articles: tuple[str, ...]
+    small: tuple[str, ...]
+    key: _Key
+    said: _Said
+    convert: _Convert
+    pair: tuple[_Pair, ...]
+    action: tuple[_Action, ...]
+    counted: dict[str, _Counted]
+    parameter: dict[str, _Parameter]
+
+
+TABLE = read("declared_tools", Table)
+SEEING = frozenset(verb for action in TABLE.action[:3] for verb in action.verbs)
+"""Verbs of tools that tell something and change nothing."""
+_SETTING = frozenset(TABLE.action[6].verbs)
+_MAKING = frozenset(verb for action in TABLE.action[3:5] for verb in action.verbs)
+_VERBS = {verb for action in TABLE.action for verb in action.verbs}
+_NO_NOUN = _VERBS | set(TABLE.no_nouns)
+_CUT = re.compile(
+    r"\s(?:by|with|using|based|from|given|for|in|via|to|where|when|which|that|and|or|if|so|as|at|on"
+    r"|within|between|into|matching|including|along)\s|[,;:.(]"
+)
+_UNIT = re.compile(r"\b(?:in|number of) (?:the )?(?:unit of )?([a-z]{3,})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A tool as people ask for it.
+
+    Attributes:
+        verb: What is done, as an order: "fill".
+        nouns: What with, the likeliest first; each may be said in place of another.
+        own: Requests that were made of examples.
+        attached: Parameter → how its value is said behind a request.
+    """
+
+    listed: Listed
+    verb: str
+    nouns: tuple[str, ...]
+    own: tuple[str, ...] = ()
+    attached: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, listed: Listed, examples: Sequence[str] = ()) -> Asking:
+        """A tool; ``examples`` are phrasings of its own."""
+        verb, named = _verb_and_noun(listed)
+        found = dict.fromkeys([*named, *(s for n in named for s in _synonyms(n))])
+        made = cls(listed, verb, tuple(found) or ("it",), tuple(examples))
+        said = {name: tuple(made._said(name)) for name in listed.properties}
+        return cls(listed, verb, made.nouns, made.own, said)
+
+    def heads(self) -> tuple[str, ...]:
+        """Requests without the parameters that are said behind them."""
+        found: dict[str, None] = {}
+        option = self._option()
+        if converted := self._converted():
+            return tuple(converted)
+        if option:
+            making = TABLE.option_chosen if self.verb in _MAKING else TABLE.option
+            forms = TABLE.option_seen if self.verb in SEEING else making
+            found |= dict.fromkeys(form.replace("{}", f"{{{option}}}") for form in forms)
+        if not option or option not in self.listed.required:
+            action = next((a for a in TABLE.action if self.verb in a.verbs), None)
+            found |= dict.fromkeys(action.say if action else TABLE.anything)
+        return tuple(found)
+
+    def phrasing(self, rng: Random) -> str:
+        """A random request, all that is required in it."""
+        if self.own and rng.random() < OWN:
+            return rng.choice(self.own)
+        head = self._described() if rng.random() < _DESCRIBED else rng.choice(self.heads())
+        noun = rng.choice(self.nouns) if rng.random() < 0.4 else self.nouns[0]
+        text, said = self._object(rng, head, noun)
+        text = text.replace("NOUNs", plural(noun)).replace("NOUN", noun).replace("VERB", self.verb)
+        said |= set(re.findall(r"\{([^}]+)\}", text))
+        if self.place and rng.random() < _PLACED and self.place not in text:
+            text = _joined(text, self.place)
+        for more in self._more(rng, said):
+            text = _joined(text, more)
+        return text
+
+    def _object(self, rng: Random, head: str, noun: str) -> tuple[str, set[str]]:
+        """A head with the thing in it, told apart by the tool's key where it has one."""
+        key = self.key
+        bare = rng.choice((f"the {noun}", f"the {noun}", f"my {noun}", noun))
+        if key is None or "OBJECT" not in head:
+            return head.replace("OBJECT", bare), set()
+        number = is_number(self.listed.properties[key])
+        thing = re.sub(_ABOUT, "", noun)
+        forms = TABLE.key.number if number else TABLE.key.name
+        told = rng.choice(forms).replace("{}", f"{{{key}}}").replace("NAME", self._name(key))
+        told = told.replace("NOUN", noun if rng.random() < 0.3 else thing)
+        return head.replace("OBJECT", told), {key}
+
+    def _more(self, rng: Random, said: set[str]) -> list[str]:
+        """Words for the parameters that are not said yet: all required ones, of others some."""
+        required = [p for p in self.listed.required if p not in said]
+        other = [
+            p for p in self.listed.properties if p not in said and p not in self.listed.required
+        ]
+        most = 2 if required or said else max(1, len(self.listed.properties))
+        some = rng.sample(other, min(len(other), rng.choice((0, 0, 1, 1, most))))
+        if not self.listed.required and not said and not some and other and rng.random() < 0.7:
+            some = [other[0]]
+        wanted = [p for p in self.listed.properties if p in required or p in some]
+        found = []
+        pair = _pair(wanted)
+        if pair:
+            first, second, forms = pair
+            text = rng.choice(forms).replace("{first}", f"{{{first}}}")
+            found.append(text.replace("{second}", f"{{{second}}}"))
+            wanted = [p for p in wanted if p not in (first, second)]
+        if rng.random() < 0.3:
+            rng.shuffle(wanted)
+        return found + [rng.choice(self.attached[p]) for p in wanted]
+
+    @property
+    def place(self) -> str:
+        """Where something is put or taken from: "to the watchlist"; empty where nowhere."""
+        told = (words(self.listed.name), self.listed.description.lower().strip(" ."))
+        found = next((one for text in told if (one := _PLACE.search(text))), None)
+        if not found or found[2] in self.listed.properties or self._converted():
+            return ""
+        return f"{found[1]} (the|my) {found[2]}"
+
+    @property
+    def key(self) -> str | None:
+        """The parameter that tells the tool's things apart."""
+        for name in self.listed.required or list(self.listed.properties):
+            schema = self.listed.properties[name]
+            if options(schema) or schema.get("type") == "boolean" or _pair(self.listed.required):
+                continue
+            asked = words(name).split()
+            first = name in self.listed.required and len(self.listed.required) == 1
+            if is_number(schema):
+                if asked[-1] in _IDS and _is_of(asked[:-1], self.nouns):
+                    return name
+            elif (
+                first
+                or asked[-1] in TABLE.parameter["name"].names
+                or asked[-1] in set(TABLE.keys) & set(" ".join(self.nouns).split())
+            ):
+                return name
+        return None
+
+    def _option(self) -> str | None:
+        """The parameter whose listed values say what is wanted."""
+        found = [p for p, s in self.listed.properties.items() if options(s) or is_switch(p, s)]
+        required = [p for p in found if p in self.listed.required]
+        if required:
+            return required[0]
+        return found[0] if found and len(self.listed.properties) == 1 else None
+
+    def _converted(self) -> list[str]:
+        """Requests of a tool that is called "gallon to liter" and takes a number."""
+        before, to, after = words(self.listed.name).partition(" to ")
+        numbers = [p for p in self.listed.required if is_number(self.listed.properties[p])]
+        if not to or len(self.listed.properties) != 1 or not numbers:
+            return []
+        source, target = before.split()[-1], after.split()[0]
+        return [
+            form.replace("FROMs", plural(source))
+            .replace("TOs", plural(target))
+            .replace("{}", f"{{{numbers[0]}}}")
+            for form in TABLE.convert.say
+        ]
+
+    def _described(self) -> str:
+        """The tool's description as an order."""
+        first = re.split(r"(?<=[.!?])\s|\n", self.listed.description)[0].strip(" .").lower()
+        first = re.sub(r"\([^)]*\)|[^\w\s'-]", "", first)
+        _, _, rest = first.partition(" ")
+        rest = re.split(
+            r"\s(?:by|with|using|based|given|via|where|including|matching|in|from|or|and|as)\s",
+            rest,
+        )[0]
+        if not 0 < len(rest.split()) <= _LONGEST_DESCRIBED:
+            return "!VERB OBJECT"
+        return f"!{self.verb} {rest}"
+
+    def _name(self, name: str) -> str:
+        asked = words(name).split()
+        own = [w for w in asked if all(w not in noun.split() for noun in self.nouns)]
+        return " ".join(own or asked)
+
+    def _said(self, name: str) -> Iterator[str]:
+        """How the value of a parameter is said behind a request."""
+        schema = self.listed.properties[name]
+        slot = f"{{{name}}}"
+        if schema.get("type") == "boolean":
+            yield f"{{{name}}}"
+            return
+        forms: tuple[str, ...]
+        if options(schema):
+            forms = TABLE.said.list
+        elif is_number(schema):
+            forms = _counted(words(name).split())
+        else:
+            known = parameter_kind(name)
+            forms = known.say if known else TABLE.said.words
+        unit = self._unit(name)
+        if is_number(schema) and self.verb in _SETTING and self.listed.required == (name,):
+            forms = (*TABLE.said.set * 3, *forms)
+        for form in forms:
+            if "UNIT" in form and not unit:
+                form = form.replace(" UNIT", "")
+            yield form.replace("NAME", self._name(name)).replace("UNIT", unit).replace("{}", slot)
+
+    def _unit(self, name: str) -> str:
+        """What a number counts, as its description says: "in gallons"."""
+        found = _UNIT.search(self.listed.notes.get(name, "").lower())
+        unit = found[1] if found else words(name).split()[-1]
+        if not found and unit not in TABLE.units:
+            return ""
+        return unit if unit.endswith("s") or unit in ("celsius", "percent") else plural(unit)
+
+
+OWN = 0.5
+"""Share of a user's own phrasings, where there are any."""
+_PLACED = 0.6
+_ABOUT = re.compile(r" (?:infos?|information|details?|status|data|metadata)$")
+_PLACE = re.compile(
+    r"^(?:add|remove|put|append|insert|save|move|take|delete)\b.* (to|from|into)"
+    r" (?:the |an? |your )?(\w+)$"
+)
+_IDS = ("id", "number", "no", "ref")
+_DESCRIBED = 0.12
+_LONGEST_DESCRIBED = 6
+
+
+def _counted(name: list[str]) -> tuple[str, ...]:
+    """How a number is said whose parameter has these words: "pet id" is "pet number 5"."""
+    if name[-1] in _IDS and name[:-1]:
+        thing = " ".join(name[:-1])
+        return tuple(form.replace("NOUN", thing) for form in (*TABLE.key.number, "for NOUN {}"))
+    counted = next((c for c in TABLE.counted.values() if name[-1] in c.names), None)
+    return counted.say if counted else TABLE.said.number
+
+
+def _is_of(of: Sequence[str], nouns: Sequence[str]) -> bool:
+    return not of or any(set(of) & set(noun.split()) for noun in nouns)
+
+
+@cache
+def _all_things() -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        tuple(name.replace("_", " ") for name in names)
+        for group in THINGS.values()
+        for names in group
+    )
+
+
+def _synonyms(noun: str) -> list[str]:
+    return [other for names in _all_things() if noun in names for other in names if other != noun]
+
+
+def _verb_and_noun(listed: Listed) -> tuple[str, list[str]]:
+    """What a tool does, and names of what it does that with: of its name and its description."""
+    named = words(listed.name).split()
+    text = re.sub(r"\([^)]*\)", "", listed.description.strip().lower())
+    told = [_order(w) if at == 0 else w for at, w in enumerate(re.findall(r"[\w'-]+", text))]
+    verb = next((w for w in named if w in _VERBS), None)
+    verb = verb or (named[0] if told and named[0] == told[0] else told[0] if told else named[0])
+    nouns = []
+    rest = [w for w in named if w != verb]
+    while rest and rest[-1] in _NO_NOUN:
+        rest.pop()
+    rest = _before(rest, ("by", "with", "from", "based", "for", "on", "in", "at"))
+    place = _PLACE.search(words(listed.name))
+    dropped = {*TABLE.whose, *TABLE.articles, *(place[2].split() if place else ())}
+    rest = [w for w in rest if w not in dropped]
+    if rest:
+        nouns.append(" ".join(rest))
+    behind = _CUT.split(text.partition(" ")[2] + " ")[0]
+    behind = re.sub(r"\s(?:of|the)\s.*$", "", re.sub(r"^details of ", "", behind))
+    behind = " ".join(w for w in behind.split() if w not in (*TABLE.whose, *TABLE.articles))
+    if behind and len(behind.split()) <= 3 and re.fullmatch(r"[\w' -]+", behind):
+        nouns.append(behind)
+    if rest and rest[-1] not in _VERBS and len(rest) > 1:
+        nouns.append(rest[-1])
+    return verb, [n for n in dict.fromkeys(nouns) if n]
+
+
+def _before(named: list[str], joints: Sequence[str]) -> list[str]:
+    at = next((i for i, w in enumerate(named) if w in joints and i), len(named))
+    return named[:at]
+
+
+def _order(verb: str) -> str:
+    """A verb as an order: "fills" is "fill", "returns" is "return"."""
+    if verb in _VERBS or not verb.endswith("s") or verb.endswith("ss"):
+        return verb
+    for end, instead in (("ies", "y"), ("ches", "ch"), ("shes", "sh"), ("sses", "ss"), ("s", "")):
+        if verb.endswith(end):
+            return verb[: -len(end)] + instead
+    return verb
+
+
+def parameter_kind(name: str) -> _Parameter | None:
+    """What the words of a parameter's name say of it; the last word says most."""
+    asked = words(name).split()
+    for word in reversed(asked):
+        for kind in TABLE.parameter.values():
+            if word in kind.names or (word.endswith("s") and word[:-1] in kind.names):
+                return kind
+    for kind in KINDS.values():
+        if name in kind.names and not kind.type and kind.value not in ("ref",):
+            return _Parameter(kind.names, kind.said, (kind.value,))
+    return None
+
+
+def _pair(names: Sequence[str]) -> tuple[str, str, tuple[str, ...]] | None:
+    """Two parameters that belong together, and how they are said."""
+    for first in names:
+        for second in names:
+            if first == second:
+                continue
+            a, b = words(first).split(), words(second).split()
+            for pair in TABLE.pair:
+                for named in pair.names:
+                    one, two = named.split()
+                    if _differ(a, b, one, two):
+                        return first, second, pair.say
+    return None
+
+
+def _differ(a: list[str], b: list[str], one: str, two: str) -> bool:
+    """Whether two names are the same but for two words."""
+    return one in a and two in b and [w for w in a if w != one] == [w for w in b if w != two]
+
+
+def is_switch(name: str, schema: Mapping[str, Any]) -> bool:
+    """Whether a parameter says on or off of the thing itself."""
+    named = set(words(name).split())
+    return schema.get("type") == "boolean" and not named.isdisjoint(TABLE.switches)
+
+
+def skeleton(phrasing: str, listed: Listed) -> str:
+    """What is left of a phrasing without its values and small words: what tells a tool by it."""
+
+    def kind(found: re.Match[str]) -> str:
+        schema = listed.properties[found[1]]
+        return "+".join(map(str, options(schema))) or ("#" if is_number(schema) else "*")
+
+    plain = re.sub(r"\{([^}]+)\}", kind, re.sub(r"[()\[\]!?|]", " ", phrasing))
+    return " ".join(w for w in plain.lower().split() if w not in TABLE.small)
+
+
+def _joined(text: str, more: str) -> str:
+    """A request with more behind it; a question keeps its mark at the end."""
+    return f"{text[:-1]} {more}?" if text.endswith("?") else f"{text} {more}"
+
+
+def phrasing_of(
+    said: str, arguments: Mapping[str, Any], properties: Mapping[str, Any]
+) -> str | None:
+    """An example as a phrasing, its values taken out; None where one cannot be found in it."""
+    from dlm.datagen.spoken_values import words_of
+
+    text = re.sub(r"[()\[\]{}|]", " ", said.strip())
+    for name, value in arguments.items():
+        spoken = [str(value)]
+        if isinstance(value, bool):
+            continue
+        if isinstance(value, (int, float)):
+            spoken = [f"{value:g}", words_of(int(value)) if value == int(value) else f"{value:g}"]
+        found = next(
+            (m for s in spoken if (m := re.search(rf"(?<!\w){re.escape(s)}(?!\w)", text, re.I))),
+            None,
+        )
+        if found is None:
+            if options(properties.get(name, {})):
+                continue
+            return None
+        text = f"{text[: found.start()]}{{{name}}}{text[found.end() :]}"
+    return text

@@ -1,0 +1,79 @@
+"""Sentences with the calls that they ask for, as JSON lines: examples to learn, or to measure with.
+
+A line is ``{"say": "...", "calls": [{"name": ..., "arguments": {...}}]}``; without calls it asks
+for none. Texts in arguments are words of the sentence.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dlm.datagen.examples import row_of
+from dlm.engine.engine import Engine
+from dlm.evaluate.cases import cases
+from dlm.evaluate.run import ask_engine
+from dlm.evaluate.scores import score
+from dlm.teach.listed import Listed
+
+Sentence = Mapping[str, Any]
+Figures = dict[str, Any]
+
+
+def read(file: Path, tools: Sequence[Listed]) -> list[Sentence]:
+    """Read and check a file.
+
+    Raises:
+        ValueError: A line is malformed, or its call does not fit the tools; the text says where.
+        OSError: It cannot be read.
+    """
+    found = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.strip():
+            try:
+                found.append(json.loads(line))
+                dialogue(found[-1], tools, "")
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise ValueError(f"{file}:{number}: {error}") from error
+    return found
+
+
+def dialogue(sentence: Sentence, tools: Sequence[Listed], system: str) -> dict[str, Any]:
+    """A sentence as a dialogue of the training data's form, the answer last.
+
+    Raises:
+        ValueError: A call does not fit the tools.
+    """
+    calls = [
+        {"id": f"c{n}", "type": "function", "function": {
+            "name": call["name"], "arguments": json.dumps(call.get("arguments", {}))}}
+        for n, call in enumerate(sentence.get("calls", ()))
+    ]  # fmt: skip
+    answer = (
+        {"role": "assistant", "tool_calls": calls}
+        if calls
+        else {"role": "assistant", "content": "Okay."}
+    )
+    messages = [{"role": "user", "content": sentence["say"]}, answer]
+    declared = [{"type": "function", "function": tool.spec} for tool in tools]
+    return row_of({"messages": messages, "tools": declared}) | {"system": system}
+
+
+def measure(
+    engine: Engine, sentences: Iterable[Sentence], tools: Sequence[Listed], system: str
+) -> tuple[Figures, list[dict[str, Any]]]:
+    """How many of the calls are exact, and how often none is made where none is asked for.
+
+    Returns:
+        ``exact``, ``tool`` and ``quiet``, each a share and of how many; and what went wrong.
+    """
+    scores = score(cases(dialogue(s, tools, system) for s in sentences), ask_engine(engine))
+    named = {"exact": "call", "tool": "tool", "quiet": "talk"}
+    figures = {
+        name: [round(scores.share(one), 4), scores.counts[one][1]]
+        for name, one in named.items()
+        if one in scores.counts
+    }
+    return figures, scores.failures

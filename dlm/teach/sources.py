@@ -1,0 +1,302 @@
+"""Reads lists of tools: of an MCP server, an OpenAPI file, JSON, a file of Python functions.
+
+What comes out is what the model is told, and no more: one line of description, and parameters whose
+values can be said. What a list holds besides is left out and named.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import inspect
+import json
+import re
+import shlex
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dlm.language.schema import is_number, is_words, options, plain
+from dlm.teach.listed import Listed
+
+LONGEST_DESCRIPTION = 160
+"""Characters, as `voice.tools.mcp.tools` cuts them."""
+START_S = 60.0
+"""Longest that an MCP server may take to list its tools; a first start downloads it."""
+_METHODS = ("get", "put", "post", "delete", "patch")
+_REMARKS = (
+    "title",
+    "default",
+    "examples",
+    "example",
+    "$schema",
+    "$comment",
+    "format",
+    "description",
+)
+
+
+class ListError(ValueError):
+    """A list of tools that cannot be read; the text says why."""
+
+
+def read(source: str, mcp: str = "") -> list[Listed]:
+    """The tools of a source.
+
+    Args:
+        source: A file, or the URL of an MCP server.
+        mcp: Command that starts an MCP server, in place of a source.
+
+    Raises:
+        ListError: There are none, or they cannot be read.
+    """
+    if mcp or source.startswith(("http://", "https://")):
+        return _some(_of_mcp(source, mcp), mcp or source)
+    file = Path(source)
+    if not file.is_file():
+        raise ListError(f"{source}: no such file")
+    if file.suffix == ".py":
+        return _some(list(_of_functions(file)), source)
+    document = _parsed(file)
+    if isinstance(document, dict) and "paths" in document:
+        return _some(list(_of_openapi(document)), source)
+    return _some(list(_of_json(document, source)), source)
+
+
+def _some(tools: list[Listed], source: str) -> list[Listed]:
+    if not tools:
+        raise ListError(f"{source}: no tools in it")
+    return tools
+
+
+def _parsed(file: Path) -> Any:
+    text = file.read_text(encoding="utf-8")
+    if file.suffix in (".yaml", ".yml"):
+        import yaml
+
+        try:
+            return yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise ListError(f"{file}: not YAML: {error}") from error
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ListError(f"{file}: not JSON: {error}") from error
+
+
+def base_url(file: str) -> str:
+    """Where an OpenAPI file says that its service is; empty where it does not say."""
+    document = _parsed(Path(file))
+    return next((one.get("url", "") for one in document.get("servers", ())), "")
+
+
+def _of_json(document: Any, source: str) -> Iterator[Listed]:
+    """OpenAI's function format, or plain objects with name, description and parameters."""
+    tools = document.get("tools") if isinstance(document, dict) else document
+    if not isinstance(tools, list):
+        raise ListError(f"{source}: expected a list of tools, or an OpenAPI description")
+    for number, tool in enumerate(tools):
+        told = tool.get("function", tool) if isinstance(tool, dict) else None
+        if not isinstance(told, dict) or not isinstance(told.get("name"), str):
+            raise ListError(f"{source}: tool {number + 1} has no name")
+        yield listed(
+            told["name"],
+            told.get("description") or "",
+            told.get("parameters") or told.get("inputSchema") or {},
+        )
+
+
+def _of_mcp(url: str, command: str) -> list[Listed]:
+    async def ask() -> list[Listed]:
+        from mcp import ClientSession, StdioServerParameters
+        from mcp.client.stdio import stdio_client
+        from mcp.client.streamable_http import streamable_http_client
+
+        if command:
+            program, *arguments = shlex.split(command)
+            client: Any = stdio_client(StdioServerParameters(command=program, args=arguments))
+        else:
+            client = streamable_http_client(url)
+        async with (
+            asyncio.timeout(START_S),
+            client as (reader, writer, *_),
+            ClientSession(reader, writer) as session,
+        ):
+            await session.initialize()
+            tools = (await session.list_tools()).tools
+        return [listed(t.name, t.description or t.title or "", t.input_schema) for t in tools]
+
+    try:
+        return asyncio.run(ask())
+    except (OSError, ExceptionGroup) as error:
+        told = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+        raise ListError(
+            f"{command or url}: the MCP server did not list its tools: {told}"
+        ) from error
+
+
+def _of_functions(file: Path) -> Iterator[Listed]:
+    """The public functions that a file defines itself; their hints make the schemas."""
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    # It is the user's own code, which may raise anything.
+    except Exception as error:
+        raise ListError(f"{file}: {type(error).__name__}: {error}") from error
+    for name, function in vars(module).items():
+        if (
+            inspect.isfunction(function)
+            and function.__module__ == module.__name__
+            and name[0] != "_"
+        ):
+            yield listed(name, (inspect.getdoc(function) or ""), _schema_of(function, file))
+
+
+def _schema_of(function: Callable[..., Any], file: Path) -> dict[str, Any]:
+    from pydantic import create_model
+    from pydantic.errors import PydanticUserError
+
+    hints = typing.get_type_hints(function, include_extras=True)
+    fields: dict[str, Any] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            continue
+        if parameter.name not in hints:
+            raise ListError(f"{file}: {function.__name__}: {parameter.name} has no type hint")
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[parameter.name] = (hints[parameter.name], default)
+    try:
+        return create_model(function.__name__, **fields).model_json_schema()
+    except PydanticUserError as error:
+        raise ListError(f"{file}: {function.__name__}: {error}") from error
+
+
+def _of_openapi(document: Mapping[str, Any]) -> Iterator[Listed]:
+    for path, item in document["paths"].items():
+        for method in _METHODS:
+            if method in item:
+                yield _operation(document, path, method, item)
+
+
+def _operation(
+    document: Mapping[str, Any], path: str, method: str, item: Mapping[str, Any]
+) -> Listed:
+    told = item[method]
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    places: dict[str, str] = {}
+    for one in (*item.get("parameters", ()), *told.get("parameters", ())):
+        one = _resolved(one, document)
+        # Keys and cookies are the program's, not the caller's.
+        if one.get("in") not in ("path", "query"):
+            continue
+        properties[one["name"]] = {
+            **one.get("schema", one),
+            "description": one.get("description", ""),
+        }
+        places[one["name"]] = one["in"]
+        required += [one["name"]] if one.get("required") else []
+    body = _resolved(told.get("requestBody", {}), document)
+    kinds = body.get("content", {})
+    schema = _resolved(kinds.get("application/json", {}).get("schema", {}), document)
+    for name, one in schema.get("properties", {}).items():
+        properties.setdefault(name, one)
+        places.setdefault(name, "body")
+    required += [n for n in schema.get("required", ()) if body.get("required", True)]
+    # A body that is a list or a file is one value.
+    if kinds and not schema.get("properties"):
+        properties["body"] = schema or {"type": "array"}
+        required.append("body")
+    summary, description = (told.get(key) or "" for key in ("summary", "description"))
+    name = re.sub(r"\W+", "_", told.get("operationId") or f"{method} {path}").strip("_")
+    parameters = {"type": "object", "properties": properties, "required": required}
+    return listed(
+        name, summary or description, _whole(parameters, document), (method.upper(), path, places)
+    )
+
+
+def _resolved(node: Any, document: Mapping[str, Any]) -> Any:
+    """What a reference within the document leads to."""
+    seen = 0
+    while isinstance(node, Mapping) and isinstance(node.get("$ref"), str) and seen < 32:
+        found: Any = document
+        for part in node["$ref"].removeprefix("#/").split("/"):
+            found = found.get(part.replace("~1", "/").replace("~0", "~"), {})
+        node, seen = found, seen + 1
+    return node
+
+
+def _whole(parameters: dict[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
+    properties = {name: _resolved(one, document) for name, one in parameters["properties"].items()}
+    return {**parameters, "properties": properties}
+
+
+def listed(
+    name: str,
+    description: str,
+    parameters: Mapping[str, Any],
+    request: tuple[str, str, Mapping[str, str]] | None = None,
+) -> Listed:
+    """A tool as the model is told of it."""
+    properties: dict[str, Any] = {}
+    notes: dict[str, str] = {}
+    left_out: list[str] = []
+    unsayable: dict[str, str] = {}
+    needed = parameters.get("required", ())
+    definitions = parameters.get("$defs", parameters.get("definitions", {}))
+    for key, raw in parameters.get("properties", {}).items():
+        whole = plain(raw, definitions)
+        schema = {k: v for k, v in whole.items() if k not in _REMARKS}
+        why = _why_not(whole)
+        if not why:
+            properties[key] = schema
+            notes[key] = str(raw.get("description", ""))
+        elif key in needed:
+            unsayable[key] = why
+        else:
+            left_out.append(key)
+    kept = {
+        "type": "object",
+        "properties": properties,
+        "required": [k for k in properties if k in needed],
+    }
+    return Listed(name, one_line(description), kept, notes, tuple(left_out), unsayable, request)
+
+
+def _why_not(schema: Mapping[str, Any]) -> str:
+    """Why no caller can say a value; empty where one can."""
+    if options(schema) or is_number(schema) or schema.get("type") == "boolean":
+        return ""
+    if schema.get("format") in ("binary", "byte"):
+        return "is a file"
+    if is_words(schema):
+        return ""
+    kind = schema.get("type")
+    if kind == "string":
+        form = schema.get("format") or schema.get("pattern") or "restricted"
+        return f"is a text of a fixed form ({form})"
+    return f"is {'an' if kind in ('array', 'object') else 'a'} {kind or 'value of several kinds'}"
+
+
+def one_line(text: str, most: int = LONGEST_DESCRIPTION) -> str:
+    """The first sentence of a text, cut to so many characters."""
+    first = re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0]
+    return first if len(first) <= most else f"{first[: most - 1].rsplit(' ', 1)[0]}…"
+
+
+def chosen(tools: Sequence[Listed], only: Sequence[str], without: Sequence[str]) -> list[Listed]:
+    """The tools that a caller wants of a list.
+
+    Raises:
+        ListError: A name is none of the list's, or nothing is left.
+    """
+    names = [tool.name for tool in tools]
+    for name in (*only, *without):
+        if name not in names:
+            raise ListError(f"got {name}, expected one of {', '.join(names)}")
+    return _some(
+        [t for t in tools if (not only or t.name in only) and t.name not in without], "the list"
+    )

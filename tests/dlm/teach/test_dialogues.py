@@ -1,0 +1,95 @@
+"""The requests and dialogues that a list of tools is taught with."""
+
+from __future__ import annotations
+
+import itertools
+from random import Random
+
+from dlm.datagen.examples import line_of, row_of
+from dlm.datagen.noise import Style
+from dlm.datagen.values import Values
+from dlm.teach.dialogues import Writer, skeletons
+from dlm.teach.requests import Asking, phrasing_of, skeleton
+from tests.dlm.teach.test_lists import tool
+
+TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
+TOOLS = (
+    tool("find_pet", "Find a pet by its number.", petId=NUMBER),
+    tool("delete_pet", "Delete a pet.", petId=NUMBER),
+    tool(
+        "set_headlights",
+        "Sets the headlights.",
+        mode={"type": "string", "enum": ["on", "off", "auto"]},
+    ),
+    tool("move_file", "Move a file.", source=TEXT, destination=TEXT),
+    tool("gallon_to_liter", "Converts gallons to liters.", gallon={"type": "number"}),
+)
+
+
+def writer(split: str) -> Writer:
+    return Writer.of([Asking.of(one) for one in TOOLS], "You help.", split, Values())
+
+
+def test_dialogues_are_examples_that_can_be_learned() -> None:
+    rows = list(itertools.islice(writer("train").dialogues(1), 200))
+    called = set()
+    silent = 0
+    for row in rows:
+        row_of(line_of(row))
+        names = {call["name"] for m in row["messages"] for call in m.get("tool_calls") or ()}
+        assert names <= {spec["name"] for spec in row["tools"]}
+        called |= names
+        silent += not names
+    assert called == {one.name for one in TOOLS}
+    assert 10 < silent < 80
+
+
+def test_a_request_holds_what_its_call_needs() -> None:
+    made = writer("train")
+    for asking in made.askings:
+        for seed in range(30):
+            said, answer, *_ = made.plain(asking, Random(seed), Style(digits=True))
+            (call,) = answer["tool_calls"]
+            assert set(asking.listed.required) <= call["arguments"].keys()
+            for key, value in call["arguments"].items():
+                if asking.listed.properties[key] == TEXT:
+                    assert value in said["content"]
+                elif isinstance(value, int | float):
+                    assert str(value) in said["content"]
+
+
+def test_words_that_fit_two_tools_teach_neither() -> None:
+    like = Asking.of(tool("drop_pet", "Delete a pet.", petId=NUMBER))
+    pet = Asking.of(TOOLS[1])
+    made = Writer.of((pet, like), "", "train", Values())
+    assert skeletons(pet) & skeletons(like)
+    for asking in (pet, like):
+        phrasings = [asking.phrasing(Random(seed)) for seed in range(100)]
+        kept = {skeleton(p, asking.listed) for p in phrasings if made.tells(asking, p)}
+        assert not any(
+            kept & some for name, some in made.known.items() if name != asking.listed.name
+        )
+
+
+def test_held_out_phrasings_are_never_learned() -> None:
+    split = {
+        name: {
+            row["messages"][0]["content"]
+            for row in itertools.islice(writer(name).dialogues(1), 100)
+        }
+        for name in ("train", "heldout")
+    }
+    assert not split["train"] & split["heldout"]
+
+
+def test_an_example_becomes_a_phrasing() -> None:
+    properties = {"petId": NUMBER, "name": TEXT}
+    said = "Call pet twelve Rex (please)"
+    assert (
+        phrasing_of(said, {"petId": 12, "name": "rex"}, properties)
+        == "Call pet {petId} {name}  please "
+    )
+    assert phrasing_of("that one please", {"petId": 3}, properties) is None
+    asking = Asking.of(TOOLS[0], ["who on earth is {petId}"])
+    phrasings = [asking.phrasing(Random(seed)) for seed in range(40)]
+    assert 5 < phrasings.count("who on earth is {petId}") < 35

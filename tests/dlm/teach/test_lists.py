@@ -1,0 +1,179 @@
+"""What lists of tools are read as, and which of them cannot be learned."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlm.teach import sources
+from dlm.teach.learnable import faults, remarks
+from dlm.teach.listed import Listed
+from dlm.teach.requests import Asking
+
+ORDER = {
+    "openapi": "3.0.2",
+    "servers": [{"url": "https://pets.example/v3"}],
+    "paths": {
+        "/pet/{petId}": {
+            "parameters": [{"$ref": "#/components/parameters/petId"}],
+            "get": {"operationId": "getPetById", "summary": "Find a pet by its number."},
+            "delete": {
+                "summary": "Remove a pet",
+                "parameters": [{"name": "api_key", "in": "header", "schema": {"type": "string"}}],
+            },
+        },
+        "/order": {
+            "post": {
+                "operationId": "placeOrder",
+                "description": "Order a pet. It takes a day.",
+                "requestBody": {
+                    "required": True,
+                    "content": {
+                        "application/json": {"schema": {"$ref": "#/components/schemas/Order"}}
+                    },
+                },
+            }
+        },
+    },
+    "components": {
+        "parameters": {
+            "petId": {
+                "name": "petId",
+                "in": "path",
+                "required": True,
+                "schema": {"type": "integer"},
+            }
+        },
+        "schemas": {
+            "Order": {
+                "type": "object",
+                "required": ["petId", "tags"],
+                "properties": {
+                    "petId": {"type": "integer", "format": "int64"},
+                    "status": {"type": "string", "enum": ["placed", "approved"]},
+                    "shipDate": {"type": "string", "format": "date-time"},
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                },
+            }
+        },
+    },
+}
+FUNCTIONS = '''
+from typing import Literal
+
+def lights(mode: Literal["on", "off"], room: str | None = None) -> str:
+    """Switch the lights.
+
+    More words."""
+
+def _hidden() -> None:
+    """No tool."""
+'''
+SERVER = '''
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("shelf")
+
+@server.tool()
+def find_book(title: str) -> str:
+    """Find a book on the shelf. It may take long."""
+    return title
+
+server.run()
+'''
+
+
+def faults_of(*tools: Listed) -> list[str]:
+    return faults([Asking.of(tool) for tool in tools])
+
+
+def tool(name: str, description: str, **properties: Any) -> Listed:
+    parameters = {"type": "object", "properties": properties, "required": list(properties)}
+    return sources.listed(name, description, parameters)
+
+
+def test_operations_become_tools_and_say_how_they_are_sent(tmp_path: Path) -> None:
+    file = tmp_path / "pets.json"
+    file.write_text(json.dumps(ORDER), encoding="utf-8")
+    found, removed, order = sources.read(str(file))
+    assert (found.name, found.description) == ("getPetById", "Find a pet by its number.")
+    assert found.parameters["properties"] == {"petId": {"type": "integer"}}
+    assert removed.name == "delete_pet_petId" and list(removed.properties) == ["petId"]
+    assert removed.request == ("DELETE", "/pet/{petId}", {"petId": "path"})
+    assert order.description == "Order a pet."
+    assert order.left_out == ("shipDate",)
+    assert order.unsayable == {"tags": "is an array"}
+    assert order.properties["status"]["enum"] == ["placed", "approved"]
+    assert sources.base_url(str(file)) == "https://pets.example/v3"
+
+
+def test_functions_become_tools(tmp_path: Path) -> None:
+    file = tmp_path / "house.py"
+    file.write_text(FUNCTIONS, encoding="utf-8")
+    (lights,) = sources.read(str(file))
+    assert lights.spec == {
+        "name": "lights",
+        "description": "Switch the lights.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "mode": {"enum": ["on", "off"], "type": "string"},
+                "room": {"type": "string"},
+            },
+            "required": ["mode"],
+        },
+    }
+
+
+def test_a_server_lists_its_tools(tmp_path: Path) -> None:
+    file = tmp_path / "shelf.py"
+    file.write_text(SERVER, encoding="utf-8")
+    (book,) = sources.read("", f"{sys.executable} {file}")
+    assert (book.name, book.description) == ("find_book", "Find a book on the shelf.")
+    assert book.required == ("title",)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("{", "not JSON"), ("[]", "no tools"), ('[{"description": "x"}]', "tool 1 has no name")],
+)
+def test_what_is_no_list_is_told(tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "list.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(sources.ListError, match=told):
+        sources.read(str(file))
+
+
+def test_two_tools_that_say_the_same_are_told() -> None:
+    old = tool(
+        "read_file",
+        "Read the complete contents of a file as text. Deprecated.",
+        path={"type": "string"},
+    )
+    new = tool(
+        "read_text_file",
+        "Read the complete contents of a file from the disk as text.",
+        path={"type": "string"},
+    )
+    (told,) = faults_of(old, new)
+    assert "read_file and read_text_file say the same" in told
+    start = tool("start_engine", "Start the engine of the vehicle.")
+    stop = tool("stop_engine", "Stop the engine of the vehicle.")
+    assert faults_of(start, stop) == []
+
+
+def test_what_a_model_cannot_read_or_say_is_told() -> None:
+    (bare,) = faults_of(tool("do_it", ""))
+    assert "do_it: no description" in bare
+    (tags,) = faults_of(
+        tool("tag", "Tag a picture.", tags={"type": "array", "items": {"type": "string"}})
+    )
+    assert "tags is required and is an array" in tags
+    optional = {"type": "object", "properties": {"when": {"type": "string", "format": "date"}}}
+    assert remarks([sources.listed("tag", "Tag it.", optional)]) == [
+        "tag: when left out, no caller can say such a value"
+    ]
