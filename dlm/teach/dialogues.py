@@ -40,6 +40,8 @@ _SHUFFLED = 0.5
 _SOME = 0.6
 """Share of dialogues that declare a few of the tools alone, which take less time to learn."""
 _FEW = 4
+_ROUND, _FRACTIONS = 0.4, 0.07
+"""Shares of numbers that are whole hundreds or tens, and of those that are no whole ones."""
 _TRIES = 40
 _DRAWS = 600
 _ANYTHING = ("salad", "noun", "item", "name", "place", "blend", "topic")
@@ -272,7 +274,10 @@ class _Dialogue:
                 else rng.choice((10, 50, 100, 300))
             )
         value: float = rng.randint(int(low), max(int(low), int(high)))
-        if schema.get("type") == "number" and rng.random() < 0.2:
+        # People say round numbers most.
+        step = next((s for s in (100, 10) if value > s and rng.random() < _ROUND), 1)
+        value = max(low, value // step * step)
+        if schema.get("type") == "number" and rng.random() < _FRACTIONS:
             value = value + rng.choice((0.5, 0.5, 0.2, 0.75))
             return (f"{value:g}" if self.style.digits else _decimal(value)), value
         return (str(int(value)) if self.style.digits else words_of(int(value))), int(value)

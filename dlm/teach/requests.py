@@ -154,7 +154,10 @@ class Asking:
         """A random request, all that is required in it."""
         if self.own and rng.random() < OWN:
             return rng.choice(self.own)
-        head = self._described() if rng.random() < _DESCRIBED else rng.choice(self.heads())
+        head = rng.choice(self.heads())
+        roll = rng.random()
+        if roll < _PLAIN and self._option() is None and not self._converted():
+            head = self._described() if roll < _DESCRIBED else "!VERB OBJECT"
         noun = rng.choice(self.nouns) if rng.random() < 0.4 else self.nouns[0]
         text, said = self._object(rng, head, noun)
         text = text.replace("NOUNs", plural(noun)).replace("NOUN", noun).replace("VERB", self.verb)
@@ -174,6 +177,8 @@ class Asking:
         number = is_number(self.listed.properties[key])
         thing = re.sub(_ABOUT, "", noun)
         forms = TABLE.key.number if number else TABLE.key.name
+        if not number and rng.random() < _BARE:
+            forms = ("{}",)
         told = rng.choice(forms).replace("{}", f"{{{key}}}").replace("NAME", self._name(key))
         told = told.replace("NOUN", noun if rng.random() < 0.3 else thing)
         return head.replace("OBJECT", told), {key}
@@ -310,7 +315,10 @@ _PLACE = re.compile(
     r" (?:the |an? |your )?(\w+)$"
 )
 _IDS = ("id", "number", "no", "ref")
-_DESCRIBED = 0.12
+_BARE = 0.3
+"""Share of names that are said by themselves: "add milk"."""
+_PLAIN, _DESCRIBED = 0.3, 0.1
+"""Share of requests with the tool's own verb, and among all those with its description's words."""
 _LONGEST_DESCRIBED = 6
 
 
@@ -389,9 +397,9 @@ def parameter_kind(name: str) -> _Parameter | None:
         for kind in TABLE.parameter.values():
             if word in kind.names or (word.endswith("s") and word[:-1] in kind.names):
                 return kind
-    for kind in KINDS.values():
-        if name in kind.names and not kind.type and kind.value not in ("ref",):
-            return _Parameter(kind.names, kind.said, (kind.value,))
+    for known in KINDS.values():
+        if name in known.names and not known.type and known.value != "ref":
+            return _Parameter(known.names, known.said, (known.value,))
     return None
 
 
