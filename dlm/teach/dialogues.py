@@ -14,7 +14,6 @@ from random import Random
 from typing import Any
 
 from dlm.datagen import composed_tools
-from dlm.datagen.composed_tools import plural
 from dlm.datagen.holdout import held_out
 from dlm.datagen.made_up import blend, pseudo_word, salad
 from dlm.datagen.mentions import is_mentionable, mentioned
@@ -27,7 +26,7 @@ from dlm.datagen.words import WORDS
 from dlm.datagen.world import capital
 from dlm.language.identifiers import words
 from dlm.language.schema import is_number, options
-from dlm.teach.requests import SEEING, TABLE, Asking, is_switch, parameter_kind, skeleton
+from dlm.teach.requests import SEEING, TABLE, Asking, is_switch, parameter_kind, several, skeleton
 
 Row = dict[str, Any]
 Arguments = dict[str, Any]
@@ -161,7 +160,7 @@ class _Dialogue:
             )
         )
         source = (
-            head.replace("VERB", asking.verb).replace("NOUNs", plural(noun)).replace("NOUN", noun)
+            head.replace("VERB", asking.verb).replace("NOUNs", several(noun)).replace("NOUN", noun)
         )
         self.speak(self._expanded(source), {})
         name = words(key)
@@ -192,7 +191,9 @@ class _Dialogue:
     def nothing(self, asking: Asking) -> bool:
         """A thing of the tool's is spoken of, and nothing is asked for."""
         noun = self.rng.choice(asking.nouns)
-        source = self.rng.choice(TABLE.nothing).replace("NOUNs", plural(noun)).replace("NOUN", noun)
+        source = (
+            self.rng.choice(TABLE.nothing).replace("NOUNs", several(noun)).replace("NOUN", noun)
+        )
         self.speak(self._expanded(source), {})
         return self.say(self.rng.choice(TABLE.nothing_answers))
 

@@ -48,6 +48,14 @@ class _Counted:
 
 
 @dataclass(frozen=True, slots=True)
+class _Theme:
+    verbs: tuple[str, ...]
+    parameter: str
+    say: tuple[str, ...]
+    other: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Convert:
     say: tuple[str, ...]
 
@@ -86,6 +94,7 @@ class Table:
     switches: tuple[str, ...]
     articles: tuple[str, ...]
     small: tuple[str, ...]
+    theme: tuple[_Theme, ...]
     key: _Key
     said: _Said
     convert: _Convert
@@ -154,19 +163,43 @@ class Asking:
         """A random request, all that is required in it."""
         if self.own and rng.random() < OWN:
             return rng.choice(self.own)
+        if (told := self._theme()) and rng.random() < _THEMES:
+            return self._acting(rng, *told)
         head = rng.choice(self.heads())
         roll = rng.random()
         if roll < _PLAIN and self._option() is None and not self._converted():
             head = self._described() if roll < _DESCRIBED else "!VERB OBJECT"
         noun = rng.choice(self.nouns) if rng.random() < 0.4 else self.nouns[0]
         text, said = self._object(rng, head, noun)
-        text = text.replace("NOUNs", plural(noun)).replace("NOUN", noun).replace("VERB", self.verb)
+        text = text.replace("NOUNs", several(noun)).replace("NOUN", noun).replace("VERB", self.verb)
         said |= set(re.findall(r"\{([^}]+)\}", text))
         if self.place and rng.random() < _PLACED and self.place not in text:
             text = _joined(text, self.place)
         for more in self._more(rng, said):
             text = _joined(text, more)
         return text
+
+    def _theme(self) -> tuple[_Theme, str, str] | None:
+        """What the verb acts upon, of two texts that a call must have, and the other one."""
+        needed = self.listed.required
+        for theme in TABLE.theme:
+            named = TABLE.parameter.get(theme.parameter)
+            found = [
+                p
+                for p in needed
+                if (parameter_kind(p) is named if named else _pair(needed) and p == needed[0])
+            ]
+            if self.verb in theme.verbs and len(needed) == 2 and len(found) == 1:
+                return theme, found[0], next(p for p in needed if p != found[0])
+        return None
+
+    def _acting(self, rng: Random, theme: _Theme, name: str, other: str) -> str:
+        """A request with a verb of the theme, upon one value, and with the other behind it."""
+        verb = self.verb if rng.random() < 0.6 else rng.choice(theme.verbs[:3])
+        acted = rng.choice(theme.say).replace("NOUNs", several(self.nouns[0]))
+        behind = rng.choice(theme.other).replace("{}", f"{{{other}}}")
+        noun = rng.choice(self.nouns)
+        return f"!{verb} {acted.replace('NOUN', noun).replace('{}', f'{{{name}}}')} {behind}"
 
     def _object(self, rng: Random, head: str, noun: str) -> tuple[str, set[str]]:
         """A head with the thing in it, told apart by the tool's key where it has one."""
@@ -250,8 +283,8 @@ class Asking:
             return []
         source, target = before.split()[-1], after.split()[0]
         return [
-            form.replace("FROMs", plural(source))
-            .replace("TOs", plural(target))
+            form.replace("FROMs", several(source))
+            .replace("TOs", several(target))
             .replace("{}", f"{{{numbers[0]}}}")
             for form in TABLE.convert.say
         ]
@@ -303,7 +336,7 @@ class Asking:
         unit = found[1] if found else words(name).split()[-1]
         if not found and unit not in TABLE.units:
             return ""
-        return unit if unit.endswith("s") or unit in ("celsius", "percent") else plural(unit)
+        return unit if unit.endswith("s") or unit in ("celsius", "percent") else several(unit)
 
 
 OWN = 0.5
@@ -315,6 +348,7 @@ _PLACE = re.compile(
     r" (?:the |an? |your )?(\w+)$"
 )
 _IDS = ("id", "number", "no", "ref")
+_THEMES = 0.5
 _BARE = 0.3
 """Share of names that are said by themselves: "add milk"."""
 _PLAIN, _DESCRIBED = 0.3, 0.1
@@ -388,6 +422,11 @@ def _order(verb: str) -> str:
         if verb.endswith(end):
             return verb[: -len(end)] + instead
     return verb
+
+
+def several(noun: str) -> str:
+    """A noun in the plural, which the names of tools often are already."""
+    return noun if noun.endswith("s") and not noun.endswith("ss") else plural(noun)
 
 
 def parameter_kind(name: str) -> _Parameter | None:
