@@ -169,9 +169,10 @@ def _schema_of(function: Callable[..., Any], file: Path) -> dict[str, Any]:
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[parameter.name] = (hints[parameter.name], default)
     try:
-        return create_model(function.__name__, **fields).model_json_schema()
+        found: dict[str, Any] = create_model(function.__name__, **fields).model_json_schema()
     except PydanticUserError as error:
         raise ListError(f"{file}: {function.__name__}: {error}") from error
+    return found
 
 
 def _of_openapi(document: Mapping[str, Any]) -> Iterator[Listed]:
