@@ -25,7 +25,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.datagen import catalog, examples, turns, turns_at_ease, unfamiliar_tools
+from dlm.datagen import (
+    catalog,
+    examples,
+    turns,
+    turns_at_ease,
+    turns_at_length,
+    turns_in_brief,
+    unfamiliar_tools,
+)
 from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS, INVENTED
 from dlm.datagen.corpora import Corpora, as_heard, load
 from dlm.datagen.holdout import NothingHeldOutError
@@ -39,14 +47,18 @@ from dlm.datagen.wording import WORDING
 from dlm.datagen.words import WORDS
 
 SHARES: dict[str, float] = {
-    "assistant": 0.19,
-    "coffee": 0.09,
-    "assistant_renamed": 0.11,
-    "coffee_renamed": 0.05,
+    "assistant": 0.17,
+    "coffee": 0.07,
+    "errands": 0.11,
+    "drinks": 0.11,
+    "assistant_renamed": 0.10,
+    "coffee_renamed": 0.04,
     "invented": 0.05,
+    "errands_renamed": 0.02,
+    "drinks_renamed": 0.02,
     "corpus": 0.03,
-    "stranger": 0.34,
-    "talk": 0.14,
+    "stranger": 0.31,
+    "talk": 0.11,
 }
 """Share of each kind of dialogue; without corpora "corpus" falls away."""
 
@@ -159,11 +171,11 @@ def _attempt(rng: Random, source: Source, kind: str) -> dict[str, Any] | None:
         return _corpus_row(rng, source)
     if kind == "stranger":
         return _unfamiliar(rng, source)
-    ease = bool(source.at_ease) and rng.random() < source.at_ease
+    agent = kind.removesuffix("_renamed")
+    ease = agent in _AT_LENGTH or (bool(source.at_ease) and rng.random() < source.at_ease)
     script = Script(rng, source.values, source.split, source.corpora, source.unasked, ease)
     if source.style is not None:
         script.restyle(source.style)
-    agent = kind.removesuffix("_renamed")
     try:
         _WRITERS[agent](script)
     except NothingHeldOutError:
@@ -176,6 +188,7 @@ def _attempt(rng: Random, source: Source, kind: str) -> dict[str, Any] | None:
         return None
     if agent == "talk":
         agent = rng.choice(("assistant", "invented"))
+    agent = _AT_LENGTH.get(agent, agent)
     return _row(script, agent, kind.endswith("_renamed") or agent == "invented")
 
 
@@ -450,11 +463,72 @@ _CHANGES: tuple[Callable[[Script], bool], ...] = (
     *(turns.swap_drink, turns.leave_out, turns.same_drink, turns.clear_order),
 )
 
+
+_Moves = tuple[tuple[Callable[[Script], bool], int], ...]
+_ERRANDS: _Moves = (
+    (turns_in_brief.cancel_both, 6), (turns_in_brief.swap_items, 4), (turns_in_brief.add_it, 4),
+    (turns_in_brief.clear_it, 4), (turns_in_brief.all_off, 2), (turns_in_brief.no_reminder, 3),
+    (turns_in_brief.remind_at_last, 4), (turns_in_brief.cannot, 4), (turns_at_ease.drop, 4),
+    (turns.correction, 5), (turns_at_ease.ask_back, 2),
+)  # fmt: skip
+_SETTING = ("set_timer", "set_alarm", "set_reminder", "add_to_list", "set_reminder", "read_list")
+
+
+def _errands(script: Script) -> None:
+    """Several errands at once, and short words about them."""
+    rng = script.rng
+    script.offer(AGENT_TOOLS["assistant"])
+    _greet(script, "assistant")
+    for _ in range(rng.choice((1, 2, 3, 4)) if script.split == "train" else 1):
+        if rng.random() < 0.42:
+            count = rng.choice((2, 3, 3, 4, 4, 5))
+            tools = dict.fromkeys(_wanted(script) for _ in range(count))
+            turns.compound(script, *tools)
+        elif rng.random() < 0.3:
+            turns.request(script, rng.choice(_SETTING))
+        else:
+            moves, weights = zip(*_ERRANDS, strict=True)
+            rng.choices(moves, weights)[0](script)
+
+
+_OF_ONE: _Moves = (
+    (turns_at_length.describe, 10), (turns_at_length.keep, 3), (turns.same_drink, 4),
+    (turns.swap_drink, 1), (turns.leave_out, 1), (turns.correction, 2), (turns_at_ease.wonder, 1),
+    (turns_at_length.drinks, 1),
+)  # fmt: skip
+"""What may follow the order of one drink, and how often."""
+_OF_SEVERAL: _Moves = (
+    (turns_at_length.adjust, 8), (turns_at_length.remove_described, 3), (turns_at_length.keep, 3),
+    (turns_at_ease.wonder, 1), (turns_at_length.drinks, 1),
+)  # fmt: skip
+"""The same of several."""
+
+
+def _drinks(script: Script) -> None:
+    """One drink or several at once, and short words about them."""
+    rng = script.rng
+    script.offer(AGENT_TOOLS["coffee"])
+    _greet(script, "coffee")
+    for _ in range(rng.choice((1, 1, 2)) if script.split == "train" else 1):
+        one = rng.random() < 0.35
+        (turns_at_length.drink if one else turns_at_length.drinks)(script)
+        moves, weights = zip(*(_OF_ONE if one else _OF_SEVERAL), strict=True)
+        for _ in range(rng.choice((0, 1, 1, 2))):
+            rng.choices(moves, weights)[0](script)
+    if rng.random() < 0.12 and script.world.order:
+        turns.request(script, "confirm_order")
+
+
+_AT_LENGTH = {"errands": "assistant", "drinks": "coffee"}
+"""The agents of dialogues whose users ask for several things at once."""
+
 _WRITERS: dict[str, Callable[[Script], None]] = {
     "assistant": _assistant,
     "coffee": _coffee,
     "invented": _invented,
     "talk": _talk,
+    "errands": _errands,
+    "drinks": _drinks,
 }
 
 

@@ -6,7 +6,7 @@ About one in twenty is held out. Short lists are never split, so that no intent 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from random import Random
 
@@ -47,6 +47,19 @@ def pick(rng: Random, options: Sequence[str], split: str) -> str:
     if not found:
         raise NothingHeldOutError(f"none of {len(options)} options is in split {split!r}")
     return rng.choice(found)
+
+
+def composed(rng: Random, split: str, compose: Callable[[Random], str]) -> str:
+    """The first of what is composed that belongs to the split by its hash.
+
+    Raises:
+        NothingHeldOutError: none of many does.
+    """
+    for _ in range(400):
+        source = compose(rng)
+        if held_out(source) == (split == "heldout"):
+            return source
+    raise NothingHeldOutError(f"nothing composed is in split {split!r}")
 
 
 def unseen(thing: str) -> bool:

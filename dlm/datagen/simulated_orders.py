@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from dlm.datagen import spoken_values as spoken
 from dlm.datagen.words import WORDS
 from dlm.datagen.world import Arguments, Result, SimulatedTool, World, bare, failure, listing, title
@@ -18,6 +20,9 @@ def describe(a: Arguments, counted: bool = False) -> str:
     name = " ".join(a[k].lower() for k in ("size", "roast", "drink") if k in a)
     if count > 1:
         name = name + ("es" if name.endswith(("ss", "ch")) else "" if name.endswith("s") else "s")
+    elif name.endswith("s") and not name.endswith("ss"):
+        # "Two lattes one with oat milk": the drink of each is called as it was said.
+        name = name[:-1]
     with_ = [_addition(k, a[k]) for k in ("shots", "milk", "sweetener", "extras") if k in a]
     with_ = [w for w in with_ if w]
     text = f"{count} {name}" if counted or count > 1 else name
@@ -45,13 +50,20 @@ def _order_drink(world: World, a: Arguments) -> Result:
     return Result(f"Added: {text}.", "done", {"drink": text})
 
 
+_ONE_OF = re.compile(r"one of (?:the|my|those) ")
+
+
 def _change_drink(world: World, a: Arguments) -> Result:
-    drink = bare(a["drink"])
+    one_of = _ONE_OF.match(a["drink"].lower())
+    drink = bare(a["drink"][one_of.end() if one_of else 0 :])
     changes = {k: v for k, v in a.items() if k != "drink"}
     for at in reversed(range(len(world.order))):
         ordered = world.order[at]
         if drink in ordered["drink"].lower() or drink.rstrip("s") == ordered["drink"].lower():
             kept = ordered | changes
+            if one_of and (count := spoken.number(kept.pop("quantity", "1")) or 1) > 1:
+                world.order.insert(at, ordered | {"quantity": str(int(count) - 1)})
+                at += 1
             world.order[at] = {k: v for k, v in kept.items() if not _is_none(k, v)}
             text = describe(world.order[at])
             return Result(f"Changed: {text}.", "done", {"drink": text})

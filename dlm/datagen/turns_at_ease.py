@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from dlm.datagen import catalog
 from dlm.datagen.holdout import pick
 from dlm.datagen.mentions import is_mentionable
-from dlm.datagen.orders import ORDERS, compose_order
 from dlm.datagen.phrases import Piece, is_order
 from dlm.datagen.script import Script, calls_of, fitted, ordered
 from dlm.datagen.spontaneous import (
@@ -30,6 +29,7 @@ from dlm.datagen.spontaneous import (
 )
 from dlm.datagen.tables import read
 from dlm.datagen.turns import answer_all, complete, eased, is_question, joinable
+from dlm.datagen.turns_at_length import drinks
 from dlm.datagen.wording import TALK
 
 _NOT_AGAIN = re.compile(
@@ -43,7 +43,7 @@ _ONCE = frozenset(("change_timer", "change_drink", "confirm_order", "transfer_ca
 def several(script: Script, tool: str) -> bool:
     """The user asks for the same thing more than once and says the verb once."""
     if tool == "order_drink":
-        return _several_drinks(script)
+        return drinks(script)
     if tool in _ONCE:
         return False
     fewest = 2 if tool in ("add_to_list", "remove_from_list") else 1
@@ -65,26 +65,6 @@ def several(script: Script, tool: str) -> bool:
 
 
 AGAIN_JOINED = ("and", "and", "and", "", "and then", "also", "plus", "then")
-
-
-def _several_drinks(script: Script) -> bool:
-    rng = script.rng
-    if rng.random() < 0.3:
-        source = pick(rng, ORDERS.together, script.split)
-        values = script.speak(eased(script, "order_drink", script.worded("order_drink", source)))
-        return answer_all(script, [("order_drink", values)])
-    count = rng.choice((2, 2, 2, 3, 3, 4))
-    sources = [compose_order(rng, script.split, bare=True) for _ in range(count)]
-    parts = [script.worded("order_drink", source) for source in sources]
-    parts = [*map(unclosed, parts[:-1]), parts[-1]]
-    if rng.random() < 0.7:
-        parts[0] = [side(rng.choice(ORDERS.openers)), *parts[0]]
-    pieces = eased(script, "order_drink", joined(rng, parts, DRINKS_JOINED, DRINKS_JOINED))
-    halves = parted(script.speak(pieces), count)
-    return answer_all(script, [("order_drink", half) for half in halves])
-
-
-DRINKS_JOINED = ("and", "and", "and", "", "", "and then", "plus", "also", "and also", "then")
 
 
 def abandon(script: Script, first: str, tool: str) -> bool:

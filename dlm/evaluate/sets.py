@@ -197,6 +197,12 @@ def spontaneous(material: Material) -> Iterator[Case]:
     return _decided(_written(material, write, "heldout", at_ease=True))
 
 
+def at_length(material: Material) -> Iterator[Case]:
+    """Several drinks or errands at once, and what is said of them in a few words."""
+    found = _streamed(material, {"drinks": 0.3, "errands": 0.7})
+    return (case for case in found if case.kind is not Kind.REPLY)
+
+
 def asking(material: Material) -> Iterator[Case]:
     """Requests that lack what the tool needs, and the answer to the question."""
     tools = [t for t in AGENT_TOOLS["assistant"] if t in catalog.LACKING]
@@ -264,6 +270,7 @@ SETS: dict[str, tuple[Callable[[Material], Iterator[Case]], int]] = {
     "going_on": (going_on, 100),
     "interrupting": (interrupting, 100),
     "spontaneous": (spontaneous, 160),
+    "at_length": (at_length, 240),
     "asking": (asking, 80),
     "out_of_scope": (out_of_scope, 150),
     "unasked": (unasked, 160),

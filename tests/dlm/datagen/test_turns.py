@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from random import Random
+from typing import Any
 
 import pytest
 
-from dlm.datagen import catalog, orders, turns
+from dlm.datagen import catalog, holdout, orders, turns
 from dlm.datagen.corpora import Corpora
+from dlm.datagen.dialogues import Source, stream
+from dlm.datagen.drink_groups import said_again
 from dlm.datagen.holdout import NothingHeldOutError
-from dlm.datagen.script import Script
+from dlm.datagen.script import Script, calls_of
 from dlm.datagen.values import Values
 
 VALUES = Values()
+PARAMETERS = catalog.PARAMETERS["order_drink"]
 
 
 def script(seed: int = 1, corpora: Corpora | None = None) -> Script:
@@ -138,6 +143,49 @@ def test_what_is_left_out_is_gone_and_the_rest_stays() -> None:
 
 
 def test_a_split_that_is_never_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(orders, "held_out", lambda source: False)
+    monkeypatch.setattr(holdout, "held_out", lambda source: False)
     with pytest.raises(NothingHeldOutError, match="heldout"):
         orders.compose_order(Random(1), "heldout")
+
+
+def talks(kind: str, count: int = 150) -> list[list[dict[str, Any]]]:
+    source = Source(VALUES, None, "train")
+    return [row["messages"] for row in islice(stream(Random(kind), source, {kind: 1.0}), count)]
+
+
+@pytest.mark.parametrize("kind", ["drinks", "errands"])
+def test_what_is_asked_at_once_is_called_in_the_words_of_the_last_messages(kind: str) -> None:
+    counts = set()
+    for messages in talks(kind):
+        heard: list[str] = []
+        before: list[str] = []
+        for message in messages:
+            if message["role"] == "user":
+                heard.append(message["content"].lower())
+            for call in message.get("tool_calls", ()):
+                assert set(call["arguments"]) <= set(catalog.PARAMETERS[call["name"]])
+                for value in call["arguments"].values():
+                    assert any(value.lower() in text for text in (*heard[-3:], *before))
+            if calls := message.get("tool_calls"):
+                before = [v.lower() for call in calls for v in call["arguments"].values()]
+                counts.add(len(calls))
+    assert counts == {1, 2, 3, 4, 5}
+
+
+def test_a_detail_stays_with_the_drink_that_it_was_said_of() -> None:
+    talk = ordering()
+    source = "two {drinks} one with {milk} and one {size2} AGAIN1 {quantity3=three} {drink3} plain"
+    pieces = said_again(talk.worded("order_drink", source))
+    first, second, third = calls_of("order_drink", talk.speak(pieces), PARAMETERS)
+    assert first[1].keys() == {"drink", "milk"} and second[1].keys() == {"drink", "size"}
+    assert third[1].keys() == {"drink", "quantity"} and third[1]["quantity"] == "three"
+    assert first[1]["drink"] == second[1]["drink"]
+    assert talk.messages[-1]["content"].lower().count(first[1]["drink"].lower()) >= 2
+
+
+def test_one_of_several_is_changed_and_the_others_stay() -> None:
+    talk = ordering()
+    talk.call([("order_drink", {"drink": "lattes", "quantity": "three"})])
+    talk.call([("change_drink", {"drink": "one of the lattes", "roast": "decaf"})])
+    left = {"drink": "lattes", "quantity": "2"}
+    assert talk.world.order[-2:] == [left, {"drink": "lattes", "roast": "decaf"}]

@@ -1,0 +1,197 @@
+"""Several drinks in one message, as customers say them: each with an amount and details of its own.
+
+A message is put together from groups, in the notation of ``data/coffee_tools.toml``: its hash can
+hold it out. Slots are numbered by group; those of number 0 belong to all. ``AGAIN3`` stands for
+the drink of the third group said once more. Also what describes a drink that was ordered before.
+The words are ``data/drink_groups.toml``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from dlm.datagen.holdout import composed
+from dlm.datagen.orders import ORDERS, behind
+from dlm.datagen.phrases import Piece
+from dlm.datagen.tables import read
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    counts: tuple[str, ...]
+    parts: tuple[str, ...]
+    last_parts: tuple[str, ...]
+    joints: tuple[str, ...]
+    last_joints: tuple[str, ...]
+    food: tuple[str, ...]
+    people: tuple[str, ...]
+    wants: tuple[str, ...]
+    alike: tuple[str, ...]
+    alike_first: tuple[str, ...]
+    but: tuple[str, ...]
+    described: dict[str, tuple[str, ...]]
+    described_after: tuple[str, ...]
+    done: tuple[str, ...]
+    each: tuple[str, ...]
+    all: tuple[str, ...]
+    one_of: tuple[str, ...]
+    one_with: tuple[str, ...]
+    keep: tuple[str, ...]
+    keep_only: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+GROUPS = read("drink_groups", _Groups)
+_SHARES = {
+    "size": 0.42, "roast": 0.08, "milk": 0.4, "sweetener": 0.14, "shots": 0.16, "extras": 0.12,
+}  # fmt: skip
+_AMOUNTS = ("two", "three", "four", "five", "six")
+
+
+def compose_groups(rng: Random, split: str) -> str:
+    """A phrasing of an order of one to five groups, in the split that its hash puts it in.
+
+    Raises:
+        NothingHeldOutError: no draw of many fell into the split.
+    """
+    return composed(rng, split, _message)
+
+
+def compose_drink(rng: Random, split: str) -> str:
+    """A phrasing of one drink with few details, as `compose_groups`."""
+    few = dict.fromkeys(_SHARES, 0.08)
+    return composed(rng, split, lambda rng: _around(rng, _group(rng, 1, few)))
+
+
+def compose_description(rng: Random, split: str, lacking: Sequence[str]) -> str:
+    """What describes the last drink and names none; of details that it lacks.
+
+    Raises:
+        NothingHeldOutError: no draw of many fell into the split.
+    """
+
+    def described(rng: Random) -> str:
+        first, *more = rng.sample(lacking, min(len(lacking), rng.choice((1, 1, 1, 2, 2, 3))))
+        after = rng.choice(GROUPS.described_after) if rng.random() < 0.35 else ""
+        return _spaced(rng.choice(GROUPS.described[first]), behind(rng, more), after)
+
+    return composed(rng, split, described)
+
+
+def said_again(pieces: list[Piece]) -> list[Piece]:
+    """A message with its drinks where they are said again."""
+    drinks = {p.slot.removeprefix("drink") or "1": p.text for p in pieces if p.slot[:5] == "drink"}
+    return [
+        p if p.slot else Piece(re.sub(r"AGAIN(\d)", lambda m: drinks[m[1]], p.text)) for p in pieces
+    ]
+
+
+def _message(rng: Random) -> str:
+    forms = (_listed, _divided, _alike)
+    body = rng.choices(forms, (6, 3, 2))[0](rng)
+    return _around(rng, body)
+
+
+def _around(rng: Random, body: str) -> str:
+    first = rng.choice(ORDERS.openers) if rng.random() < 0.5 else ""
+    return _spaced(first, body, rng.choice(ORDERS.tails) if rng.random() < 0.15 else "")
+
+
+def _listed(rng: Random) -> str:
+    """Groups one after the other, with something to eat among them now and then."""
+    count = rng.choices((1, 2, 3, 4, 5), (2, 4, 4, 2, 1))[0]
+    groups = [_group(rng, number) for number in range(1, count + 1)]
+    if rng.random() < 0.22:
+        groups.insert(rng.randint(min(1, count - 1), count), rng.choice(GROUPS.food))
+    return _joined(rng, groups)
+
+
+def _divided(rng: Random) -> str:
+    """Several of one drink that differ: "two lattes one with oat milk and one without"."""
+    amounts = rng.choice(((1, 1), (1, 1), (1, 1), (2, 1), (1, 2), (1, 1, 1), (3, 1), (2, 2)))
+    size = rng.choice(("", "", "{size0}"))
+    total = _AMOUNTS[sum(amounts) - 2]
+    kinds = [k for k in _SHARES if k != "size" or not size]
+    kind = rng.choice(("milk", rng.choice(kinds)))
+    parts = []
+    for number, amount in enumerate(amounts, 1):
+        last = number == len(amounts)
+        word = f"{{quantity={_AMOUNTS[amount - 2]}}}" if amount > 1 else "one"
+        told = rng.choice(GROUPS.last_parts if last else GROUPS.parts).replace("ONE", word)
+        if word not in told and (amount > 1 or 1 < number < len(amounts)):
+            told = word
+        others = [k for k in kinds if k != kind]
+        more = rng.sample(others, rng.choice((0, 0, 0, 1, 1, 2)))
+        plain = last and kind in ("milk", "sweetener", "extras") and rng.random() < 0.25
+        parts.append(
+            _numbered(f"{told} without" if plain else told + _with(rng, kind, more), number)
+        )
+    text = f"{_spaced(total, size, '{drinks}')}{rng.choice((' ', ' ', ', '))}{_joined(rng, parts)}"
+    if not size and rng.random() < 0.25:
+        text = (
+            f"{text} {rng.choice(('and', 'plus', 'and also', ','))} {_group(rng, len(parts) + 1)}"
+        )
+    return text
+
+
+def _with(rng: Random, kind: str, more: list[str]) -> str:
+    lead = rng.choice(("", "", "in") if kind in ("size", "roast") else ("with", "with", "with", ""))
+    return f" {lead} {{{kind}}}{behind(rng, more)}"
+
+
+def _alike(rng: Random) -> str:
+    """Groups that share a size or a milk, one of them perhaps not."""
+    count = rng.choice((2, 2, 3, 3, 4))
+    kind = rng.choice(("size", "size", "milk", "sweetener"))
+    body = _joined(rng, [_group(rng, n, {"roast": 0.1}) for n in range(1, count + 1)])
+    shared = f"{{{kind}0}}" if kind == "size" else f"with {{{kind}0}}"
+    if kind == "size" and rng.random() < 0.3:
+        return f"{rng.choice(GROUPS.alike_first).replace('SHARED', shared)} {body}"
+    whole = "both" if count == 2 else "all"
+    text = rng.choice(GROUPS.alike).replace("SHARED", shared).replace("ALL", whole)
+    if kind == "size" and rng.random() < 0.45:
+        number = rng.randint(1, count)
+        but = rng.choice(GROUPS.but).replace("AGAIN", f"AGAIN{number}")
+        text = f"{text} {_numbered(but, number)}"
+    return f"{body} {text}"
+
+
+def _group(rng: Random, number: int, shares: dict[str, float] | None = None) -> str:
+    """An amount of one drink, with its details before and behind it."""
+    share = rng.choice((0.3, 1.0, 1.0, 1.7))
+    parts = [k for k, v in (shares or _SHARES).items() if rng.random() < v * share]
+    rng.shuffle(parts)
+    front = [p for p in parts if p in ("size", "roast") and rng.random() < 0.8]
+    front += [p for p in parts if p == "milk" and rng.random() < 0.12]
+    dose = ["dose"] if "shots" not in parts and rng.random() < 0.08 else []
+    before = [f"{{{p}}}" for p in (*front, *dose)]
+    text = _spaced(rng.choice(GROUPS.counts), *before, "{drink}")
+    text += behind(rng, [p for p in parts if p not in front])
+    if rng.random() < 0.14:
+        wants = rng.random() < 0.4
+        who = rng.choice(GROUPS.people)
+        who = {"her": "she", "him": "he"}.get(who, who) if wants else who
+        text = f"{who} {rng.choice(GROUPS.wants)} {text}" if wants else f"{text} for {who}"
+    return _numbered(text, number)
+
+
+def _numbered(text: str, number: int) -> str:
+    """A group's text with its number at its slots, of which the first group's have none."""
+    return re.sub(r"\{([a-z]+)(?=[}=])", rf"{{\g<1>{number}", text) if number > 1 else text
+
+
+def _joined(rng: Random, groups: Sequence[str]) -> str:
+    joint, last = rng.choice(GROUPS.joints), rng.choice(GROUPS.last_joints)
+    text = groups[0]
+    for at, group in enumerate(groups[1:], 1):
+        if rng.random() < 0.25:
+            joint = rng.choice(GROUPS.joints)
+        text = _spaced(text, last if at == len(groups) - 1 else joint, group)
+    return text
+
+
+def _spaced(*texts: str) -> str:
+    return " ".join(text.strip() for text in texts if text.strip())

@@ -1,0 +1,168 @@
+"""Turns of long orders: several drinks at once, and what is said of them afterwards in a few words.
+
+Like those of `dlm.datagen.turns`, each function writes one turn into a script, and returns False
+where it does not fit what was said before.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dlm.datagen import catalog
+from dlm.datagen.drink_groups import (
+    GROUPS,
+    compose_description,
+    compose_drink,
+    compose_groups,
+    said_again,
+)
+from dlm.datagen.holdout import pick
+from dlm.datagen.phrases import fill
+from dlm.datagen.script import Script, ordered
+from dlm.datagen.spontaneous import joined, parted, unclosed
+from dlm.datagen.turns import answer_all, eased
+from dlm.datagen.world import Arguments
+
+_DETAILS = ("size", "milk", "roast", "shots", "sweetener", "extras")
+
+
+def drinks(script: Script) -> bool:
+    """The customer orders one to five drinks at once, and may say that this is all."""
+    rng = script.rng
+    parts = [said_again(script.worded("order_drink", compose_groups(rng, script.split)))]
+    tools = ["order_drink"]
+    if rng.random() < 0.1 and "confirm_order" not in script.forbidden:
+        done = pick(rng, GROUPS.done, script.split)
+        parts = [unclosed(parts[0]), script.worded("confirm_order", done)]
+        tools.append("confirm_order")
+    said = eased(script, "order_drink", joined(rng, parts, ("",), ("", ",", "and")))
+    halves = parted(script.speak(said), len(parts))
+    return answer_all(script, list(zip(tools, halves, strict=True)))
+
+
+def drink(script: Script) -> bool:
+    """The customer orders a drink, of which more can be said."""
+    pieces = script.worded("order_drink", compose_drink(script.rng, script.split))
+    given = script.speak(eased(script, "order_drink", pieces))
+    return answer_all(script, [("order_drink", given)])
+
+
+def describe(script: Script) -> bool:
+    """The customer says more of the last drink, and names none: it is changed."""
+    if script.last is None or script.last[0] not in ("order_drink", "change_drink"):
+        return False
+    drink = script.last[1]["drink"]
+    found = [one for one in script.world.order if one["drink"] == drink]
+    lacking = [k for k in _DETAILS if found and k not in found[-1]]
+    if script.last[2].error or not lacking:
+        return False
+    source = compose_description(script.rng, script.split, lacking)
+    pieces = script.worded("change_drink", source)
+    given = script.speak(eased(script, "change_drink", pieces), source.startswith("can"))
+    return _change(script, [{"drink": drink} | given])
+
+
+def adjust(script: Script) -> bool:
+    """The customer changes several of the drinks just ordered, or one of several alike."""
+    known = _just_ordered(script)
+    rng = script.rng
+    several = [a["drink"] for a in known if "quantity" in a]
+    if several and rng.random() < 0.3:
+        return _adjust_one(script, rng.choice(several))
+    if len(known) < 2:
+        return False
+    names = [a["drink"] for a in known]
+    if rng.random() < 0.45:
+        first, second = rng.sample(names, 2)
+        source = pick(rng, GROUPS.each, script.split)
+        key = rng.choice(("size", "size", "milk", "roast"))
+        filled = {"A": f"{{drink={first.lower()}}}", "B": f"{{drink2={second.lower()}}}"}
+        given = _say(script, source, filled | {"S": _detail(key), "T": _detail(key, "2")})
+        halves = [{k: given[k + end] for k in ("drink", key)} for end in ("", "2")]
+        return _change(script, halves)
+    return _adjust_all(script, names)
+
+
+def _adjust_all(script: Script, names: list[str]) -> bool:
+    rng = script.rng
+    key = rng.choice(("size", "size", "roast", "milk"))
+    source = pick(rng, GROUPS.all, script.split)
+    other = rng.choice(names) if key == "size" and rng.random() < 0.5 else ""
+    but = rng.choice(GROUPS.but).replace("AGAIN", "B").replace("{size}", "{size2}") if other else ""
+    given = _say(script, f"{source} {but}", {"S": _detail(key), "B": f"{{drink2={other.lower()}}}"})
+    own = {"drink": given.get("drink2", ""), "size": given.get("size2", "")}
+    shared = {key: given[key]}
+    return _change(script, [own if n == other else {"drink": n} | shared for n in names])
+
+
+def _adjust_one(script: Script, name: str) -> bool:
+    source = pick(script.rng, GROUPS.one_of, script.split)
+    key = script.rng.choice(("roast", "size", "milk"))
+    # The words "one of the" are part of the value: they tell that the others stay.
+    at = source.index("one of")
+    source = (
+        f"{source[:at]}{{drink={source[at:].split(' A')[0]} {name.lower()}}}{source.split(' A')[1]}"
+    )
+    given = _say(script, source, {"D": _detail(key)})
+    return _change(script, [given])
+
+
+def _detail(key: str, number: str = "") -> str:
+    lead = "with " if key == "milk" else ""
+    return f"{lead}{{{key}{number}{'=decaf' if key == 'roast' else ''}}}"
+
+
+def _say(script: Script, source: str, filled: dict[str, str]) -> Arguments:
+    """The customer says a phrasing whose capitals stand for slots."""
+    source = re.sub(r"\b[A-Z]\b", lambda found: filled[found[0]], source)
+    return script.speak(eased(script, "change_drink", script.worded("change_drink", source)))
+
+
+def _change(script: Script, changes: list[Arguments]) -> bool:
+    order = catalog.PARAMETERS["change_drink"]
+    script.answer([("change_drink", ordered(change, order)) for change in changes])
+    return True
+
+
+def _just_ordered(script: Script) -> list[Arguments]:
+    """The drinks of the last calls, if these ordered drinks of different names and no more."""
+    calls = next((m["tool_calls"] for m in reversed(script.messages) if m.get("tool_calls")), [])
+    drinks = [c["arguments"] for c in calls if c["name"] == "order_drink"]
+    names = {a["drink"].removesuffix("s") for a in drinks}
+    told = len(drinks) == len(calls) == len(names) == len(script.world.order)
+    return drinks if told and all(a in script.world.order for a in drinks) else []
+
+
+def remove_described(script: Script) -> bool:
+    """The customer names one of the drinks just ordered by a detail, and wants it gone."""
+    known = _just_ordered(script)
+    options = [
+        (a["drink"], k, a[k])
+        for a in known
+        for k in ("size", "milk", "shots", "sweetener", "extras")
+        if k in a and all(other.get(k) != a[k] for other in known if other is not a)
+    ]
+    if len(known) < 2 or not options:
+        return False
+    drink, key, detail = script.rng.choice(options)
+    source = pick(script.rng, GROUPS.one_with, script.split)
+    if key == "size":
+        source = source.replace("the one WITH", f"the {detail} one")
+    _say(script, source.replace("WITH", f"with {detail.lower()}"), {})
+    script.answer([("remove_drink", {"drink": drink})])
+    return True
+
+
+def keep(script: Script) -> bool:
+    """The customer wants a drink to stay: nothing is to be done."""
+    order = script.world.order
+    if not order:
+        return False
+    drink = script.rng.choice(order)["drink"]
+    only = len(order) == 1 and script.rng.random() < 0.5
+    source = pick(script.rng, GROUPS.keep_only if only else GROUPS.keep, script.split)
+    _say(script, source, {"A": f"{{drink={drink.lower()}}}"})
+    script.used.add("remove_drink")
+    script.say(fill(script.rng.choice(GROUPS.kept), script.rng, {"drink": drink.lower()}))
+    script.forget_call()
+    return True
