@@ -77,6 +77,12 @@ def eased(script: Script, tool: str, pieces: list[Piece], order: bool = False) -
     return at_ease(script.speaker(tool), pieces, order) if script.at_ease else pieces
 
 
+def said(script: Script, tool: str, source: str, **filled: str) -> Arguments:
+    """The user says a phrasing of a tool, whose words in capitals stand for others; the slots."""
+    source = re.sub(r"\b[A-Z]+\b", lambda found: filled[found[0]], source)
+    return script.speak(eased(script, tool, script.worded(tool, source)))
+
+
 def is_question(row: list[Piece]) -> bool:
     """Whether a corpus sentence is a question, by its first word."""
     return row[0].text.split()[0].lower() in _QUESTION_WORDS

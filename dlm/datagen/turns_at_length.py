@@ -6,7 +6,7 @@ where it does not fit what was said before.
 
 from __future__ import annotations
 
-import re
+from typing import Any
 
 from dlm.datagen import catalog
 from dlm.datagen.drink_groups import (
@@ -20,7 +20,7 @@ from dlm.datagen.holdout import pick
 from dlm.datagen.phrases import fill
 from dlm.datagen.script import Script, ordered
 from dlm.datagen.spontaneous import joined, parted, unclosed
-from dlm.datagen.turns import answer_all, eased
+from dlm.datagen.turns import answer_all, eased, said
 from dlm.datagen.world import Arguments
 
 _DETAILS = ("size", "milk", "roast", "shots", "sweetener", "extras")
@@ -35,15 +35,14 @@ def drinks(script: Script) -> bool:
         done = pick(rng, GROUPS.done, script.split)
         parts = [unclosed(parts[0]), script.worded("confirm_order", done)]
         tools.append("confirm_order")
-    said = eased(script, "order_drink", joined(rng, parts, ("",), ("", ",", "and")))
-    halves = parted(script.speak(said), len(parts))
+    pieces = eased(script, "order_drink", joined(rng, parts, ("",), ("", ",", "and")))
+    halves = parted(script.speak(pieces), len(parts))
     return answer_all(script, list(zip(tools, halves, strict=True)))
 
 
 def drink(script: Script) -> bool:
     """The customer orders a drink, of which more can be said."""
-    pieces = script.worded("order_drink", compose_drink(script.rng, script.split))
-    given = script.speak(eased(script, "order_drink", pieces))
+    given = said(script, "order_drink", compose_drink(script.rng, script.split))
     return answer_all(script, [("order_drink", given)])
 
 
@@ -56,9 +55,7 @@ def describe(script: Script) -> bool:
     lacking = [k for k in _DETAILS if found and k not in found[-1]]
     if script.last[2].error or not lacking:
         return False
-    source = compose_description(script.rng, script.split, lacking)
-    pieces = script.worded("change_drink", source)
-    given = script.speak(eased(script, "change_drink", pieces), source.startswith("can"))
+    given = said(script, "change_drink", compose_description(script.rng, script.split, lacking))
     return _change(script, [{"drink": drink} | given])
 
 
@@ -76,8 +73,9 @@ def adjust(script: Script) -> bool:
         first, second = rng.sample(names, 2)
         source = pick(rng, GROUPS.each, script.split)
         key = rng.choice(("size", "size", "milk", "roast"))
-        filled = {"A": f"{{drink={first.lower()}}}", "B": f"{{drink2={second.lower()}}}"}
-        given = _say(script, source, filled | {"S": _detail(key), "T": _detail(key, "2")})
+        filled = {"A": _drink(first), "B": _drink(second, "2")}
+        filled |= {"S": _detail(key), "T": _detail(key, "2")}
+        given = said(script, "change_drink", source, **filled)
         halves = [{k: given[k + end] for k in ("drink", key)} for end in ("", "2")]
         return _change(script, halves)
     return _adjust_all(script, names)
@@ -88,8 +86,9 @@ def _adjust_all(script: Script, names: list[str]) -> bool:
     key = rng.choice(("size", "size", "roast", "milk"))
     source = pick(rng, GROUPS.all, script.split)
     other = rng.choice(names) if key == "size" and rng.random() < 0.5 else ""
-    but = rng.choice(GROUPS.but).replace("AGAIN", "B").replace("{size}", "{size2}") if other else ""
-    given = _say(script, f"{source} {but}", {"S": _detail(key), "B": f"{{drink2={other.lower()}}}"})
+    but = rng.choice(GROUPS.but).replace("{size}", "{size2}") if other else ""
+    filled = {"S": _detail(key), "AGAIN": _drink(other, "2")}
+    given = said(script, "change_drink", f"{source} {but}", **filled)
     own = {"drink": given.get("drink2", ""), "size": given.get("size2", "")}
     shared = {key: given[key]}
     return _change(script, [own if n == other else {"drink": n} | shared for n in names])
@@ -99,23 +98,17 @@ def _adjust_one(script: Script, name: str) -> bool:
     source = pick(script.rng, GROUPS.one_of, script.split)
     key = script.rng.choice(("roast", "size", "milk"))
     # The words "one of the" are part of the value: they tell that the others stay.
-    at = source.index("one of")
-    source = (
-        f"{source[:at]}{{drink={source[at:].split(' A')[0]} {name.lower()}}}{source.split(' A')[1]}"
-    )
-    given = _say(script, source, {"D": _detail(key)})
-    return _change(script, [given])
+    one = _drink(f"one of {script.rng.choice(('the', 'the', 'my', 'those'))} {name}")
+    return _change(script, [said(script, "change_drink", source, A=one, D=_detail(key))])
+
+
+def _drink(name: str, number: str = "") -> str:
+    return f"{{drink{number}={name.lower()}}}"
 
 
 def _detail(key: str, number: str = "") -> str:
     lead = "with " if key == "milk" else ""
     return f"{lead}{{{key}{number}{'=decaf' if key == 'roast' else ''}}}"
-
-
-def _say(script: Script, source: str, filled: dict[str, str]) -> Arguments:
-    """The customer says a phrasing whose capitals stand for slots."""
-    source = re.sub(r"\b[A-Z]\b", lambda found: filled[found[0]], source)
-    return script.speak(eased(script, "change_drink", script.worded("change_drink", source)))
 
 
 def _change(script: Script, changes: list[Arguments]) -> bool:
@@ -126,7 +119,8 @@ def _change(script: Script, changes: list[Arguments]) -> bool:
 
 def _just_ordered(script: Script) -> list[Arguments]:
     """The drinks of the last calls, if these ordered drinks of different names and no more."""
-    calls = next((m["tool_calls"] for m in reversed(script.messages) if m.get("tool_calls")), [])
+    none: list[dict[str, Any]] = []
+    calls = next((m["tool_calls"] for m in reversed(script.messages) if m.get("tool_calls")), none)
     drinks = [c["arguments"] for c in calls if c["name"] == "order_drink"]
     names = {a["drink"].removesuffix("s") for a in drinks}
     told = len(drinks) == len(calls) == len(names) == len(script.world.order)
@@ -147,8 +141,8 @@ def remove_described(script: Script) -> bool:
     drink, key, detail = script.rng.choice(options)
     source = pick(script.rng, GROUPS.one_with, script.split)
     if key == "size":
-        source = source.replace("the one WITH", f"the {detail} one")
-    _say(script, source.replace("WITH", f"with {detail.lower()}"), {})
+        source = source.replace("the one WITH", f"the {detail.lower()} one")
+    said(script, "remove_drink", source, WITH=f"with {detail.lower()}")
     script.answer([("remove_drink", {"drink": drink})])
     return True
 
@@ -161,7 +155,7 @@ def keep(script: Script) -> bool:
     drink = script.rng.choice(order)["drink"]
     only = len(order) == 1 and script.rng.random() < 0.5
     source = pick(script.rng, GROUPS.keep_only if only else GROUPS.keep, script.split)
-    _say(script, source, {"A": f"{{drink={drink.lower()}}}"})
+    said(script, "remove_drink", source, A=_drink(drink))
     script.used.add("remove_drink")
     script.say(fill(script.rng.choice(GROUPS.kept), script.rng, {"drink": drink.lower()}))
     script.forget_call()

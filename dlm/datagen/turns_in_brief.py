@@ -6,7 +6,6 @@ where it does not fit what was said before. The words are ``data/in_brief.toml``
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from dlm.datagen import catalog
@@ -14,7 +13,7 @@ from dlm.datagen.holdout import pick
 from dlm.datagen.script import Script, ordered
 from dlm.datagen.spontaneous import side
 from dlm.datagen.tables import read
-from dlm.datagen.turns import eased, request
+from dlm.datagen.turns import request, said
 from dlm.datagen.world import Arguments
 
 
@@ -40,11 +39,8 @@ _THINGS = ("timer", "alarm", "reminder")
 _ON_LIST = ("", "", "on (my|the) {list} list", "on (my|the) list")
 
 
-def _ask(script: Script, tool: str, options: tuple[str, ...], **filled: str) -> Arguments:
-    """The user says one of ``options``, whose capitals stand for other words."""
-    source = pick(script.rng, options, script.split)
-    source = re.sub(r"\b[A-Z]+\b", lambda found: filled[found[0]], source)
-    return script.speak(eased(script, tool, script.worded(tool, source)))
+def _say(script: Script, tool: str, options: tuple[str, ...], **filled: str) -> Arguments:
+    return said(script, tool, pick(script.rng, options, script.split), **filled)
 
 
 def _just_done(script: Script, *tools: str) -> Arguments | None:
@@ -63,20 +59,20 @@ def cancel_both(script: Script) -> bool:
     if not script.last or script.last[0] not in ("set_timer", "set_alarm", "set_reminder"):
         for thing in rng.sample(_THINGS, 2):
             request(script, f"set_{thing}")
-    counts = zip(_THINGS, (world.timers, world.alarms, world.reminders), strict=True)
-    known = [thing for thing, there in counts if len(there) == 1]
+    counts = len(world.timers), len(world.alarms), len(world.reminders)
+    known = [thing for thing, count in zip(_THINGS, counts, strict=True) if count == 1]
     if len(known) < 2 or any(f"cancel_{thing}" in script.forbidden for thing in known):
         return False
     last = script.last[0].removeprefix("set_") if script.last else ""
     things = [last, *(t for t in known if t != last)] if last in known else rng.sample(known, 2)
     if len(known) == 2 and rng.random() < 0.25:
         things = known
-        _ask(script, "cancel_alarm", _BRIEF.both)
+        _say(script, "cancel_alarm", _BRIEF.both)
     else:
         names = [f"{rng.choice(('the', 'the', 'my', 'that'))} {thing}" for thing in things[:2]]
         if things[0] == last and rng.random() < 0.7:
             names[0] = rng.choice(("it", "that"))
-        _ask(script, "cancel_alarm", _BRIEF.cancels, A=names[0], B=names[1])
+        _say(script, "cancel_alarm", _BRIEF.cancels, A=names[0], B=names[1])
     script.answer([(f"cancel_{thing}", {}) for thing in things[:2]])
     return True
 
@@ -88,10 +84,9 @@ def swap_items(script: Script) -> bool:
         return False
     known = script.last[1] if script.last and script.last[0] == "add_to_list" else {}
     options = _BRIEF.swap if rng.random() < 0.7 else _BRIEF.swap_late
-    source = pick(rng, options, script.split)
-    source = source.replace("{old}", f"{{item={known['item']}}}" if known else "{item}")
-    source = source.replace("{new}", "{item2}").replace("LIST", rng.choice(_ON_LIST))
-    given = script.speak(eased(script, "add_to_list", script.worded("add_to_list", source)))
+    old = f"{{item={known['item'].lower()}}}" if known else "{item}"
+    where = rng.choice(_ON_LIST)
+    given = _say(script, "add_to_list", options, OLD=old, LIST=where)
     place = {k: v for k, v in (known | given).items() if k == "list"}
     order = catalog.PARAMETERS["add_to_list"]
     script.answer([
@@ -105,12 +100,12 @@ def add_it(script: Script) -> bool:
     """The user asks whether something is on a list and, as it is not, has it added."""
     if script.forbidden & {"add_to_list", "read_list"}:
         return False
-    given = _ask(script, "read_list", _BRIEF.is_there)
+    given = _say(script, "read_list", _BRIEF.is_there)
     place = {k: v for k, v in given.items() if k == "list"}
     script.answer([("read_list", place)])
     if script.last is None or given["item"].lower() in script.last[2].text.lower():
         return True
-    _ask(script, "add_to_list", _BRIEF.add_it)
+    _say(script, "add_to_list", _BRIEF.add_it)
     order = catalog.PARAMETERS["add_to_list"]
     script.answer([("add_to_list", ordered(place | {"item": given["item"]}, order))])
     return True
@@ -121,14 +116,14 @@ def clear_it(script: Script) -> bool:
     before = _just_done(script, "add_to_list", "read_list", "remove_from_list")
     if before is None or "clear_list" in script.forbidden:
         return False
-    _ask(script, "clear_list", _BRIEF.clear)
+    _say(script, "clear_list", _BRIEF.clear)
     script.answer([("clear_list", {k: v for k, v in before.items() if k == "list"})])
     return True
 
 
 def all_off(script: Script) -> bool:
     """The user wants everything switched off, or on."""
-    given = _ask(script, "set_device", _BRIEF.all_off)
+    given = _say(script, "set_device", _BRIEF.all_off)
     script.answer([("set_device", ordered(given, catalog.PARAMETERS["set_device"]))])
     return True
 
@@ -148,19 +143,19 @@ def remind_at_last(script: Script) -> bool:
     """The user has something noted without a time, and then says when."""
     if script.forbidden & {"set_reminder", "change_reminder"}:
         return False
-    said = script.speak(script.worded("set_reminder", script.rng.choice(_BRIEF.note)))
-    script.answer([("set_reminder", said)])
+    noted = script.speak(script.worded("set_reminder", script.rng.choice(_BRIEF.note)))
+    script.answer([("set_reminder", noted)])
     if script.last is None or script.last[2].error:
         return True
-    given = _ask(script, "set_reminder", _BRIEF.at_last)
+    given = _say(script, "set_reminder", _BRIEF.at_last)
     order = catalog.PARAMETERS["change_reminder"]
-    script.answer([("change_reminder", ordered(said | given, order))])
+    script.answer([("change_reminder", ordered(noted | given, order))])
     return True
 
 
 def cannot(script: Script) -> bool:
     """The user asks for what no tool does."""
-    _ask(script, "talk", _BRIEF.cannot)
+    _say(script, "talk", _BRIEF.cannot)
     script.say(script.rng.choice(_BRIEF.cannot_say), "decline")
     script.forget_call()
     return True
