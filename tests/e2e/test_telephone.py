@@ -205,7 +205,7 @@ async def test_a_coffee_order_over_twilio_and_over_asterisk(
         added, confirmed, bye = caller.tools()
         assert added == "Added: medium mocha."
         assert confirmed.startswith("Order confirmed for ")
-        assert confirmed.endswith(": 1 medium mocha.")
+        assert confirmed.endswith(": 1 medium mocha. That comes to $4.50.")
         assert bye == "Goodbye."
         assert "medium mocha" in answers[1].lower()
         name = confirmed.removeprefix("Order confirmed for ").partition(":")[0]

@@ -103,6 +103,7 @@ READING: Plan = (
     ("read_order", {}),
     ("answer_question", {"message": "what did I order"}),
     ("coming_up", {"message": "what is coming up"}),
+    ("list_done", {}),
     ("list_facts", {}),
     ("recall_fact", {"question": "what is my name"}),
     ("list_appointments", {}),

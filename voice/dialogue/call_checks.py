@@ -9,7 +9,7 @@ from itertools import islice
 
 from voice.dialogue.corrections import Correction, made_instead
 from voice.dialogue.doubt import in_doubt, named
-from voice.dialogue.filled import filled
+from voice.dialogue.filled import filled, shared
 from voice.dialogue.held_back import HeldBack, Question, confirmed_ones, readable_ones
 from voice.dialogue.history import History
 from voice.dialogue.lead import Lead
@@ -82,11 +82,11 @@ class CallChecks:
         """
         return reply.options.tool_choice == "auto" and not reply.options.client_tools
 
-    def asks_apart(self, reply: Reply, calls: tuple[ToolCall, ...]) -> bool:
+    def asks_apart(self, reply: Reply, calls: tuple[ToolCall, ...], doubted: bool) -> bool:
         """Ask for a request in parts, where the calls mix up what was said of several things."""
         if not reply.requests or not self.takes_apart(reply) or reply.own_words or reply.again:
             return False
-        parts = mixed_up(reply.requests.current.text, calls, self._tools)
+        parts = mixed_up(reply.requests.current.text, calls, self._tools, doubted)
         if parts:
             reply.take_apart(reply.requests.apart(parts))
         return bool(parts)
@@ -130,6 +130,7 @@ class CallChecks:
             calls = tuple(
                 made_instead(one, tools, request) if one.name in tools else one for one in calls
             )
+            calls = shared(calls, request)
             if len(calls) == 1 and calls[0].name in tools and reply.requests:
                 calls = (filled(calls[0], request, tools[calls[0].name]),)
             readable = readable_ones(calls, self._tools)

@@ -1,4 +1,4 @@
-"""Optional values that a request says and its call has left out: "a mocha, medium".
+"""Optional values that a request says and its calls have left out: "a mocha, medium".
 
 A small model drops a detail now and then. The tool's readers know the words of each, so a span that
 one of them can read, and that no argument carries, is that value; of several, of the one that is
@@ -8,6 +8,7 @@ declared first. What is denied is no value.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from voice.dialogue.english import GRAMMAR, NUMBERS, word_set
@@ -19,6 +20,10 @@ _LONGEST = 5
 _DENYING = word_set("no not never without don't isn't except instead or if")
 _EDGES = word_set("and with a an the please to for in on")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_OF_ALL = re.compile(
+    r"\b(?:all|both|each)(?: of (?:them|those|these))?(?: (?:in|with))? (?P<what>.+?)"
+    r"(?:,? (?:please|thanks|thank you))*\W*$"
+)
 
 
 def filled(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
@@ -46,6 +51,24 @@ def filled(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
                 values[name] = span
                 open_[start:end] = [False] * length
     return replace(call, arguments={**call.arguments, **values})
+
+
+def shared(calls: Sequence[ToolCall], request: str) -> tuple[ToolCall, ...]:
+    """Calls with what one of them has of all their things: "a latte and a mocha, both large"."""
+    of_all = _OF_ALL.search(request.casefold())
+    if not of_all or len({call.name for call in calls}) > 1:
+        return tuple(calls)
+    values = {
+        name: value
+        for call in calls
+        for name, value in call.arguments.items()
+        if str(value).casefold() == of_all["what"]
+    }
+    missing = ({k: v for k, v in values.items() if k not in call.arguments} for call in calls)
+    return tuple(
+        replace(call, arguments={**call.arguments, **more})
+        for call, more in zip(calls, missing, strict=True)
+    )
 
 
 def _says_something(words: list[str], start: int, end: int) -> bool:

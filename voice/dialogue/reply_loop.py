@@ -422,13 +422,14 @@ class ReplyLoop:
         held = self._checks.held_back(
             reply, tuple(call for call in calls if call not in refused.calls)
         )
-        if self._checks.asks_apart(reply, held.made):
+        doubted = self._checks.doubts(reply, held, event.confidence)
+        if self._checks.asks_apart(reply, held.made, doubted):
             return [*out, self._generate()]
         told, question = self._checks.refused(reply, held.made)
         if told:
             self._question = question
             return out + self._conclude(reply, told)
-        if self._checks.doubts(reply, held, event.confidence):
+        if doubted:
             return out + self._in_doubt(reply, held.made or held.unconfirmed)
         if held.made:
             return out + self._call(reply, held.made)

@@ -37,6 +37,8 @@ _NO_THING = re.compile(r"^(?:\W*(?:oh|no|yes|um|uh|well|just|i mean)\b)*\W*", re
 _JOINT = re.compile(r"[,.;!?]*\s+(?:(?:and|then|also|plus),?\s+)+|[,.;!?]+\s+", re.IGNORECASE)
 _BEGINS = re.compile(rf"(?:remember that|{'|'.join(VERBS)}) (?!(?:it|them|that|ones?)\b)\S")
 """How a request begins that is not on the same thing as the one before it."""
+_OF_ALL = re.compile(r"\b(?:all|both|each|every\w*)\b", re.IGNORECASE)
+"""Says something of all things of a request."""
 _PHRASE = re.compile(
     rf"\b(?:and (?:then |also )?)?(?:{'|'.join(NUMBERS | ARTICLES)})\b|\band ", re.IGNORECASE
 )
@@ -225,12 +227,15 @@ def requests(message: str) -> tuple[str, ...]:
 
 
 def mixed_up(
-    request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]
+    request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec], doubted: bool = False
 ) -> tuple[str, ...]:
     """The parts of a request, where one call has what was said of another's thing; else none.
 
+    Calls in doubt may have, unless something is said of all their things.
+
     The calls are of one tool. Each part has the first required value of a call, and begins at the
-    last "and", article or number before it. What is said once of all ("both large") stands in all.
+    last "and", article or number before it. What is said once of all ("both large") stands in all,
+    a number never is.
     """
     placed, repeats = _placed(request.lower(), calls, tools)
     begins = [
@@ -242,12 +247,17 @@ def mixed_up(
     parts = [request[a:b].strip(" ,") for a, b in pairwise([0, *begins, len(request)])]
     values = [{str(v).lower() for v in call.arguments.values()} for call in placed.values()]
     stolen = (
-        value in part.lower() and value not in own and value not in parts[other].lower()
+        value in part.lower()
+        and value not in parts[other].lower()
+        and not (
+            value in own and (part == parts[-1] or _OF_ALL.search(part)) and value not in NUMBERS
+        )
         for part, own in zip(parts, values, strict=True)
         for other, others in enumerate(values)
         for value in others
     )
-    return tuple(parts) if repeats or any(stolen) else ()
+    mixed = repeats or (doubted and not _OF_ALL.search(request)) or any(stolen)
+    return tuple(parts) if mixed else ()
 
 
 def _placed(

@@ -165,6 +165,23 @@ def test_the_parts_stand_in_the_order_of_the_words() -> None:
     assert mixed_up(message, (), TOOLS) == ()
 
 
+def test_a_number_is_one_things_and_a_detail_only_where_it_is_said_of_all() -> None:
+    message = "four mochas, two teas and a flat white"
+    mochas, teas, white = (
+        order("mochas", quantity="two"),
+        order("teas", quantity="two"),
+        "flat white",
+    )
+    parts = ("four mochas", "two teas", "and a flat white")
+    assert mixed_up(message, (mochas, teas, order(white)), TOOLS) == parts
+    right = order("mochas", quantity="four"), teas, order(white)
+    assert mixed_up(message, right, TOOLS) == ()
+    milky = order("mocha", milk="oat milk"), order("tea", milk="oat milk")
+    assert mixed_up("a mocha with oat milk and a tea", milky, TOOLS)
+    assert mixed_up("a mocha and a tea with oat milk", milky, TOOLS) == ()
+    assert mixed_up("all with oat milk please, a mocha and a tea", milky, TOOLS) == ()
+
+
 def test_what_is_said_once_of_two_drinks_is_of_both() -> None:
     script = Script()
     script.user("a latte and a mocha both large")

@@ -99,14 +99,18 @@ def test_what_ships_is_read_and_is_enough():
 def test_what_a_scenario_expects_can_be(take, toolbox):
     expected = take.scenario.expected
     named = [*expected.may_call, *expected.must_not_call, *(call.tool for call in expected.calls)]
-    assert {name for name in named if not name.startswith("hand_over_to_")} <= {*toolbox.names}
+    front = load_agent(take.agent)
+    agents = [front, *map(load_agent, front.hand_over)]
+    steps = [step for agent in agents for step in agent.steps.values()]
+    known = {*toolbox.names, *(name for step in steps for name in step.tools)}
+    assert {name for name in named if not name.startswith("hand_over_to_")} <= known
     for call in expected.calls:
         [spec] = toolbox.specs([call.tool])
         assert call.arguments.keys() <= spec.parameters["properties"].keys()
     for table, rows in expected.store.items():
         assert {key for row in rows for key in row} <= COLUMNS[table]
     lines = take.scenario.lines
-    assert any(not line.hears for line in lines) or load_agent(take.agent).greeting
+    assert any(not line.hears for line in lines) or front.greeting
     assert len(lines) <= take.scenario.turns
 
 
