@@ -103,7 +103,6 @@ READING: Plan = (
     ("read_order", {}),
     ("answer_question", {"message": "what did I order"}),
     ("coming_up", {"message": "what is coming up"}),
-    ("list_done", {}),
     ("list_facts", {}),
     ("recall_fact", {"question": "what is my name"}),
     ("list_appointments", {}),
@@ -339,7 +338,8 @@ def test_every_tool_has_its_place_in_the_plan(world: World) -> None:
     of_the_agent = {
         name for name, tool in world.toolbox._tools.items() if House in tool.provided.values()
     }
-    assert planned == set(world.toolbox.names) - of_the_agent
+    # What a conversation itself has done differs between those that go on beside each other.
+    assert planned == set(world.toolbox.names) - of_the_agent - {"list_done"}
 
 
 async def test_nobody_has_to_do_with_another_callers_data(world: World, tmp_path: Path) -> None:
