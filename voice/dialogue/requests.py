@@ -151,10 +151,14 @@ class Requests:
     def leaving_out(self, parts: Iterable[str], called: Iterable[str]) -> Requests:
         """Ask for parts of the current one that the calls for it do not carry.
 
-        One that begins with a verb is a request of its own.
+        One that begins with a verb is a request of its own, unless it may be the end of a text.
         """
         again = frozenset(called)
-        asked = (Request(p, frozenset() if _BEGINS.match(_plain(p)) else again) for p in parts)
+        text = _FREE_TEXT.search(_plain(self.current.text))
+        asked = (
+            Request(p, frozenset() if _BEGINS.match(_plain(p)) and not text else again)
+            for p in parts
+        )
         return replace(self, left=(*asked, *self.left))
 
     def apart(self, parts: Sequence[str]) -> Requests:
