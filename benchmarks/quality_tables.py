@@ -14,6 +14,7 @@ NAMES = {
     "coffee": "orders of other people's coffee dialogues",
     "parallel": "several calls in one turn",
     "spontaneous": "own tools, held-out phrasings in spontaneous speech",
+    "at_length": "several drinks or errands at once, and short words about them",
     "going_on": "follow-ups and corrections",
     "interrupting": "follow-ups while the agent still speaks",
     "unasked": "own tools, requested in words that seem to refuse",

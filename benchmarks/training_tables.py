@@ -83,8 +83,12 @@ def number_formats(told: dict[str, Any]) -> list[list[str]]:
 _KINDS = {
     "assistant": "the assistant with its own tools",
     "coffee": "the barista with its own tools",
+    "errands": "several errands at once, and short words about them",
+    "drinks": "several drinks at once, and short words about them",
     "assistant_renamed": "the assistant's tools under other names and descriptions",
     "coffee_renamed": "the barista's tools under other names and descriptions",
+    "errands_renamed": "such errands, with tools under other names and descriptions",
+    "drinks_renamed": "such drinks, with tools under other names and descriptions",
     "invented": "invented tools, written by hand",
     "corpus": "orders of the coffee dialogues",
     "stranger": "composed tools, and intents of the corpora as tools",

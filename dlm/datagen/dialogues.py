@@ -47,18 +47,18 @@ from dlm.datagen.wording import WORDING
 from dlm.datagen.words import WORDS
 
 SHARES: dict[str, float] = {
-    "assistant": 0.17,
-    "coffee": 0.07,
-    "errands": 0.11,
-    "drinks": 0.11,
-    "assistant_renamed": 0.10,
-    "coffee_renamed": 0.04,
-    "invented": 0.05,
+    "assistant": 0.15,
+    "coffee": 0.06,
+    "errands": 0.10,
+    "drinks": 0.10,
+    "assistant_renamed": 0.09,
+    "coffee_renamed": 0.03,
+    "invented": 0.04,
     "errands_renamed": 0.02,
     "drinks_renamed": 0.02,
     "corpus": 0.03,
-    "stranger": 0.31,
-    "talk": 0.11,
+    "stranger": 0.27,
+    "talk": 0.09,
 }
 """Share of each kind of dialogue; without corpora "corpus" falls away."""
 
