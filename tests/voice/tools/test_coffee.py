@@ -5,6 +5,7 @@ import pytest
 from tests.voice.tools.conftest import Call
 from voice.config.shop import ShopConfig
 from voice.tools import SessionScope, Toolbox
+from voice.tools.builtin import coffee
 from voice.tools.builtin.coffee import places_order
 from voice.tools.store import Store
 from voice.types import ToolCall
@@ -423,3 +424,13 @@ async def test_no_coffee_and_no_milk_goes_into_water(call: Call) -> None:
     refused = "Error: I cannot put a double shot into water."
     assert await call("change_drink", drink="water", shots="a double") == refused
     assert await call("read_order") == "The order is: 1 water."
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["brew a sixteen ounce mocha with skim milk", "make me a light roast eight ounce mocha",
+     "may i have an eight ounce mocha", "and a second mocha for my friend", "a um mocha"],
+)  # fmt: skip
+def test_what_stands_before_a_drink_of_the_menu_is_no_other_drink(message: str) -> None:
+    assert coffee._unoffered("mocha", message) == ""
+    assert coffee._unoffered("mocha", "a toffee nut mocha") == "toffee nut mocha"

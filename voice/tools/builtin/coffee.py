@@ -132,7 +132,8 @@ _COUNTED = "one|two|three|four|five|six|seven|eight|nine|ten"
 _PRAISE = (
     "nice", "good", "lovely", "normal", "proper", "quick", "real", "strong", "weak", "usual",
     "ordinary", "standard", "fresh", "decent", "tiny", "huge", "of",
-    "(?:cup|mug|glass|bottle|can|pot)(?:e?s)?", "of those", "to",
+    "(?:cup|mug|glass|bottle|can|pot)(?:e?s)?", "of those", "to", r"(?:\d\d? )?(?:ounces?|oz)",
+    "um+", "uh+", "erm?", "second", "third", "other",
     r".*\b(?:wants?|ha(?:ve|s|ving)|gets?|likes?|takes?|drinks?|needs?|orders?|and|with|for)",
 )  # fmt: skip
 _KNOWN = re.compile(
