@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
 
 from pydantic import field_validator
 
-from voice.config.moments import found_anywhere
+from voice.config.moments import found_anywhere, plain_words
 from voice.config.options import Section
 
 
@@ -29,3 +30,9 @@ class AnswerConfig(Section):
     def _check_asked(cls, asked: tuple[str, ...]) -> tuple[str, ...]:
         found_anywhere("asked", asked)
         return asked
+
+
+def answers_to(answers: Mapping[str, AnswerConfig], message: str) -> list[str]:
+    """The answers, of some by topic, to all that a message asks."""
+    words = plain_words(message)
+    return [answer.say for answer in answers.values() if answer.found.search(words)]

@@ -7,7 +7,6 @@ from decimal import Decimal
 from pydantic import Field
 
 from voice.config.answers import AnswerConfig
-from voice.config.moments import plain_words
 from voice.config.options import Section
 
 
@@ -22,8 +21,3 @@ class ShopConfig(Section):
     """What a size or an addition costs, on top of the price: "large", "oat milk", "shot"."""
     answers: dict[str, AnswerConfig] = Field(default_factory=dict)
     """Questions of customers by topic, such as "hours"."""
-
-    def told(self, message: str) -> list[str]:
-        """The answers to all that a message asks."""
-        words = plain_words(message)
-        return [answer.say for answer in self.answers.values() if answer.found.search(words)]

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date
 
 from voice.config.agent import AgentConfig
+from voice.config.answers import answers_to
 from voice.config.called_for import called_for
 from voice.config.flow import PLACE, NeedConfig, StepConfig
 from voice.config.moments import Moments, plain_words
@@ -259,8 +260,7 @@ class Team:
         """What there is to say to the questions of a message, and the message without them."""
         agent, says, rest = self.agent(position), list[str](), list[str]()
         for clause in clauses(message):
-            words = plain_words(clause)
-            say = next((one.say for one in agent.asides.values() if one.found.search(words)), "")
+            say = next(iter(answers_to(agent.asides, clause)), "")
             if not say and asks(clause) and not asks_of_the_agent(clause):
                 say = agent.cannot_say
             if say and not said_values(clause, wanted, ""):

@@ -77,11 +77,8 @@ class Question:
         """
         if not _IS_THAT_ALL.search(plain(question)):
             return None
-        for spec in tools.values():
-            asked = spec.confirmation
-            if asked and not asked.always and asked.plainly(_THAT_IS_ALL) and asked.question():
-                return cls((ToolCall(call_id, spec.name, {}),), declined=WHAT_ELSE)
-        return None
+        name = _asked_for(tools, _THAT_IS_ALL)
+        return cls((ToolCall(call_id, name, {}),), declined=WHAT_ELSE) if name else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +131,20 @@ def _instead_of_the_end(
     if not ends:
         return calls
     rest = [call for call in calls if call not in ends]
+    name = _asked_for(tools, message)
+    if not name:
+        return calls
+    made = any(call.name == name for call in rest)
+    return rest if made else [*rest, replace(ends[0], name=name, arguments={})]
+
+
+def _asked_for(tools: Mapping[str, ToolSpec], message: str) -> str:
+    """The tool that would ask before it does something, and that a message plainly asks for."""
     for spec in tools.values():
         asked = spec.confirmation
         if asked and not asked.always and asked.plainly(message) and asked.question():
-            made = any(call.name == spec.name for call in rest)
-            return rest if made else [*rest, replace(ends[0], name=spec.name, arguments={})]
-    return calls
+            return spec.name
+    return ""
 
 
 def _chosen(message: str, options: Sequence[str]) -> int | None:

@@ -13,6 +13,7 @@ from datetime import date, datetime, timedelta
 
 from voice.tools import phrasing, spoken_dates
 from voice.tools.registry import Readable, Unreadable
+from voice.tools.spoken_numbers import DIGITS
 
 
 def _words(text: str) -> frozenset[str]:
@@ -87,9 +88,7 @@ def _person(said: str, lead: re.Pattern[str]) -> str:
     return phrasing.name(bare.lower() if bare.isupper() else bare)
 
 
-_DIGITS = {name: str(at) for at, name in enumerate(
-    ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-)} | {"oh": "0", "o": "0", "plus": "+"}  # fmt: skip
+_DIGITS = DIGITS | {"o": "0", "plus": "+"}
 _NUMBER_LEAD = re.compile(
     r"^(?:(?:my|the|our|his|her|phone|mobile|telephone|cell|number|is|it's|that's|on|at|call|reach|ring"
     r"|me|no|it|yes|sure|and)\b ?)+"
@@ -109,8 +108,7 @@ def phone_number(said: str, _: datetime) -> str:
     return " ".join(keys)
 
 
-_MONTHS = [f"{date(2000, month, 1):%B}".lower() for month in range(1, 13)]
-_MONTH = "(" + "|".join(rf"{month[:3]}(?:{month[3:]})?" for month in _MONTHS) + ")"
+_MONTH = "(" + "|".join(rf"{name[:3]}(?:{name[3:]})?" for name in spoken_dates.MONTHS) + ")"
 _YEAR = r"((?:19|20) ?\d\d)"
 _BORN = (
     r"(?:(?:(?:i|he|she) was )?born "
@@ -144,7 +142,7 @@ def _year(digits: str) -> int:
 
 
 def _month(name: str) -> int:
-    return next(at for at, month in enumerate(_MONTHS, 1) if month.startswith(name[:3]))
+    return next(at for at, month in enumerate(spoken_dates.MONTHS, 1) if month.startswith(name[:3]))
 
 
 def day_of(said: str, now: datetime) -> date:

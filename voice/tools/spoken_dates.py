@@ -23,7 +23,8 @@ from voice.tools.registry import ToolError, Unreadable
 from voice.tools.spoken_numbers import digits, duration
 
 WEEKDAYS = [name.lower() for name in calendar.day_name]
-_MONTH = "(?:" + "|".join(name.lower() for name in calendar.month_name[1:]) + ")"
+MONTHS = [name.lower() for name in calendar.month_name[1:]]
+_MONTH = "(?:" + "|".join(MONTHS) + ")"
 WEEKDAY = "(?:" + "|".join(WEEKDAYS) + ")"
 _ORDINAL = r"\d{1,2}(?:st|nd|rd|th)"
 _YEAR = r"(?:,? (?:\d{4}|20 \d\d))?"
@@ -356,7 +357,7 @@ def is_weekday(text: str) -> bool:
 
 def titled(text: str) -> str:
     """The names of weekdays, months and holidays with a capital: "next friday" → "next Friday"."""
-    words = {*WEEKDAYS, *(name.lower() for name in calendar.month_name[1:])}
+    words = {*WEEKDAYS, *MONTHS}
     for holiday in (*_HOLIDAYS, "thanksgiving", "easter", "easter sunday"):
         words.update(holiday.split())
     return " ".join(

@@ -18,6 +18,10 @@ from voice.tools.registry import ToolError, Unreadable
 
 NUMBER = r"\d+(?:\.\d+)?"
 
+DIGITS = {name: str(digit) for digit, name in enumerate(
+    ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+)} | {"oh": "0"}  # fmt: skip
+"""How digits are said one by one, as those of a telephone's number."""
 _FRACTIONS = {"half": "0.5", "quarter": "0.25", "third": "0.333333333333333333"}
 _FRACTION_WORD = "(half|quarter|third)"
 _UNIT_SECONDS = {

@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
-import logging
-import traceback
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext, suppress
@@ -23,10 +21,9 @@ from threading import Thread
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import to_json
-
 from voice.config import AgentConfig, MemoryConfig, ToolsConfig, TurnConfig, secret
 from voice.errors import ConfigError, StoreError
+from voice.tools import results
 from voice.tools.builtin import (
     agenda,
     alarms,
@@ -51,7 +48,6 @@ from voice.tools.builtin.house import House, MemoryHouse
 from voice.tools.database import Database
 from voice.tools.execution import Cancelled, NotCarried, Runs, Threads
 from voice.tools.registry import (
-    Choose,
     Known,
     Noted,
     Readable,
@@ -72,8 +68,6 @@ from voice.types import Confirmation, Reading, ToolCall, ToolResult, ToolSpec
 
 if TYPE_CHECKING:
     from voice.tools.mcp.servers import ConfiguredServers, Offers, Servers
-
-logger = logging.getLogger(__name__)
 
 _MODULES = (
     clock, timers, alarms, reminders, lists, arithmetic, units, money, weather, house, documents,
@@ -269,9 +263,9 @@ class Toolbox:
         """
         tool = session.tools.get(call.name) or self._tools.get(call.name)
         if tool is None:
-            return _failed(call, f"There is no tool {call.name}.")
+            return results.failed(call, f"There is no tool {call.name}.")
         if tool.spec.undoes and not all(self._can_read(other, session) for other in beside):
-            return _failed(call, "I have not changed anything.")
+            return results.failed(call, "I have not changed anything.")
         if not any(self._undoes(other) for other in (call, *beside)):
             session.removed = None
         full = (session.session_id, key or call.call_id)
@@ -290,9 +284,9 @@ class Toolbox:
         try:
             result = await run(full, work)
         except Cancelled:
-            return _stopped(call)
+            return results.stopped(call)
         if result is None:
-            return replace(_too_long(call), unfinished=not read_only)
+            return replace(results.too_long(call), unfinished=not read_only)
         return replace(result, call_id=call.call_id)
 
     async def outcome(self, call: ToolCall, session: SessionScope, key: str = "") -> ToolResult:
@@ -304,7 +298,7 @@ class Toolbox:
         try:
             result = await self._runs.outcome((session.session_id, key or call.call_id))
         except Cancelled:
-            return _stopped(call)
+            return results.stopped(call)
         return replace(result, call_id=call.call_id)
 
     def cancel(self, session: SessionScope, key: str) -> None:
@@ -378,7 +372,7 @@ class Toolbox:
             try:
                 return refuses(call.arguments, message) if refuses else None
             except ToolError as failure:
-                return _refused(call, failure, str(failure))
+                return results.refused(call, failure, str(failure))
 
         return replace(
             tool.spec, readings=readings, confirmation=confirmation, refusal=refuses and refusal
@@ -436,13 +430,13 @@ class Toolbox:
                 scope.note(Done(call.name, content, () if final else (*inverses,)))
             result = ToolResult(call.call_id, call.name, content, values=noted.values)
         except (ToolError, StoreError) as failure:
-            result = _refused(call, failure, self._cut(str(failure)))
+            result = results.refused(call, failure, self._cut(str(failure)))
         except TimeoutError:
-            result = _too_long(call)
+            result = results.too_long(call)
         # A tool that exits ends itself, not the program.
         except (Exception, SystemExit, KeyboardInterrupt) as failure:
             cause = failure.__cause__ if isinstance(failure, NotCarried) else None
-            result = _broken(call, cause or failure)
+            result = results.broken(call, cause or failure)
         return replace(result, duration_ms=(loop.time() - started_s) * 1000)
 
     async def _call(
@@ -453,9 +447,9 @@ class Toolbox:
         given = checked(tool, arguments, scope.now())
         given |= {name: provided[kind] for name, kind in tool.provided.items()}
         if inspect.iscoroutinefunction(tool.function):
-            return _content(tool, await tool.function(**given))
+            return results.content(tool, await tool.function(**given))
         return await self._threads.run(
-            tool.spec.name, lambda: _content(tool, tool.function(**given))
+            tool.spec.name, lambda: results.content(tool, tool.function(**given))
         )
 
     def _undoes(self, call: ToolCall) -> bool:
@@ -564,45 +558,3 @@ def _folder(documents_dir: str) -> Path | None:
     if not found:
         raise ConfigError(f"tools.documents_dir: got {documents_dir!r}, which is no folder")
     return folder
-
-
-def _content(tool: Tool, value: object) -> Noted:
-    """Words as they are, anything else as JSON; nothing is an empty text."""
-    if isinstance(value, Noted):
-        has = tool.spec.parameters.get("properties", {})
-        if wrong := sorted(value.values.keys() - has):
-            text = "tool %s: Noted has %s, which no flow learns; expected arguments of it, %s"
-            logger.error(text, tool.spec.name, wrong, [*has])
-        return value
-    if value is None or isinstance(value, str):
-        return Noted(value or "", {})
-    return Noted(to_json(value, serialize_unknown=True).decode(), {})
-
-
-def _spoken_name(call: ToolCall) -> str:
-    return call.name.replace("_", " ")
-
-
-def _failed(call: ToolCall, reason: str) -> ToolResult:
-    return ToolResult(call.call_id, call.name, f"Error: {reason}", error=True)
-
-
-def _refused(call: ToolCall, failure: Exception, reason: str) -> ToolResult:
-    options = failure.options if isinstance(failure, Choose) else {}
-    return replace(_failed(call, reason), options=options)
-
-
-def _broken(call: ToolCall, failure: BaseException) -> ToolResult:
-    # Neither the arguments nor the message: they may hold the user's words.
-    where = traceback.extract_tb(failure.__traceback__)[-1]
-    kind = type(failure).__name__
-    logger.error("tool %s: %s at %s:%s", call.name, kind, where.filename, where.lineno)
-    return _failed(call, f"The {_spoken_name(call)} tool failed.")
-
-
-def _stopped(call: ToolCall) -> ToolResult:
-    return _failed(call, f"The {_spoken_name(call)} tool was stopped.")
-
-
-def _too_long(call: ToolCall) -> ToolResult:
-    return _failed(call, f"The {_spoken_name(call)} tool took too long.")

@@ -10,6 +10,7 @@ import difflib
 import re
 from decimal import Decimal
 
+from voice.config.answers import answers_to
 from voice.config.shop import ShopConfig
 from voice.tools import phrasing
 from voice.tools.registry import Unreadable
@@ -129,7 +130,7 @@ def near(said: str, shop: ShopConfig) -> list[str]:
 def answer(question: str, shop: ShopConfig) -> str:
     """What the shop and the menu say to a question."""
     said = question.lower().replace("’", "'")
-    if known := shop.told(question):
+    if known := answers_to(shop.answers, question):
         return " ".join(known)
     if _FOOD.search(said):
         return "We only have drinks, nothing to eat."

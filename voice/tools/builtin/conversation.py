@@ -9,6 +9,7 @@ import re
 from voice.tools.registry import ToolError, Unreadable, tool
 from voice.tools.ringer import Ringer
 from voice.tools.scope import SessionScope
+from voice.tools.spoken_numbers import DIGITS
 
 _NOT_MEANT = re.compile(r"^\W*(?:(?:oh|no|ok|okay|actually)\W+)*(?:never ?mind|forget)\b")
 """Of what was done just before; behind anything else it takes nothing back."""
@@ -80,6 +81,4 @@ async def send_digits(digits: str, *, scope: SessionScope) -> str:
     return f"Pressed {keys}."
 
 
-_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_KEYS = {name: str(key) for key, name in enumerate(_NAMES)}
-_KEYS |= {"oh": "0", "star": "*", "hash": "#", "pound": "#"}
+_KEYS = DIGITS | {"star": "*", "hash": "#", "pound": "#"}
