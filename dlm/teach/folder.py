@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from dlm.datagen.noise import Style
+from dlm.datagen.noise import plain as plain_text
 from dlm.language.identifiers import words
 from dlm.language.schema import options
 from dlm.teach.dialogues import Writer
@@ -115,9 +116,7 @@ def _slug(name: str) -> str:
 
 def _heard(value: Any) -> str:
     """A value as the proving ground compares it: plain words, numbers spelled out."""
-    from dlm.datagen.noise import plain
-
-    return " ".join(plain(str(value), False).split())
+    return " ".join(plain_text(str(value), False).split())
 
 
 def module(title: str, tools: Iterable[Listed], body: str, imports: str = "") -> str:
@@ -187,6 +186,7 @@ SILENT_IMPORTS = "from typing import Literal\n\nfrom voice.tools import tool\n"
 ASKING = "return await ask({method!r}, {url!r}, {path}, {query}, {body})"
 ASKING_IMPORTS = '''import os
 from typing import Any, Literal
+from urllib.parse import quote
 
 import httpx
 
@@ -203,7 +203,9 @@ async def ask(
     sent = {{key: value for key, value in body.items() if value is not None}}
     try:
         async with httpx.AsyncClient(base_url=BASE_URL, timeout=8) as client:
-            url = path.format(**places)
+            # What was said is one part of the path, whatever is in it.
+            said = {{key: quote(str(value), safe="") for key, value in places.items()}}
+            url = path.format(**said)
             response = await client.request(method, url, params=given, json=sent or None)
             response.raise_for_status()
     except httpx.HTTPError as error:

@@ -90,11 +90,12 @@ async def test_the_tools_of_an_openapi_file_ask_its_service(
         monkeypatch.setenv("PETS_URL", f"http://127.0.0.1:{service.server_port}/v3")
         tools = runpy.run_path(str(folder / "pets_tools.py"))
         assert await tools["getPetById"](7) == '{"name": "Rex"}'
+        await tools["getPetById"]("../admin?all=1#")
     finally:
         service.shutdown()
         thread.join()
         service.server_close()
-    assert asked == [("GET", "/v3/pet/7")]
+    assert asked == [("GET", "/v3/pet/7"), ("GET", "/v3/pet/..%2Fadmin%3Fall%3D1%23")]
 
 
 async def test_the_folder_answers_in_a_server(folder: Path) -> None:
