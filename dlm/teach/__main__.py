@@ -130,12 +130,9 @@ class Lesson:
         threads = torch.get_num_threads()
         engine = Engine.load(checkpoint)
         try:
-            for part, some in json.loads(
-                (self.out / "held-out.json").read_text(encoding="utf-8")
-            ).items():
-                figures[part], wrong = sentences.measure(
-                    engine, some, self.tools, self.instructions
-                )
+            for part, some in self.kept("held-out.json").items():
+                told = sentences.measure(engine, some, self.tools, self.instructions)
+                figures[part], wrong = told
                 failures += wrong
             rows = itertools.islice(generate(SEED, self.corpora, "heldout"), SHIPPED_DIALOGUES)
             scores = score(cases(rows), ask_engine(engine))

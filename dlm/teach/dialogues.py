@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -116,10 +116,7 @@ class _Dialogue:
     writer: Writer
     rng: Random
     style: Style
-    messages: list[Row] = None  # type: ignore[assignment]
-
-    def __post_init__(self) -> None:
-        self.messages = []
+    messages: list[Row] = field(default_factory=list)
 
     def request(self, asking: Asking) -> bool:
         """The user asks for a tool, which is called and answers."""

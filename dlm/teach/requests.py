@@ -29,7 +29,7 @@ class _Action:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
+class _Named:
     names: tuple[str, ...]
     say: tuple[str, ...]
 
@@ -39,12 +39,6 @@ class _Parameter:
     names: tuple[str, ...]
     say: tuple[str, ...]
     values: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    names: tuple[str, ...]
-    say: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +92,9 @@ class Table:
     key: _Key
     said: _Said
     convert: _Convert
-    pair: tuple[_Pair, ...]
+    pair: tuple[_Named, ...]
     action: tuple[_Action, ...]
-    counted: dict[str, _Counted]
+    counted: dict[str, _Named]
     parameter: dict[str, _Parameter]
 
 
