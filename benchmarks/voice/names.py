@@ -72,10 +72,7 @@ def main() -> None:
     needed(program, SHARED)
     domains = {agent: Domain.of(load_agent(agent)) for agent in AGENTS}
     ears, figures = Ears(), {"half": options.half}
-    groups = {
-        "order": orders_of("orders.jsonl", "orders-more.jsonl"),
-        "command and read": people(),
-    }
+    groups = {"order": orders_of("orders.jsonl", "orders-more.jsonl"), "command and read": people()}
     for kind, utterances in groups.items():
         half = [u for u in utterances if is_put_aside(u.name) == (options.half == "aside")]
         for agent in AGENTS[: 1 if kind == "order" else None]:

@@ -38,13 +38,7 @@ from benchmarks.report import Program, percentiles
 from voice.callers import LOCAL, Owner
 from voice.config import load_config
 from voice.demo.server import EMBEDDED
-from voice.events import (
-    ReplyEnded,
-    ReplyText,
-    ReplyToolCall,
-    ReplyToolResult,
-    SessionEvent,
-)
+from voice.events import ReplyEnded, ReplyText, ReplyToolCall, ReplyToolResult, SessionEvent
 from voice.llm.base import ModelEvent, Prompt, ReplyModel, TextPiece
 from voice.session.resources import Resources
 from voice.session.session import Session

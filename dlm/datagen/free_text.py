@@ -91,10 +91,7 @@ _WITHOUT_CORPORA = {"thing": WORDS["noun"], "things": WORDS["item"], "corpus_dee
 
 
 def write(
-    symbol: str,
-    rng: Random,
-    read_texts: Mapping[str, Sequence[str]],
-    draw: Callable[[str], str],
+    symbol: str, rng: Random, read_texts: Mapping[str, Sequence[str]], draw: Callable[[str], str]
 ) -> str:
     """A random text of a symbol of the grammar.
 

@@ -249,10 +249,7 @@ _SECOND = "'"
 
 
 def joined(
-    rng: Random,
-    requests: Sequence[list[Piece]],
-    joints: Sequence[str],
-    last: Sequence[str],
+    rng: Random, requests: Sequence[list[Piece]], joints: Sequence[str], last: Sequence[str]
 ) -> list[Piece]:
     """Requests in one breath; the slots of all but the first are marked for `parted`."""
     said = list(requests[0])

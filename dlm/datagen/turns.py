@@ -15,15 +15,7 @@ from dlm.datagen.mentions import is_mentionable, mentioned
 from dlm.datagen.orders import ORDERS, compose_order
 from dlm.datagen.phrases import Piece, fill, is_order, parameter_of, template
 from dlm.datagen.script import Call, Script, calls_of, fitted, ordered
-from dlm.datagen.spontaneous import (
-    SPEECH,
-    at_ease,
-    change,
-    joined,
-    parted,
-    shortened,
-    unclosed,
-)
+from dlm.datagen.spontaneous import SPEECH, at_ease, change, joined, parted, shortened, unclosed
 from dlm.datagen.wording import SMALL_TALK, TALK, WORDING
 from dlm.datagen.world import Arguments, capital
 

@@ -202,13 +202,7 @@ def _bound(tool: Tool, sources: Sources) -> dict[str, list[str]]:
     return found
 
 
-def _tool(
-    rule: str,
-    tool: Tool,
-    called: str,
-    sources: Sources,
-    calls: MarkedCalls,
-) -> list[str]:
+def _tool(rule: str, tool: Tool, called: str, sources: Sources, calls: MarkedCalls) -> list[str]:
     parts, values = [_literal(called)], []
     keys = worded(tool.properties)
     for number, (name, schema) in enumerate(tool.properties.items()):

@@ -108,9 +108,7 @@ def limits() -> Any:
     import llguidance
 
     return llguidance.LLParserLimits(
-        step_lexer_fuel=_STEP_FUEL,
-        max_lexer_states=MOST_STATES,
-        max_grammar_size=_GRAMMAR_SYMBOLS,
+        step_lexer_fuel=_STEP_FUEL, max_lexer_states=MOST_STATES, max_grammar_size=_GRAMMAR_SYMBOLS
     )
 
 

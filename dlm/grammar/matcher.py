@@ -54,9 +54,7 @@ class GrammarFactory:
 
         self._dialect = Template(language) if isinstance(language, Tokenizer) else language
         self._tokenizer = llguidance.LLTokenizer(
-            json.dumps(self._dialect.unspellable()),
-            n_vocab=vocab_size,
-            eos_token=self._dialect.end,
+            json.dumps(self._dialect.unspellable()), n_vocab=vocab_size, eos_token=self._dialect.end
         )
         # Building a grammar takes as long as a forward, and offered tools seldom change.
         self._compiled = CompiledGrammars(self._tokenizer)

@@ -225,11 +225,7 @@ class ChatTemplate:
 
 
 def _declaration(tool: Tool) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": dict(tool.parameters),
-    }
+    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
 
 
 def _message(turn: Turn) -> dict[str, Any]:

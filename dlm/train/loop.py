@@ -28,15 +28,7 @@ from dlm.train.config import TrainConfig
 from dlm.train.data import HELD_OUT_SEED
 from dlm.train.low_rank import adapted, is_product
 from dlm.train.machine import fast_bfloat16, machine
-from dlm.train.objective import (
-    Copies,
-    Rows,
-    Teacher,
-    ar_step,
-    collate,
-    joint_step,
-    noisy_copies,
-)
+from dlm.train.objective import Copies, Rows, Teacher, ar_step, collate, joint_step, noisy_copies
 from dlm.train.reporting import Progress, Report, logged, record
 from dlm.train.vectors import plain_state
 

@@ -7,13 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.voice.bystander import (
-    MOMENTS,
-    SPOKEN,
-    Bystander,
-    Sound,
-    picked_up,
-)
+from benchmarks.voice.bystander import MOMENTS, SPOKEN, Bystander, Sound, picked_up
 from benchmarks.voice.short_words import spoken
 from tests.support import virtual_time
 from tests.support.virtual_parts import Model, VirtualParts, Voice, parts

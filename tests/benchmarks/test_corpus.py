@@ -3,14 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.voice.corpus import (
-    PAUSES_MS,
-    demo_lines,
-    orders,
-    people,
-    speech_end,
-    with_pauses,
-)
+from benchmarks.voice.corpus import PAUSES_MS, demo_lines, orders, people, speech_end, with_pauses
 from benchmarks.voice.noise import with_noise
 from voice.demo.virtual_audio import room_tone, speech_span
 from voice.prove.words import errors, words

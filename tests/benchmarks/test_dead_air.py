@@ -8,14 +8,7 @@ import pytest
 
 from benchmarks.voice import dead_air
 from benchmarks.voice.corpus import PUT_ASIDE, people
-from benchmarks.voice.dead_air import (
-    cheapest,
-    domain,
-    in_halves,
-    kept,
-    point_of,
-    row,
-)
+from benchmarks.voice.dead_air import cheapest, domain, in_halves, kept, point_of, row
 from benchmarks.voice.pauses import Met, Traced
 from voice.hearing.end_of_turn import Cues
 

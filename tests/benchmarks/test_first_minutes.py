@@ -9,12 +9,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from benchmarks.voice.first_minutes import (
-    Terminal,
-    downloaded_mb,
-    longest_silence,
-    page_answers,
-)
+from benchmarks.voice.first_minutes import Terminal, downloaded_mb, longest_silence, page_answers
 from tests.support.serving import serving
 from voice.errors import VoiceError
 

@@ -3,14 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.voice.fit_endings import (
-    fit,
-    judged,
-    logistic,
-    odds_by,
-    of_messages,
-    of_pauses,
-)
+from benchmarks.voice.fit_endings import fit, judged, logistic, odds_by, of_messages, of_pauses
 from benchmarks.voice.pauses import Met, Traced
 from voice.hearing.end_of_turn import PROFILES, Cues, Profile, inputs_of
 

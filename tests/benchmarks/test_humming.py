@@ -12,10 +12,7 @@ import soundfile
 
 from benchmarks.voice.dead_air import is_held_out
 from benchmarks.voice.humming import WORDS, hummed, hummer
-from benchmarks.voice.short_words import (
-    pieces,
-    recorded,
-)
+from benchmarks.voice.short_words import pieces, recorded
 
 
 @pytest.mark.parametrize("word", WORDS)

@@ -18,10 +18,7 @@ from tests.support.serving import serving
     ],
 )
 def test_the_medians_of_both_ways_are_compared(
-    alone: list[dict[str, float]],
-    beside: list[dict[str, float]],
-    ratio: float | None,
-    within: bool,
+    alone: list[dict[str, float]], beside: list[dict[str, float]], ratio: float | None, within: bool
 ) -> None:
     found = figures(alone, beside)
     assert found["ratio_of_medians"] == ratio

@@ -6,15 +6,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from benchmarks.voice.corpus import demo_lines
-from benchmarks.voice.memory import (
-    Held,
-    Reading,
-    cache_mib,
-    call,
-    fitted,
-    reading,
-    summary,
-)
+from benchmarks.voice.memory import Held, Reading, cache_mib, call, fitted, reading, summary
 from dlm.server.metrics import ApiMetrics
 from tests.support.fake_realtime import FakeRealtime
 from tests.support.serving import serving

@@ -7,11 +7,7 @@ from benchmarks.voice.corpus import demo_lines
 from benchmarks.voice.dead_air import cheapest, curve, silence_only
 from benchmarks.voice.endpointing import ours
 from benchmarks.voice.figures import Said
-from benchmarks.voice.pareto import (
-    Point,
-    draw,
-    figures,
-)
+from benchmarks.voice.pareto import Point, draw, figures
 from benchmarks.voice.pauses import Met, Traced, Tracer
 from tests.benchmarks.test_figures import said
 from voice.config import AsrConfig

@@ -7,12 +7,7 @@ import pytest
 
 from benchmarks.quality_tables import NAMES, UNASKED, failures
 from benchmarks.report import RESULTS
-from benchmarks.tables import (
-    DOCUMENTS,
-    TABLES,
-    filled,
-    render,
-)
+from benchmarks.tables import DOCUMENTS, TABLES, filled, render
 from benchmarks.training_tables import shares
 from dlm.datagen.dialogues import SHARES
 from dlm.evaluate.sets import SETS

@@ -5,14 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from dlm.datagen import composed_tools
-from dlm.datagen.composed_tools import (
-    THINGS,
-    ComposedTool,
-    answer,
-    compose,
-    reply,
-    request,
-)
+from dlm.datagen.composed_tools import THINGS, ComposedTool, answer, compose, reply, request
 from dlm.datagen.holdout import unseen
 from dlm.datagen.values import Values
 

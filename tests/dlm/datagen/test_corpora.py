@@ -17,21 +17,11 @@ from dlm.datagen.corpora import (
     dialogue,
 )
 from dlm.datagen.holdout import held_out, unseen
-from dlm.datagen.intent_tools import (
-    answered,
-    asked,
-    collect,
-    offer,
-    telling_phrases,
-)
+from dlm.datagen.intent_tools import answered, asked, collect, offer, telling_phrases
 from dlm.datagen.labelled_rows import request
 from dlm.datagen.orders import FILES, drink_order
 from dlm.datagen.phrases import Piece
-from dlm.datagen.spans import (
-    Request,
-    complete,
-    from_markers,
-)
+from dlm.datagen.spans import Request, complete, from_markers
 
 ATTRIBUTED = {
     "clinc_oos": "Larson et al., EMNLP 2019",
@@ -73,10 +63,7 @@ ROW: dict[str, Any] = {
             "role": "assistant",
             "content": "Sure.",
             "tool_calls": [
-                {
-                    "name": "light_turn_on",
-                    "arguments": {"brightness": 50, "device": "Porch Light"},
-                }
+                {"name": "light_turn_on", "arguments": {"brightness": 50, "device": "Porch Light"}}
             ],
         },
         {"role": "tool", "name": "light_turn_on", "content": '{"success":true}'},

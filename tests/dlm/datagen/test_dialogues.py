@@ -123,9 +123,7 @@ def test_main_names_deeds_without_asking_for_them(capsys: pytest.CaptureFixture[
     assert said[0] == 0 and said[1] > 10
 
 
-def test_lines_to_fine_tune_on_are_the_same_dialogues(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_lines_to_fine_tune_on_are_the_same_dialogues(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--count", "40", "--seed", "2"])
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     main(["--count", "40", "--seed", "2", "--chat"])

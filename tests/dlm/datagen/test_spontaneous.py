@@ -11,10 +11,7 @@ from dlm.datagen.catalog import AGENT_TOOLS
 from dlm.datagen.holdout import held_out
 from dlm.datagen.phrases import Piece
 from dlm.datagen.script import Script
-from dlm.datagen.spontaneous import (
-    Speaker,
-    at_ease,
-)
+from dlm.datagen.spontaneous import Speaker, at_ease
 from dlm.datagen.values import Values
 
 VALUES = Values(free=True)

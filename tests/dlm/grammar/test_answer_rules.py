@@ -6,12 +6,7 @@ import pytest
 
 from dlm.grammar.answer_rules import AnswerRules, lark
 from dlm.grammar.formats import FormatError, Regex
-from tests.dlm.answers import (
-    FACTORY,
-    SAID,
-    allows,
-    call,
-)
+from tests.dlm.answers import FACTORY, SAID, allows, call
 from tests.dlm.tiny import TIMER, WORDS, tool
 
 MARKED = tool(

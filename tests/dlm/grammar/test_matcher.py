@@ -17,17 +17,7 @@ from dlm.language.chat_format import JsonCalls, MarkedCalls
 from dlm.language.messages import Tool
 from dlm.language.template import Template
 from dlm.language.tokenizer import Mark
-from tests.dlm.answers import (
-    AUTO,
-    FACTORY,
-    SAID,
-    SIZE,
-    allows,
-    call,
-    choice,
-    random_answer,
-    text,
-)
+from tests.dlm.answers import AUTO, FACTORY, SAID, SIZE, allows, call, choice, random_answer, text
 from tests.dlm.tiny import LIGHT, TIMER, WEATHER, template, tokenizer, tool
 
 

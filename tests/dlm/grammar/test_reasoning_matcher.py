@@ -22,13 +22,7 @@ from dlm.language.messages import Turn
 from dlm.language.tokenizer import Mark
 from dlm.network.model import Transformer
 from tests.dlm.asking import SAID
-from tests.dlm.tiny import (
-    TOOLS,
-    config,
-    model,
-    template,
-    tokenizer,
-)
+from tests.dlm.tiny import TOOLS, config, model, template, tokenizer
 
 MARKS = template().reasoning
 STOP = tokenizer().encode(" a.")[-1]

@@ -130,9 +130,7 @@ def test_a_declaration_is_encoded_once_and_again_when_it_changes() -> None:
 
 
 @given(
-    st.text(st.characters(exclude_categories=["Cs"])).map(str.strip),
-    st.integers(),
-    st.booleans(),
+    st.text(st.characters(exclude_categories=["Cs"])).map(str.strip), st.integers(), st.booleans()
 )
 def test_calls_survive_the_round_trip(words: str, level: int, on: bool) -> None:
     calls = (

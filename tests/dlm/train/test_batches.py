@@ -74,10 +74,7 @@ def test_a_row_of_the_training_data_is_encoded() -> None:
         "tools": [
             {"name": TIMER.name, "description": TIMER.description, "parameters": TIMER.parameters}
         ],
-        "messages": [
-            {"role": "user", "content": "hi"},
-            {"role": "assistant", "content": "hello"},
-        ],
+        "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}],
     }
     encoded = encode_row(template(), row)
     (start, end), text = encoded.answers[0], tokenizer().decode(encoded.ids)

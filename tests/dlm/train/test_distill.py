@@ -146,10 +146,7 @@ def test_wrong_calls_and_unfinished_answers_are_not_learned_but_measured(init: P
 
 
 def test_the_program_answers_trains_and_measures(
-    init: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    init: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def rows(**given: Any) -> Iterator[dict[str, Any]]:
         tools = [{"name": t.name, "description": "", "parameters": t.parameters} for t in TOOLS]

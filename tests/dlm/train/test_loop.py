@@ -70,14 +70,7 @@ def test_the_autoregressive_phase_comes_first() -> None:
     assert phases == [("ar", 0.0), ("ar", 0.59), ("joint", 0.6), ("joint", 1.0)]
 
 
-@pytest.mark.parametrize(
-    "kept",
-    [
-        {},
-        {"average": 0.9, "initial_share": 0.4},
-        {"replay_soft": 0.8},
-    ],
-)
+@pytest.mark.parametrize("kept", [{}, {"average": 0.9, "initial_share": 0.4}, {"replay_soft": 0.8}])
 @pytest.mark.parametrize("ar_share", [0.0, 1.0])
 def test_a_resumed_run_is_one_that_never_stopped(
     tmp_path: Path, ar_share: float, kept: dict[str, float]

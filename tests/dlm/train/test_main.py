@@ -199,11 +199,7 @@ def test_a_run_with_another_tokenizer_than_its_checkpoint_is_refused(
     ],
 )
 def test_what_is_not_there_is_told_before_anything_begins(
-    shipped: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    options: list[str],
-    told: str,
+    shipped: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], told: str
 ) -> None:
     command = ["--init", str(shipped), "--out", str(tmp_path / "run"), "--minutes", "0"]
     assert told in refused([*command, *options], capsys)

@@ -231,10 +231,7 @@ class _Spied(Decoder):
     """Remembers the logits that it saw last."""
 
     def choices(
-        self,
-        asked: Forward,
-        plan: Plan,
-        allowed: Callable[[], NDArray[np.int32]] | None = None,
+        self, asked: Forward, plan: Plan, allowed: Callable[[], NDArray[np.int32]] | None = None
     ) -> Steps[Proposal]:
         self.seen = yield from self.logits(asked)
         return propose(self.seen)
