@@ -10,41 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 
 from dlm.datagen.holdout import composed
 from dlm.datagen.orders import ORDERS, behind
 from dlm.datagen.phrases import Piece
-from dlm.datagen.tables import read
+from dlm.datagen.tables import Lists, read
 
-
-@dataclass(frozen=True, slots=True)
-class _Groups:
-    counts: tuple[str, ...]
-    parts: tuple[str, ...]
-    last_parts: tuple[str, ...]
-    joints: tuple[str, ...]
-    last_joints: tuple[str, ...]
-    food: tuple[str, ...]
-    people: tuple[str, ...]
-    wants: tuple[str, ...]
-    alike: tuple[str, ...]
-    alike_first: tuple[str, ...]
-    but: tuple[str, ...]
-    described: dict[str, tuple[str, ...]]
-    described_after: tuple[str, ...]
-    done: tuple[str, ...]
-    each: tuple[str, ...]
-    all: tuple[str, ...]
-    one_of: tuple[str, ...]
-    one_with: tuple[str, ...]
-    keep: tuple[str, ...]
-    keep_only: tuple[str, ...]
-    kept: tuple[str, ...]
-
-
-GROUPS = read("drink_groups", _Groups)
+GROUPS = read("drink_groups", Lists)
 _SHARES = {
     "size": 0.42, "roast": 0.08, "milk": 0.4, "sweetener": 0.14, "shots": 0.16, "extras": 0.12,
 }  # fmt: skip
@@ -75,8 +48,8 @@ def compose_description(rng: Random, split: str, lacking: Sequence[str]) -> str:
 
     def described(rng: Random) -> str:
         first, *more = rng.sample(lacking, min(len(lacking), rng.choice((1, 1, 1, 2, 2, 3))))
-        after = rng.choice(GROUPS.described_after) if rng.random() < 0.35 else ""
-        return _spaced(rng.choice(GROUPS.described[first]), behind(rng, more), after)
+        after = rng.choice(GROUPS["described_after"]) if rng.random() < 0.35 else ""
+        return _spaced(rng.choice(GROUPS[f"described_{first}"]), behind(rng, more), after)
 
     return composed(rng, split, described)
 
@@ -96,8 +69,8 @@ def _message(rng: Random) -> str:
 
 
 def _around(rng: Random, body: str) -> str:
-    first = rng.choice(ORDERS.openers) if rng.random() < 0.5 else ""
-    return _spaced(first, body, rng.choice(ORDERS.tails) if rng.random() < 0.15 else "")
+    first = rng.choice(ORDERS["openers"]) if rng.random() < 0.5 else ""
+    return _spaced(first, body, rng.choice(ORDERS["tails"]) if rng.random() < 0.15 else "")
 
 
 def _listed(rng: Random) -> str:
@@ -105,7 +78,7 @@ def _listed(rng: Random) -> str:
     count = rng.choices((1, 2, 3, 4, 5), (2, 4, 4, 2, 1))[0]
     groups = [_group(rng, number) for number in range(1, count + 1)]
     if rng.random() < 0.22:
-        groups.insert(rng.randint(min(1, count - 1), count), rng.choice(GROUPS.food))
+        groups.insert(rng.randint(min(1, count - 1), count), rng.choice(GROUPS["food"]))
     return _joined(rng, groups)
 
 
@@ -120,7 +93,7 @@ def _divided(rng: Random) -> str:
     for number, amount in enumerate(amounts, 1):
         last = number == len(amounts)
         word = f"{{quantity={_AMOUNTS[amount - 2]}}}" if amount > 1 else "one"
-        told = rng.choice(GROUPS.last_parts if last else GROUPS.parts).replace("ONE", word)
+        told = rng.choice(GROUPS["last_parts"] if last else GROUPS["parts"]).replace("ONE", word)
         if word not in told and (amount > 1 or 1 < number < len(amounts)):
             told = word
         others = [k for k in kinds if k != kind]
@@ -149,12 +122,12 @@ def _alike(rng: Random) -> str:
     body = _joined(rng, [_group(rng, n, {"roast": 0.1}) for n in range(1, count + 1)])
     shared = f"{{{kind}0}}" if kind == "size" else f"with {{{kind}0}}"
     if kind == "size" and rng.random() < 0.3:
-        return f"{rng.choice(GROUPS.alike_first).replace('SHARED', shared)} {body}"
+        return f"{rng.choice(GROUPS['alike_first']).replace('SHARED', shared)} {body}"
     whole = "both" if count == 2 else "all"
-    text = rng.choice(GROUPS.alike).replace("SHARED", shared).replace("ALL", whole)
+    text = rng.choice(GROUPS["alike"]).replace("SHARED", shared).replace("ALL", whole)
     if kind == "size" and rng.random() < 0.45:
         number = rng.randint(1, count)
-        but = rng.choice(GROUPS.but).replace("AGAIN", f"AGAIN{number}")
+        but = rng.choice(GROUPS["but"]).replace("AGAIN", f"AGAIN{number}")
         text = f"{text} {_numbered(but, number)}"
     return f"{body} {text}"
 
@@ -168,13 +141,13 @@ def _group(rng: Random, number: int, shares: dict[str, float] | None = None) -> 
     front += [p for p in parts if p == "milk" and rng.random() < 0.12]
     dose = ["dose"] if "shots" not in parts and rng.random() < 0.08 else []
     before = [f"{{{p}}}" for p in (*front, *dose)]
-    text = _spaced(rng.choice(GROUPS.counts), *before, "{drink}")
+    text = _spaced(rng.choice(GROUPS["counts"]), *before, "{drink}")
     text += behind(rng, [p for p in parts if p not in front])
     if rng.random() < 0.14:
         wants = rng.random() < 0.4
-        who = rng.choice(GROUPS.people)
+        who = rng.choice(GROUPS["people"])
         who = {"her": "she", "him": "he"}.get(who, who) if wants else who
-        text = f"{who} {rng.choice(GROUPS.wants)} {text}" if wants else f"{text} for {who}"
+        text = f"{who} {rng.choice(GROUPS['wants'])} {text}" if wants else f"{text} for {who}"
     return _numbered(text, number)
 
 
@@ -184,11 +157,11 @@ def _numbered(text: str, number: int) -> str:
 
 
 def _joined(rng: Random, groups: Sequence[str]) -> str:
-    joint, last = rng.choice(GROUPS.joints), rng.choice(GROUPS.last_joints)
+    joint, last = rng.choice(GROUPS["joints"]), rng.choice(GROUPS["last_joints"])
     text = groups[0]
     for at, group in enumerate(groups[1:], 1):
         if rng.random() < 0.25:
-            joint = rng.choice(GROUPS.joints)
+            joint = rng.choice(GROUPS["joints"])
         text = _spaced(text, last if at == len(groups) - 1 else joint, group)
     return text
 

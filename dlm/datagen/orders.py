@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from dlm.datagen.holdout import composed, held_out
 from dlm.datagen.phrases import Piece
 from dlm.datagen.spans import pieces, tokens
-from dlm.datagen.tables import read
+from dlm.datagen.tables import Lists, read
 
 FILES = ("taskmaster4_coffee", "taskmaster_reward_good")
 _SHARES = {"milk": 0.5, "sweetener": 0.42, "shots": 0.28, "extras": 0.22, "roast": 0.3, "size": 0.5}
@@ -28,44 +27,18 @@ _MANY_COUNTS = ("a", "a", "a", "one", "", "{quantity}", "{many}", "{many}")
 """Of half of the training split's orders: a number before a drink was left out too often."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Lexicon:
-    drinks: tuple[str, ...]
-    milk: tuple[str, ...]
-    amounts: tuple[str, ...]
-    sweetener: tuple[str, ...]
-    extras: tuple[str, ...]
-    size: tuple[str, ...]
-    shots: tuple[str, ...]
-    before_drinks: tuple[str, ...]
-    numbers: tuple[str, ...]
-    plain: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Orders:
-    openers: tuple[str, ...]
-    tails: tuple[str, ...]
-    swap: tuple[str, ...]
-    without: tuple[str, ...]
-    again: tuple[str, ...]
-    clear: tuple[str, ...]
-    changed: tuple[str, ...]
-    cleared: tuple[str, ...]
-    lexicon: _Lexicon
-
-
 def _longest_first(entries: Iterable[str]) -> list[list[str]]:
     return sorted(filter(None, map(tokens, entries)), key=len, reverse=True)
 
 
-ORDERS = read("orders", _Orders)
+ORDERS = read("orders", Lists)
+_LEXICON = read("order_lexicon", Lists)
 _BY_PARAMETER = {
-    name: _longest_first(getattr(ORDERS.lexicon, name))
+    name: _longest_first(_LEXICON[name])
     for name in ("milk", "sweetener", "extras", "shots", "size")
 }
-_DRINKS = _longest_first(ORDERS.lexicon.drinks)
-_AMOUNTS = _longest_first(ORDERS.lexicon.amounts)
+_DRINKS = _longest_first(_LEXICON["drinks"])
+_AMOUNTS = _longest_first(_LEXICON["amounts"])
 
 
 def compose_order(rng: Random, split: str) -> str:
@@ -97,9 +70,9 @@ def _order(rng: Random, shares: Mapping[str, float], counts: Sequence[str]) -> s
     words = [count, *(f"{{{p}}}" for p in front), "{dose}" if dose else "", "{drink}"]
     text = f"{' '.join(w for w in words if w)}{behind(rng, rest)}"
     if rng.random() < 0.68:
-        text = f"{rng.choice(ORDERS.openers)} {text}"
+        text = f"{rng.choice(ORDERS['openers'])} {text}"
     if rng.random() < 0.25:
-        text = f"{text} {rng.choice(ORDERS.tails)}"
+        text = f"{text} {rng.choice(ORDERS['tails'])}"
     return text
 
 
@@ -170,11 +143,11 @@ def drink_order(text: str) -> list[Piece] | None:
     if "shots" in found and found["shots"][1] == drink[0] and words[found["shots"][0]] == "a":
         found["shots"] = (found["shots"][0] + 1, drink[0])
     at = drink[0] - 1
-    if at >= 0 and words[at] in ORDERS.lexicon.numbers and at not in taken:
+    if at >= 0 and words[at] in _LEXICON["numbers"] and at not in taken:
         found["quantity"] = (at, at + 1)
         taken.add(at)
     rest = [w for i, w in enumerate(words) if i not in taken]
-    return pieces(plain, found) if all(w in ORDERS.lexicon.plain for w in rest) else None
+    return pieces(plain, found) if all(w in _LEXICON["plain"] for w in rest) else None
 
 
 def _drink(words: list[str]) -> tuple[int, int] | None:
@@ -183,7 +156,7 @@ def _drink(words: list[str]) -> tuple[int, int] | None:
     if len(spans) != 1:
         return None
     start, end = spans[0]
-    while start and words[start - 1] in ORDERS.lexicon.before_drinks:
+    while start and words[start - 1] in _LEXICON["before_drinks"]:
         start -= 1
     return start, end
 

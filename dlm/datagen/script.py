@@ -233,7 +233,7 @@ class Script:
 
     def changed(self, result: Result) -> str:
         """What the agent says about a drink that replaced another."""
-        return capital(fill(self.rng.choice(ORDERS.changed), self.rng, result.fields))
+        return capital(fill(self.rng.choice(ORDERS["changed"]), self.rng, result.fields))
 
 
 def _caps(fields: dict[str, str]) -> dict[str, str]:

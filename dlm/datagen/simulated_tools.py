@@ -6,7 +6,6 @@ as said, and a random world. Values it cannot read give the same speakable error
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 
@@ -16,7 +15,7 @@ from dlm.datagen.made_up import pseudo_word
 from dlm.datagen.phrases import fill
 from dlm.datagen.simulated_orders import ORDERING
 from dlm.datagen.spoken_values import MONTHS, WEEKDAYS
-from dlm.datagen.tables import read
+from dlm.datagen.tables import Lists, read
 from dlm.datagen.words import WORDS
 from dlm.datagen.world import (
     Arguments,
@@ -31,14 +30,7 @@ from dlm.datagen.world import (
     unread,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class _Passages:
-    sources: tuple[str, ...]
-    passages: tuple[str, ...]
-
-
-_PASSAGES = read("passages", _Passages)
+_PASSAGES = read("passages", Lists)
 
 
 def _get_time(world: World, a: Arguments) -> Result:
@@ -585,7 +577,9 @@ def _passage(query: str, rng: Random) -> tuple[str, str]:
     }
     for kind in ("adjective", "noun", "name", "room", "item"):
         fields[kind] = rng.choice(WORDS[kind])
-    return rng.choice(_PASSAGES.sources), fill(rng.choice(_PASSAGES.passages), rng, fields)[:200]
+    return rng.choice(_PASSAGES["sources"]), fill(rng.choice(_PASSAGES["passages"]), rng, fields)[
+        :200
+    ]
 
 
 _ALL: tuple[SimulatedTool, ...] = (

@@ -17,64 +17,17 @@ from dlm.datagen.holdout import members
 from dlm.datagen.mentions import VERBS
 from dlm.datagen.phrases import Piece, fill, template, tidy
 from dlm.datagen.spoken_values import is_number_word, number, words_of
-from dlm.datagen.tables import read
+from dlm.datagen.tables import Lists, read
 
 SIDE = "(side)"
 """Slot of words that belong to no parameter; a bad recogniser spares most of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    openers: tuple[str, ...]
-    asks: tuple[str, ...]
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-    closers: tuple[str, ...]
-    swears: tuple[str, ...]
-    edits: tuple[str, ...]
-    contrasts: tuple[str, ...]
-    takes_back: tuple[str, ...]
-    withdrawn: tuple[str, ...]
-    stuck: tuple[str, ...]
-    late: tuple[str, ...]
-    joints: tuple[str, ...]
-    last_joints: tuple[str, ...]
-    fix: tuple[str, ...]
-    more: tuple[str, ...]
-    undo: tuple[str, ...]
-    drops: tuple[str, ...]
-    nothing: tuple[str, ...]
-
-
-SPEECH = read("spontaneous", _Table)
-_FUNCTION_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "my",
-        "our",
-        "to",
-        "for",
-        "at",
-        "in",
-        "on",
-        "of",
-        "about",
-        "called",
-        "named",
-        "with",
-        "from",
-        "by",
-        "some",
-        "any",
-        "into",
-        "onto",
-        "off",
-        "it",
-        "that",
-    ]
-)
+SPEECH = read("spontaneous", Lists)
+_FUNCTION_WORDS = frozenset((
+    "a", "an", "the", "my", "our", "to", "for", "at", "in", "on", "of", "about", "called", "named",
+    "with", "from", "by", "some", "any", "into", "onto", "off", "it", "that",
+))  # fmt: skip
 _NO_SHARED = frozenset(("am", "pm", "morning", "evening", "afternoon", "and", "of"))
 
 
@@ -119,16 +72,16 @@ def at_ease(speaker: Speaker, pieces: list[Piece], order: bool) -> list[Piece]:
     if rng.random() < 0.03:
         pieces = _sworn(rng, pieces)
     if order and rng.random() < 0.3:
-        pieces = [side(speaker.words(SPEECH.asks)), *pieces]
+        pieces = [side(speaker.words(SPEECH["asks"])), *pieces]
     roll = rng.random()
     if roll < 0.11:
-        pieces = [side(speaker.words(SPEECH.before)), *pieces]
+        pieces = [side(speaker.words(SPEECH["before"])), *pieces]
     elif roll < 0.23:
-        pieces = [*pieces, side(speaker.words(SPEECH.after))]
+        pieces = [*pieces, side(speaker.words(SPEECH["after"]))]
     if rng.random() < 0.2:
-        pieces = [side(speaker.words(SPEECH.openers)), *pieces]
+        pieces = [side(speaker.words(SPEECH["openers"])), *pieces]
     if rng.random() < 0.12:
-        pieces = [*pieces, side(speaker.words(SPEECH.closers))]
+        pieces = [*pieces, side(speaker.words(SPEECH["closers"]))]
     return pieces
 
 
@@ -142,7 +95,7 @@ def _sworn(rng: Random, pieces: list[Piece]) -> list[Piece]:
     if not places:
         return pieces
     at = rng.choice(places)
-    return [*pieces[:at], side(rng.choice(SPEECH.swears)), *pieces[at:]]
+    return [*pieces[:at], side(rng.choice(SPEECH["swears"])), *pieces[at:]]
 
 
 def repaired(speaker: Speaker, pieces: list[Piece]) -> list[Piece]:
@@ -158,7 +111,7 @@ def repaired(speaker: Speaker, pieces: list[Piece]) -> list[Piece]:
         return pieces
     if rng.random() < 0.3 and [p.slot for p in pieces].count(value.slot) == 1:
         return _repaired_late(speaker, pieces, at, wrong)
-    edit = rng.choice(SPEECH.edits)
+    edit = rng.choice(SPEECH["edits"])
     before = pieces[at - 1].text.split() if at and not pieces[at - 1].slot else []
     again = " ".join(before[-rng.choice((1, 1, 2, 3)) :]) if rng.random() < 0.45 else ""
     # Words that both have in the end are said once: "ten no fifteen minutes".
@@ -181,8 +134,8 @@ def _without_shared_end(rng: Random, wrong: str, right: str) -> str:
 
 def _repaired_late(speaker: Speaker, pieces: list[Piece], at: int, wrong: str) -> list[Piece]:
     """The value stands in the end, behind the whole request: "at three ... no make it four"."""
-    source = speaker.words(SPEECH.late, new="\0", old=wrong)
-    source = source.replace("EDIT", speaker.rng.choice(SPEECH.edits))
+    source = speaker.words(SPEECH["late"], new="\0", old=wrong)
+    source = source.replace("EDIT", speaker.rng.choice(SPEECH["edits"]))
     first, _, last = source.partition("\0")
     behind = [side(first), pieces[at], side(last)]
     return [*pieces[:at], side(wrong), *pieces[at + 1 :], *(p for p in behind if p.text.strip())]
@@ -226,20 +179,20 @@ def abandoned(speaker: Speaker, first: list[Piece], second: list[Piece]) -> list
     """A request that is broken off for another."""
     words = "".join(p.text for p in first).split()
     kept = words[: speaker.rng.randint(min(2, len(words)), len(words))]
-    edit = speaker.rng.choice(SPEECH.edits)
+    edit = speaker.rng.choice(SPEECH["edits"])
     return [side(" ".join(kept)), side(edit), *second]
 
 
 def contrasted(speaker: Speaker, first: list[Piece], second: list[Piece]) -> list[Piece]:
     """A request that is named to say that it is not meant, and the one that is."""
-    not_this, _, this = speaker.words(SPEECH.contrasts).partition(" ... ")
+    not_this, _, this = speaker.words(SPEECH["contrasts"]).partition(" ... ")
     words = " ".join("".join(p.text for p in first).split())
     return [side(not_this), side(words), side(this), *second]
 
 
 def taken_back(speaker: Speaker, pieces: list[Piece]) -> list[Piece]:
     """A request that is withdrawn in the same breath: nothing is to be called."""
-    return [*(side(p.text) for p in pieces), side(speaker.words(SPEECH.takes_back))]
+    return [*(side(p.text) for p in pieces), side(speaker.words(SPEECH["takes_back"]))]
 
 
 _BEFORE_VERBS = (" you", " to", " could", " please")
@@ -305,7 +258,7 @@ def change(
     """What is said of the call before in its shortest form.
 
     Args:
-        options: ``SPEECH.fix`` or ``SPEECH.more``.
+        options: ``SPEECH["fix"]`` or ``SPEECH["more"]``.
         new: The new value, with what belongs before and after it.
         old: The value that it replaces.
     """
@@ -322,5 +275,5 @@ def remark(speaker: Speaker, symbol: str = "remark") -> tuple[list[Piece], str]:
     """
     parts = [speaker.text(symbol)]
     if speaker.rng.random() < 0.3:
-        parts.insert(0, speaker.words(SPEECH.openers))
-    return [side(tidy(" ".join(parts)))], speaker.rng.choice(SPEECH.nothing)
+        parts.insert(0, speaker.words(SPEECH["openers"]))
+    return [side(tidy(" ".join(parts)))], speaker.rng.choice(SPEECH["nothing"])

@@ -14,6 +14,8 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 DATA = Path(__file__).with_name("data")
 T = TypeVar("T")
+Lists = dict[str, tuple[str, ...]]
+"""What a file of lists alone is read as; the comments at its top say what each is."""
 
 
 class TableError(ValueError):

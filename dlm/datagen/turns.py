@@ -91,7 +91,7 @@ def compound(script: Script, *tools: str) -> bool:
         said = joined(script.rng, parts, ORDERS_JOINED, ORDERS_JOINED)
     else:
         parts = [*map(unclosed, parts[:-1]), parts[-1]]
-        said = joined(script.rng, parts, SPEECH.joints, SPEECH.last_joints)
+        said = joined(script.rng, parts, SPEECH["joints"], SPEECH["last_joints"])
         said = eased(script, tools[0], said, is_order(sources[0]))
     halves = parted(script.speak(said), len(tools))
     return answer_all(script, list(zip(tools, halves, strict=True)))
@@ -146,7 +146,7 @@ def follow_up(script: Script) -> bool:
         return False
     tool, before, _ = script.last
     if script.at_ease and script.rng.random() < 0.6:
-        given = _briefly(script, tool, before, SPEECH.more, catalog.MORE[tool])
+        given = _briefly(script, tool, before, SPEECH["more"], catalog.MORE[tool])
     else:
         given = script.ask(tool, catalog.MORE[tool], before)
     if not given:
@@ -171,7 +171,7 @@ def correction(script: Script) -> bool:
     if script.forbidden & _CORRECTING.get(tool, frozenset()):
         return False
     if script.at_ease and script.rng.random() < 0.6:
-        given = _briefly(script, tool, before, SPEECH.fix, catalog.FIX[tool])
+        given = _briefly(script, tool, before, SPEECH["fix"], catalog.FIX[tool])
     else:
         source = pick(script.rng, catalog.FIX[tool], script.split)
         source = source.replace("{no}", script.rng.choice(WORDING.refusals))
@@ -214,7 +214,7 @@ def _briefly(
     """
     rng, speaker = script.rng, script.speaker(tool)
     slots = {slot for source in known for slot in template(source.lstrip("!")).slots}
-    if frames is SPEECH.more and tool == "order_drink":
+    if frames is SPEECH["more"] and tool == "order_drink":
         # "And oat milk" changes the drink that was ordered.
         slots = {"drink"}
     keys = [key for key in before if key in slots]
@@ -458,7 +458,7 @@ def swap_drink(script: Script) -> bool:
     before = _last_order(script)
     if before is None or "quantity" in before:
         return False
-    given = script.ask("order_drink", ORDERS.swap, before)
+    given = script.ask("order_drink", ORDERS["swap"], before)
     script.call([("remove_drink", {"drink": before["drink"]}), _order(given)])
     _tell(script)
     return True
@@ -471,7 +471,7 @@ def leave_out(script: Script) -> bool:
     if before is None or not present:
         return False
     key = script.rng.choice(present)
-    source = script.rng.choice(ORDERS.without).replace("{what}", _plain(before[key]))
+    source = script.rng.choice(ORDERS["without"]).replace("{what}", _plain(before[key]))
     first, said, last = re.split("[<>]", source)
     pieces = eased(script, "change_drink", [Piece(first), Piece(said, key), Piece(last)])
     given = script.speak(pieces, source.endswith("?"))
@@ -485,7 +485,7 @@ def same_drink(script: Script) -> bool:
     before = _last_order(script)
     if before is None or "quantity" in before:
         return False
-    given = script.ask("order_drink", ORDERS.again)
+    given = script.ask("order_drink", ORDERS["again"])
     script.answer([_order(before | given)])
     return True
 
@@ -495,9 +495,9 @@ def clear_order(script: Script) -> bool:
     drinks = [a["drink"] for a in script.world.order]
     if not drinks or len(drinks) > 3:
         return False
-    script.ask("order_drink", ORDERS.clear)
+    script.ask("order_drink", ORDERS["clear"])
     script.call([("remove_drink", {"drink": drink}) for drink in drinks])
-    script.say(script.rng.choice(ORDERS.cleared))
+    script.say(script.rng.choice(ORDERS["cleared"]))
     script.forget_call()
     return True
 

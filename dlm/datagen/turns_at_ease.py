@@ -85,7 +85,7 @@ def withdraw(script: Script, tool: str) -> bool:
     pieces = script.worded(tool, pick(script.rng, joinable(script, tool), script.split))
     script.speak(taken_back(script.speaker(tool), pieces))
     script.used.add(tool)
-    script.say(script.rng.choice(SPEECH.withdrawn))
+    script.say(script.rng.choice(SPEECH["withdrawn"]))
     script.forget_call()
     return True
 
@@ -122,7 +122,7 @@ def trail_off(script: Script, tool: str) -> bool:
     needed = set(catalog.SPECS[tool]["parameters"]["required"]) - {missing}
     if not begun or begun[0].slot or not needed <= {piece.slot for piece in begun}:
         return False
-    known = script.speak([*begun, side(script.speaker(tool).words(SPEECH.stuck))])
+    known = script.speak([*begun, side(script.speaker(tool).words(SPEECH["stuck"]))])
     if rng.random() < 0.6:
         return complete(script, tool, missing, known)
     script.say(rng.choice(catalog.question(tool, missing)), "ask")
@@ -178,9 +178,9 @@ def ask_back(script: Script) -> bool:
     options = _ASKING_BACK.any if general else _ASKING_BACK.about[reader]
     pieces = script.worded(reader, pick(script.rng, options, script.split))
     if script.rng.random() < 0.3:
-        pieces = [side(script.speaker(reader).words(SPEECH.openers)), *pieces]
+        pieces = [side(script.speaker(reader).words(SPEECH["openers"])), *pieces]
     if script.rng.random() < 0.1:
-        pieces = [*pieces, side(script.speaker(reader).words(SPEECH.closers))]
+        pieces = [*pieces, side(script.speaker(reader).words(SPEECH["closers"]))]
     script.speak(pieces, is_question(pieces))
     kept = ordered(before, catalog.PARAMETERS[reader])
     if tool == "move_item":
@@ -213,7 +213,7 @@ def take_back(script: Script) -> bool:
     if call[0] in script.forbidden:
         return False
     speaker = script.speaker(tool)
-    script.speak([side(speaker.words(SPEECH.undo))])
+    script.speak([side(speaker.words(SPEECH["undo"]))])
     script.answer([call])
     return True
 
@@ -241,7 +241,7 @@ def drop(script: Script) -> bool:
     # Of a reminder one word is enough: "the rabbit one".
     if key == "text":
         name = words[-1]
-    before, _, after = speaker.words(SPEECH.drops, it="\0").partition("\0")
+    before, _, after = speaker.words(SPEECH["drops"], it="\0").partition("\0")
     pieces = [side(before), Piece(first), Piece(name, key), Piece(last), side(after)]
     given = script.speak(fitted([p for p in pieces if p.text.strip()]))
     script.answer([(undo, ordered(given, catalog.PARAMETERS[undo]))])

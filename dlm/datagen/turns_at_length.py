@@ -32,7 +32,7 @@ def drinks(script: Script) -> bool:
     parts = [said_again(script.worded("order_drink", compose_groups(rng, script.split)))]
     tools = ["order_drink"]
     if rng.random() < 0.1 and "confirm_order" not in script.forbidden:
-        done = pick(rng, GROUPS.done, script.split)
+        done = pick(rng, GROUPS["done"], script.split)
         parts = [unclosed(parts[0]), script.worded("confirm_order", done)]
         tools.append("confirm_order")
     pieces = eased(script, "order_drink", joined(rng, parts, ("",), ("", ",", "and")))
@@ -71,7 +71,7 @@ def adjust(script: Script) -> bool:
     names = [a["drink"] for a in known]
     if rng.random() < 0.45:
         first, second = rng.sample(names, 2)
-        source = pick(rng, GROUPS.each, script.split)
+        source = pick(rng, GROUPS["each"], script.split)
         key = rng.choice(("size", "size", "milk", "roast"))
         filled = {"A": _drink(first), "B": _drink(second, "2")}
         filled |= {"S": _detail(key), "T": _detail(key, "2")}
@@ -84,9 +84,9 @@ def adjust(script: Script) -> bool:
 def _adjust_all(script: Script, names: list[str]) -> bool:
     rng = script.rng
     key = rng.choice(("size", "size", "roast", "milk"))
-    source = pick(rng, GROUPS.all, script.split)
+    source = pick(rng, GROUPS["all"], script.split)
     other = rng.choice(names) if key == "size" and rng.random() < 0.5 else ""
-    but = rng.choice(GROUPS.but).replace("{size}", "{size2}") if other else ""
+    but = rng.choice(GROUPS["but"]).replace("{size}", "{size2}") if other else ""
     filled = {"S": _detail(key), "AGAIN": _drink(other, "2")}
     given = said(script, "change_drink", f"{source} {but}", **filled)
     own = {"drink": given.get("drink2", ""), "size": given.get("size2", "")}
@@ -95,7 +95,7 @@ def _adjust_all(script: Script, names: list[str]) -> bool:
 
 
 def _adjust_one(script: Script, name: str) -> bool:
-    source = pick(script.rng, GROUPS.one_of, script.split)
+    source = pick(script.rng, GROUPS["one_of"], script.split)
     key = script.rng.choice(("roast", "size", "milk"))
     # The words "one of the" are part of the value: they tell that the others stay.
     one = _drink(f"one of {script.rng.choice(('the', 'the', 'my', 'those'))} {name}")
@@ -139,7 +139,7 @@ def remove_described(script: Script) -> bool:
     if len(known) < 2 or not options:
         return False
     drink, key, detail = script.rng.choice(options)
-    source = pick(script.rng, GROUPS.one_with, script.split)
+    source = pick(script.rng, GROUPS["one_with"], script.split)
     if key == "size":
         source = source.replace("the one WITH", f"the {detail.lower()} one")
     said(script, "remove_drink", source, WITH=f"with {detail.lower()}")
@@ -154,9 +154,9 @@ def keep(script: Script) -> bool:
         return False
     drink = script.rng.choice(order)["drink"]
     only = len(order) == 1 and script.rng.random() < 0.5
-    source = pick(script.rng, GROUPS.keep_only if only else GROUPS.keep, script.split)
+    source = pick(script.rng, GROUPS["keep_only"] if only else GROUPS["keep"], script.split)
     said(script, "remove_drink", source, A=_drink(drink))
     script.used.add("remove_drink")
-    script.say(fill(script.rng.choice(GROUPS.kept), script.rng, {"drink": drink.lower()}))
+    script.say(fill(script.rng.choice(GROUPS["kept"]), script.rng, {"drink": drink.lower()}))
     script.forget_call()
     return True

@@ -6,35 +6,15 @@ where it does not fit what was said before. The words are ``data/in_brief.toml``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dlm.datagen import catalog
 from dlm.datagen.holdout import pick
 from dlm.datagen.script import Script, ordered
 from dlm.datagen.spontaneous import side
-from dlm.datagen.tables import read
+from dlm.datagen.tables import Lists, read
 from dlm.datagen.turns import request, said
 from dlm.datagen.world import Arguments
 
-
-@dataclass(frozen=True, slots=True)
-class _Brief:
-    cancels: tuple[str, ...]
-    both: tuple[str, ...]
-    swap: tuple[str, ...]
-    swap_late: tuple[str, ...]
-    is_there: tuple[str, ...]
-    add_it: tuple[str, ...]
-    clear: tuple[str, ...]
-    all_off: tuple[str, ...]
-    no_reminder: tuple[str, ...]
-    note: tuple[str, ...]
-    at_last: tuple[str, ...]
-    cannot: tuple[str, ...]
-    cannot_say: tuple[str, ...]
-
-
-_BRIEF = read("in_brief", _Brief)
+_BRIEF = read("in_brief", Lists)
 _THINGS = ("timer", "alarm", "reminder")
 _ON_LIST = ("", "", "on (my|the) {list} list", "on (my|the) list")
 
@@ -67,12 +47,12 @@ def cancel_both(script: Script) -> bool:
     things = [last, *(t for t in known if t != last)] if last in known else rng.sample(known, 2)
     if len(known) == 2 and rng.random() < 0.25:
         things = known
-        _say(script, "cancel_alarm", _BRIEF.both)
+        _say(script, "cancel_alarm", _BRIEF["both"])
     else:
         names = [f"{rng.choice(('the', 'the', 'my', 'that'))} {thing}" for thing in things[:2]]
         if things[0] == last and rng.random() < 0.7:
             names[0] = rng.choice(("it", "that"))
-        _say(script, "cancel_alarm", _BRIEF.cancels, A=names[0], B=names[1])
+        _say(script, "cancel_alarm", _BRIEF["cancels"], A=names[0], B=names[1])
     script.answer([(f"cancel_{thing}", {}) for thing in things[:2]])
     return True
 
@@ -83,7 +63,7 @@ def swap_items(script: Script) -> bool:
     if script.forbidden & {"add_to_list", "remove_from_list"}:
         return False
     known = script.last[1] if script.last and script.last[0] == "add_to_list" else {}
-    options = _BRIEF.swap if rng.random() < 0.7 else _BRIEF.swap_late
+    options = _BRIEF["swap"] if rng.random() < 0.7 else _BRIEF["swap_late"]
     old = f"{{item={known['item'].lower()}}}" if known else "{item}"
     where = rng.choice(_ON_LIST)
     given = _say(script, "add_to_list", options, OLD=old, LIST=where)
@@ -100,12 +80,12 @@ def add_it(script: Script) -> bool:
     """The user asks whether something is on a list and, as it is not, has it added."""
     if script.forbidden & {"add_to_list", "read_list"}:
         return False
-    given = _say(script, "read_list", _BRIEF.is_there)
+    given = _say(script, "read_list", _BRIEF["is_there"])
     place = {k: v for k, v in given.items() if k == "list"}
     script.answer([("read_list", place)])
     if script.last is None or given["item"].lower() in script.last[2].text.lower():
         return True
-    _say(script, "add_to_list", _BRIEF.add_it)
+    _say(script, "add_to_list", _BRIEF["add_it"])
     order = catalog.PARAMETERS["add_to_list"]
     script.answer([("add_to_list", ordered(place | {"item": given["item"]}, order))])
     return True
@@ -116,14 +96,14 @@ def clear_it(script: Script) -> bool:
     before = _just_done(script, "add_to_list", "read_list", "remove_from_list")
     if before is None or "clear_list" in script.forbidden:
         return False
-    _say(script, "clear_list", _BRIEF.clear)
+    _say(script, "clear_list", _BRIEF["clear"])
     script.answer([("clear_list", {k: v for k, v in before.items() if k == "list"})])
     return True
 
 
 def all_off(script: Script) -> bool:
     """The user wants everything switched off, or on."""
-    given = _say(script, "set_device", _BRIEF.all_off)
+    given = _say(script, "set_device", _BRIEF["all_off"])
     script.answer([("set_device", ordered(given, catalog.PARAMETERS["set_device"]))])
     return True
 
@@ -134,7 +114,7 @@ def no_reminder(script: Script) -> bool:
     if before is None or "cancel_reminder" in script.forbidden:
         return False
     speaker = script.speaker("cancel_reminder")
-    script.speak([side(speaker.words(_BRIEF.no_reminder))])
+    script.speak([side(speaker.words(_BRIEF["no_reminder"]))])
     script.answer([("cancel_reminder", {"text": before["text"]})])
     return True
 
@@ -143,11 +123,11 @@ def remind_at_last(script: Script) -> bool:
     """The user has something noted without a time, and then says when."""
     if script.forbidden & {"set_reminder", "change_reminder"}:
         return False
-    noted = script.speak(script.worded("set_reminder", script.rng.choice(_BRIEF.note)))
+    noted = script.speak(script.worded("set_reminder", script.rng.choice(_BRIEF["note"])))
     script.answer([("set_reminder", noted)])
     if script.last is None or script.last[2].error:
         return True
-    given = _say(script, "set_reminder", _BRIEF.at_last)
+    given = _say(script, "set_reminder", _BRIEF["at_last"])
     order = catalog.PARAMETERS["change_reminder"]
     script.answer([("change_reminder", ordered(noted | given, order))])
     return True
@@ -155,7 +135,7 @@ def remind_at_last(script: Script) -> bool:
 
 def cannot(script: Script) -> bool:
     """The user asks for what no tool does."""
-    _say(script, "talk", _BRIEF.cannot)
-    script.say(script.rng.choice(_BRIEF.cannot_say), "decline")
+    _say(script, "talk", _BRIEF["cannot"])
+    script.say(script.rng.choice(_BRIEF["cannot_say"]), "decline")
     script.forget_call()
     return True

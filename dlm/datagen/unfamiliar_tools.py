@@ -278,7 +278,7 @@ class Scene:
             old = before[key].lower()
             short = "enum" in tool.spec["parameters"]["properties"][key]
             new = value[0].text if short else shortened(self.rng, value[0].text, old)
-            said = change(self.speaker(tool), SPEECH.fix, [Piece(new, key)], old, refusal)
+            said = change(self.speaker(tool), SPEECH["fix"], [Piece(new, key)], old, refusal)
         else:
             said = [Piece(self.rng.choice(_TABLE.fix).replace("{no}", refusal)), *value]
         self._call([(tool, before | self._speak(said))])
@@ -300,7 +300,7 @@ class Scene:
             return False
         if self.at_ease and self.rng.random() < 0.6:
             new = [Piece(before), *value, Piece(after)]
-            said = change(self.speaker(tool), SPEECH.more, new, "", "no")
+            said = change(self.speaker(tool), SPEECH["more"], new, "", "no")
             self._call([(tool, known | self._speak(said))])
             return True
         choice = _TABLE.refine_choice if tool.action.name in _TABLE.choosing else ()
@@ -338,7 +338,7 @@ class Scene:
             return False
         if self.at_ease:
             parts = [*map(unclosed, parts[:-1]), parts[-1]]
-            pieces = joined(self.rng, parts, SPEECH.joints, SPEECH.last_joints)
+            pieces = joined(self.rng, parts, SPEECH["joints"], SPEECH["last_joints"])
             pieces = self._eased(tools[0], pieces)
         else:
             pieces = joined(self.rng, parts, _JOINED, _JOINED)
@@ -377,7 +377,7 @@ class Scene:
         if not pieces:
             return False
         self._speak(taken_back(self.speaker(tool), pieces))
-        answer = self.rng.choice(SPEECH.withdrawn)
+        answer = self.rng.choice(SPEECH["withdrawn"])
         self.messages.append({"role": "assistant", "content": answer})
         return True
 

@@ -94,7 +94,7 @@ def test_every_tool_is_simulated_asked_for_and_renamed() -> None:
 def test_replies_hold_only_what_is_known() -> None:
     assert all(template(e).slots <= {"error", "low"} for e in WORDING.errors)
     assert all(template(d).slots <= {"what"} for d in WORDING.declines)
-    assert all(template(c).slots == {"drink"} for c in orders.ORDERS.changed)
+    assert all(template(c).slots == {"drink"} for c in orders.ORDERS["changed"])
     topics = (*TALK.topics.values(), *SMALL_TALK.values(), *TALK.shop_talk.values())
     assert all(not template(answer).slots for topic in topics for answer in topic.answers)
 
