@@ -1,6 +1,7 @@
-"""The voices of this machine: ``python -m voice.voices [NAME [--text TEXT] --out FILE.wav]``.
+"""The voices of this machine: ``python -m voice.voices [NAME [--text TEXT] --out FILE]``.
 
-Without a name it lists them; with one it writes what that voice says to a file.
+Without a name it lists them; with one it writes what that voice says to a file, whose ending names
+the format: .wav, .mp3, .opus, .aac or .flac.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from voice.audio import write_wav
 from voice.config import load_config
 from voice.errors import ConfigError, VoiceError
+from voice.speech.audio_files import write_file
 from voice.speech.normalization import spoken
 from voice.speech.tts import Synthesizer, installed_voices
 from voice.types import Segment
@@ -23,10 +24,10 @@ SAMPLE = "Hello, this is how I sound. Your table is booked for seven thirty."
 
 
 def write_sample(voice: Synthesizer, text: str, path: Path) -> None:
-    """Write what the voice makes of a text as a WAV file, mono, 16 bits."""
+    """Write what the voice makes of a text to a file."""
     chunks = voice.synthesize(Segment(0, 0, text, spoken(text)))
     samples = np.concatenate([chunk.samples for chunk in chunks])
-    write_wav(path, samples, voice.sample_rate_hz)
+    write_file(path, samples, voice.sample_rate_hz)
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
@@ -38,7 +39,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m voice.voices", description=__doc__)
     parser.add_argument("name", nargs="?", help="a voice, with its engine or without")
     parser.add_argument("--text", default=SAMPLE, help="what it says")
-    parser.add_argument("--out", type=Path, default=Path("voice.wav"), help="WAV file")
+    parser.add_argument("--out", type=Path, default=Path("voice.wav"), help="the file")
     parser.add_argument("--config", help="TOML file, or the name of one in configs/")
     options = parser.parse_args(arguments)
     voices = installed_voices(load_config(options.config).tts)

@@ -1,250 +1,306 @@
-"""How well speech is detected and recognised: ``python -m benchmarks.voice.ears``, no server.
+"""How well the agents understand people: ``python -m benchmarks.voice.ears``, no server.
 
-Every recording goes through voice activity detection, endpointing and the embedded recogniser as
-fast as the machine can, as the pipeline would chain them, the language model's opinion of each
-pause included: word errors by kind, with and without the guard against speech outside the domain;
-what the guard lets through; early and late ends of turns; turns begun by noise; and what it costs.
-Results go to benchmarks/results/ears.json.
+Every recording is heard by a session of its own with the default detector, recogniser, model and
+tools, as fast as the machine can: the audio's clock is the only one, and nobody is ever behind. It
+is heard as it was recorded, with recorded noise around it, and as a telephone carries it (8 kHz,
+300 to 3400 Hz, G.711 mu-law, with the detector that the configuration has for telephones).
+Replies are text. There the user who goes on behind a turn's end is answered twice, where over sound
+the first reply would have been withdrawn.
+
+A recording is *done* where the tool that it asks for was called, or the order has all that was
+ordered in its arguments; commands whose meaning nobody can say are left out of that. Half of the
+recordings are those that things were set on. Nobody speaks in both halves, and all noisy commands
+are in the first.
+
+Recordings of noise in which nobody speaks to the agent tell what it makes of nothing. Results go to
+benchmarks/results/ears.json.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
-import soundfile
 
 from benchmarks.report import Program, percentiles, share, shipped_checkpoint
-from benchmarks.voice.corpus import PAUSES_MS, SHARED, Utterance, by_kind, needed, with_pauses
-from benchmarks.voice.pauses import Opinion, model_opinion
-from voice.audio import Framer
-from voice.config import Config, EndpointingConfig, SphinxConfig, load_agent, load_config
-from voice.demo.virtual_audio import room_tone
-from voice.hearing.asr.sphinx import SphinxRecognizer
-from voice.hearing.end_of_turn import Cues
-from voice.hearing.endpointing import Endpointer
-from voice.hearing.vad import make_vad
-from voice.prove.words import errors, words
-from voice.types import (
-    SAMPLE_RATE_HZ,
-    AudioFrame,
-    Pause,
-    Samples,
-    SpeechResumed,
-    SpeechStarted,
-    Transcript,
-    TurnEnded,
-    ms_of_samples,
+from benchmarks.voice import figures as measures
+from benchmarks.voice.bystander import AtOnce
+from benchmarks.voice.corpus import (
+    NO_TOOL,
+    SHARED,
+    Utterance,
+    is_put_aside,
+    needed,
+    orders_of,
+    people,
+    read_audio,
+    spread,
 )
+from benchmarks.voice.figures import Said
+from benchmarks.voice.noise import KINDS, SNRS_DB, recorded, with_noise
+from voice.config import load_config
+from voice.demo.server import EMBEDDED
+from voice.demo.turn_report import ToolUse, Turn
+from voice.demo.virtual_audio import room_tone
+from voice.events import (
+    FinalTranscript,
+    ReplyEnded,
+    ReplyStarted,
+    ReplyToolCall,
+    SessionEvent,
+    UserSpeechStarted,
+    UserTurnCommitted,
+)
+from voice.llm.base import Prompt, ReplyModel
+from voice.prove.sound import LINE_HZ, carried
+from voice.session.resources import Resources
+from voice.session.session import Session
+from voice.tools import Toolbox
+from voice.types import FRAME_SAMPLES, SAMPLE_RATE_HZ, Samples, ms_of_samples
 
+AGENT = "assistant"
+HALVES = ("tuning", "held out")
+AS_RECORDED, TELEPHONE = "as recorded", "telephone"
+CONDITIONS = (AS_RECORDED, TELEPHONE, *(f"{snr_db} dB" for snr_db in SNRS_DB))
 LEAD_S, TAIL_S = 0.5, 2.0
-ENGINES = ("webrtc", "silero")
+MOST_BEHIND_S = 10.0
+"""Of noise that goes on where the detector takes it for speech, behind the tail."""
+LIMIT_S = 60.0
+_PASSES = 12
+"""Of the event loop, until all that a frame has brought is told."""
 
-T = TypeVar("T")
 
+class Waited:
+    """A model that the audio waits for while it is asked whether a message ends."""
 
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """What detection and recognition made of one utterance.
+    def __init__(self, model: ReplyModel) -> None:
+        self._model = model
+        self.free = asyncio.Event()
+        self.free.set()
 
-    Attributes:
-        texts: Final transcript of each turn, unguarded.
-        sure: Their confidences.
-        cut_early: Whether a turn ended before the speech did.
-        late_ms: From the end of speech to the decision of the last turn; None when it was cut
-            early.
-        finish_ms: What each final decode took.
-        opinion_ms: What each opinion of the language model took, on an idle machine.
-        busy_s: What everything took.
-        seconds: How much audio went in.
-    """
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
 
-    texts: tuple[str, ...]
-    sure: tuple[float, ...]
-    cut_early: bool
-    late_ms: float | None
-    finish_ms: tuple[float, ...]
-    opinion_ms: tuple[float, ...]
-    busy_s: float
-    seconds: float
+    async def end_of_message(self, prompt: Prompt) -> float | None:
+        """See `ReplyModel`."""
+        self.free.clear()
+        try:
+            return await self._model.end_of_message(prompt)
+        finally:
+            self.free.set()
 
 
 class Listener:
-    """Chains the parts over whole recordings."""
+    """What one session makes of one recording.
 
-    def __init__(self, engine: str, config: Config, opinion: Opinion) -> None:
-        self._opinion = opinion
-        self._vad = make_vad(config.vad.model_copy(update={"engine": engine}))
-        self._endpointing: EndpointingConfig = config.endpointing
-        unguarded = SphinxConfig(cache_dir=config.asr.sphinx.cache_dir, min_confidence=0)
-        self._recognizers = {
-            agent: SphinxRecognizer(unguarded, load_agent(agent))
-            for agent in ("assistant", "coffee")
-        }
+    Attributes:
+        position: How much of it has been heard.
+        speaking: Whether somebody speaks, as the detector hears it.
+    """
 
-    def turns_in(self, audio: Samples) -> int:
-        """Turns that a recording without a user in it begins."""
-        self._vad.reset()
-        endpointer = Endpointer(self._endpointing)
-        return sum(
-            isinstance(event, SpeechStarted)
-            for frame in Framer().push(audio)
-            for event in endpointer.accept(frame, self._vad.probability(frame), Cues())
+    def __init__(self) -> None:
+        self.position = 0
+        self.speaking = False
+        self.texts: list[str] = []
+        self.calls: list[ToolUse] = []
+        self.committed: list[int] = []
+        self.replies: dict[str, str] = {}
+        self.answered = asyncio.Event()
+        self.answered.set()
+        self._unfinished: set[str] = set()
+
+    def take(self, event: SessionEvent) -> None:
+        """Note an event; never blocks."""
+        match event:
+            case FinalTranscript(text=text):
+                self.texts.append(text.strip())
+            case UserSpeechStarted():
+                self.speaking = True
+            case UserTurnCommitted():
+                self.speaking = False
+                self.committed.append(self.position)
+            case ReplyStarted(reply_id=reply_id):
+                self._unfinished.add(reply_id)
+                self.answered.clear()
+            case ReplyToolCall(call=call):
+                self.calls.append(ToolUse(call.name, dict(call.arguments), ""))
+            case ReplyEnded(reply_id=reply_id, text=text):
+                self._unfinished.discard(reply_id)
+                self.replies[reply_id] = text
+                if not self._unfinished:
+                    self.answered.set()
+
+    def turn(self, end: int) -> Turn:
+        """What became of the recording, whose speech ends at a position."""
+        early = sum(position < end for position in self.committed)
+        late_ms = ms_of_samples(self.committed[-1] - end) if self.committed and not early else None
+        return Turn(
+            transcript=" ".join(filter(None, self.texts)),
+            tools=tuple(self.calls),
+            reply=" ".join(self.replies.values()),
+            status="completed" if self.replies else "none",
+            marks_ms={} if late_ms is None else {"end_of_turn": late_ms},
+            voice_to_voice_ms=None,
+            after_commit_ms=None,
+            commits=len(self.committed),
+            early_commits=early,
         )
 
-    def hear(self, utterance: Utterance) -> Heard:
-        """Hear one utterance between two stretches of a quiet room."""
-        lead, tail = (room_tone(seconds, SAMPLE_RATE_HZ) for seconds in (LEAD_S, TAIL_S))
-        audio = np.concatenate([lead, utterance.samples, tail])
-        began = time.perf_counter()
-        spent: dict[str, list[float]] = {"finish": [], "opinion": []}
-        finals, decisions = self._listen(utterance.agent, audio, spent)
-        end = len(lead) + utterance.end
-        early = any(decided < end for decided in decisions)
-        late = None if early or not decisions else ms_of_samples(decisions[-1] - end)
-        return Heard(
-            tuple(final.text for final in finals),
-            tuple(final.confidence for final in finals),
-            early,
-            late,
-            tuple(spent["finish"]),
-            tuple(spent["opinion"]),
-            time.perf_counter() - began,
-            len(audio) / SAMPLE_RATE_HZ,
-        )
 
-    def _listen(
-        self, agent: str, audio: Samples, spent: dict[str, list[float]]
-    ) -> tuple[list[Transcript], list[int]]:
-        self._vad.reset()
-        endpointer = Endpointer(self._endpointing)
-        finals: list[Transcript] = []
-        decisions: list[int] = []
-        before: list[AudioFrame] = []
-        stream, cues = None, Cues()
-        for frame in Framer().push(audio):
-            before.append(frame)
-            if stream is not None:
-                stream.accept(frame)
-            for event in endpointer.accept(frame, self._vad.probability(frame), cues):
-                if isinstance(event, SpeechStarted):
-                    stream, cues = self._recognizers[agent].open(event.turn_id), Cues()
-                    first = event.start_sample - endpointer.pre_roll_samples
-                    for earlier in before:
-                        if earlier.start_sample >= first:
-                            stream.accept(earlier)
-                elif isinstance(event, Pause) and stream is not None:
-                    final = _timed(spent["finish"], stream.finish)
-                    cues = self._cues(agent, final, spent)
-                elif isinstance(event, SpeechResumed):
-                    cues = Cues()
-                elif isinstance(event, TurnEnded) and stream is not None:
-                    finals.append(stream.finish())
-                    decisions.append(event.decided_sample)
-                    stream, cues = None, Cues()
-        return finals, decisions
-
-    def _cues(self, agent: str, final: Transcript, spent: dict[str, list[float]]) -> Cues:
-        if not final.text:
-            return Cues()
-        end_of_message = _timed(spent["opinion"], lambda: self._opinion(agent, final.text))
-        return Cues(final.text, end_of_message)
-
-
-def _timed(spent: list[float], work: Callable[[], T]) -> T:
-    began = time.perf_counter()
-    done = work()
-    spent.append((time.perf_counter() - began) * 1000)
-    return done
-
-
-def figures_of(listener: Listener, utterances: Iterable[Utterance], guard: float) -> dict[str, Any]:
-    """Figures of one kind of utterance."""
-    said = list(utterances)
-    heard = [listener.hear(utterance) for utterance in said]
-    texts = [" ".join(item.texts) for item in heard]
-    kept = [
-        " ".join(t for t, sure in zip(item.texts, item.sure, strict=True) if sure >= guard)
-        for item in heard
-    ]
-    slots = [
-        (value.strip(), text)
-        for utterance, text in zip(said, kept, strict=True)
-        for value in utterance.slots.values()
-    ]
-    return {
-        "utterances": len(said),
-        "word_error_rate": _word_errors(said, kept),
-        "word_error_rate_without_guard": _word_errors(said, texts),
-        "slots_heard": share(sum(value in text for value, text in slots), len(slots)),
-        "accepted": share(sum(bool(text) for text in kept), len(said)),
-        "cut_early": share(sum(item.cut_early for item in heard), len(said)),
-        "end_of_turn_delay_ms": percentiles([i.late_ms for i in heard if i.late_ms is not None]),
-        "finish_ms": percentiles([ms for item in heard for ms in item.finish_ms], 1),
-        "opinion_ms": percentiles([ms for item in heard for ms in item.opinion_ms], 1),
-        "real_time_factor": round(
-            sum(item.busy_s for item in heard) / sum(item.seconds for item in heard), 3
+async def hear(resources: Resources, utterance: Utterance, telephone: bool = False) -> Said:
+    """Say one recording to a session, between two stretches of a quiet room or of its noise."""
+    toolbox, model = Toolbox(resources.config.tools, resources.config.turn), Waited(resources.model)
+    session = Session(
+        replace(
+            resources,
+            toolbox=toolbox,
+            model=model,
+            recognition_threads=cast(Any, AtOnce()),
         ),
+        replace(resources.options(), speak=False),
+    )
+    listener = Listener()
+    running = asyncio.create_task(session.run(listener.take))
+    rate_hz = LINE_HZ if telephone else SAMPLE_RATE_HZ
+    audio, end = surrounded(utterance)
+    if telephone:
+        audio = carried(audio, SAMPLE_RATE_HZ)
+    step = FRAME_SAMPLES * rate_hz // SAMPLE_RATE_HZ
+    whole = len(audio) - round(MOST_BEHIND_S * rate_hz)
+    try:
+        async with asyncio.timeout(LIMIT_S):
+            for first in range(0, len(audio), step):
+                session.append_audio(audio[first : first + step], rate_hz)
+                listener.position = (first + step) * SAMPLE_RATE_HZ // rate_hz
+                for _ in range(_PASSES):
+                    await asyncio.sleep(0)
+                await model.free.wait()
+                if first >= whole and not listener.speaking:
+                    break
+            await listener.answered.wait()
+    finally:
+        session.close()
+        await running
+        await toolbox.close()
+    return Said(utterance, listener.turn(end))
+
+
+def surrounded(utterance: Utterance) -> tuple[Samples, int]:
+    """An utterance with what is before, around and behind it, and where its speech ends."""
+    lead, tail = (
+        room_tone(seconds, SAMPLE_RATE_HZ) for seconds in (LEAD_S, TAIL_S + MOST_BEHIND_S)
+    )
+    audio = np.concatenate([lead, utterance.samples, tail]).astype(np.int32)
+    if utterance.around is not None:
+        audio += np.resize(utterance.around, len(audio))
+    return np.clip(audio, -32768, 32767).astype(np.int16), len(lead) + utterance.end
+
+
+def recordings(half: str, most: int | None) -> list[Utterance]:
+    """Recordings of people of one half: at most so many of each kind."""
+    own = [u for u in (*people(), *orders_of("orders.jsonl", "orders-more.jsonl"))
+           if is_put_aside(u.name) == (half == HALVES[1])]  # fmt: skip
+    kinds = dict.fromkeys(u.kind for u in own)
+    return [u for kind in kinds for u in spread([u for u in own if u.kind == kind], most)]
+
+
+def under(condition: str, said: Sequence[Utterance]) -> list[Utterance]:
+    """Recordings under a condition; noise is added to what was said close by alone."""
+    if condition in (AS_RECORDED, TELEPHONE):
+        return list(said)
+    near = [u for u in said if u.kind in ("command", "order")]
+    noises = [recorded(kind) for kind in KINDS]
+    return with_noise(near, noises, [int(condition.split()[0])])
+
+
+def done(said: Said) -> bool | None:
+    """Whether the tool was called, or all was ordered; None where nobody can say."""
+    if said.utterance.slots:
+        return bool(measures.order_slots([said])["orders_all_right"]["count"])
+    called = {use.name for use in said.turn.tools}
+    return said.utterance.tool in called if said.utterance.tool else None
+
+
+def summary(said: Sequence[Said]) -> dict[str, Any]:
+    """The figures of some recordings."""
+    known = [verdict for one in said if (verdict := done(one)) is not None]
+    late_ms = [one.turn.marks_ms["end_of_turn"] for one in said if one.turn.marks_ms]
+    told = {
+        "recordings": len(said),
+        "understood": share(sum(bool(one.turn.transcript) for one in said), len(said)),
+        "word_errors": measures.recognition(said),
+        "done": share(sum(known), len(known)),
+        "called_unasked": measures.tools(said)["called_unasked"],
+        "cut_off": measures.cutoffs(said),
+        "dead_air_ms": percentiles(late_ms),
     }
+    orders = [one for one in said if one.utterance.slots]
+    return told | ({"slots": measures.order_slots(orders)["slots_right"]} if orders else {})
 
 
-def _word_errors(said: list[Utterance], texts: list[str]) -> dict[str, float | int | None]:
-    pairs = [(words(u.text), words(text)) for u, text in zip(said, texts, strict=True) if u.text]
-    wrong = sum(errors(reference, found) for reference, found in pairs)
-    return share(wrong, sum(len(reference) for reference, _ in pairs))
+def by_kind(said: Sequence[Said]) -> dict[str, Any]:
+    """The figures of each kind, and of all that was said close by to be done."""
+    kinds = {kind: [s for s in said if s.utterance.kind == kind]
+             for kind in dict.fromkeys(s.utterance.kind for s in said)}  # fmt: skip
+    near = [s for s in said if s.utterance.kind in ("command", "order")]
+    return {**{kind: summary(group) for kind, group in kinds.items()}, "close by": summary(near)}
 
 
-def with_paused() -> dict[str, list[Utterance]]:
-    """All that is said, by kind; the demo's lines and commands once more with a pause in them."""
-    kinds = by_kind()
-    for paused in with_pauses(kinds["demo"] + kinds.get("command", []), PAUSES_MS):
-        kinds.setdefault(f"pause of {paused.pause_ms} ms", []).append(paused)
-    return kinds
+async def all_heard(
+    resources: dict[str, Resources], condition: str, said: Sequence[Utterance], show: bool
+) -> list[Said]:
+    """Say recordings one after the other under a condition."""
+    heard = []
+    for utterance in under(condition, said):
+        one = await hear(resources[utterance.agent], utterance, condition == TELEPHONE)
+        heard.append(one)
+        if show and done(one) is not True:
+            print(json.dumps(measures.row(one) | {"slots": utterance.slots}), flush=True)
+    return heard
 
 
-def noises(listener: Listener) -> dict[str, dict[str, float | int]]:
-    """Turns begun per recording of noise."""
-    found = {}
-    for file in sorted((SHARED / "noise").glob("*.flac")):
-        audio, _ = soundfile.read(file, dtype="int16")
-        seconds = round(len(audio) / SAMPLE_RATE_HZ, 1)
-        found[file.stem] = {"turns": listener.turns_in(np.asarray(audio)), "seconds": seconds}
-    return found
+def noises() -> list[Utterance]:
+    """Recordings of noise in which nobody says anything to the agent."""
+    files = sorted((SHARED / "noise").glob("*.flac"))
+    return [
+        Utterance(file.stem, "noise", AGENT, read_audio(file), 0, "", NO_TOOL) for file in files
+    ]
 
 
-def main() -> None:
-    """Measure with each detector and write the results."""
-    program = Program("benchmarks.voice.ears", __doc__, "config")
-    program.add_argument("--vad", choices=ENGINES, action="append", help="only this detector")
-    options = program.parse_args()
+async def main() -> None:
+    """Measure and write the results."""
+    program = Program("benchmarks.voice.ears", __doc__, "set", "name")
+    program.add_argument("--half", choices=HALVES, action="append", help="only this one")
+    program.add_argument("--under", choices=CONDITIONS, action="append", help="only this one")
+    program.add_argument("--most", type=int, help="recordings of each kind, as a check")
+    program.add_argument("--show", action="store_true", help="print what was not done")
+    given = program.parse_args()
     needed(program, SHARED)
-    config = load_config(options.config)
-    guard = config.asr.sphinx.min_confidence
-    kinds = with_paused()
-    figures: dict[str, Any] = {
-        "min_confidence": guard,
-        "profile": config.endpointing.profile,
-        "checkpoint": shipped_checkpoint(),
-    }
-    opinion = model_opinion()
-    for engine in options.vad or ENGINES:
-        listener = Listener(engine, config, opinion)
-        measured = {
-            kind: figures_of(listener, utterances, guard) for kind, utterances in kinds.items()
-        }
-        figures[engine] = {"kinds": measured, "noise": noises(listener)}
-        for kind, group in measured.items():
-            print(
-                f"{engine:7} {kind:16} words wrong {group['word_error_rate']['rate']}"
-                f" accepted {group['accepted']['rate']} cut early {group['cut_early']['rate']}"
-                f" decided after {group['end_of_turn_delay_ms']['p50']} ms"
-                f" finish {group['finish_ms']['p95']} ms (p95)"
-            )
-    program.write(figures)
+    # Interim transcripts change nothing where nothing is drafted.
+    settings = [*EMBEDDED, "drafting.enabled=false", "asr.whisper.interim_ms=600000", *given.set]
+    assistant = Resources.load(load_config(None, settings))
+    resources = {AGENT: assistant, "coffee": assistant.for_agent("coffee")}
+    figures: dict[str, Any] = {"settings": settings, "checkpoint": shipped_checkpoint()}
+    try:
+        for half in given.half or HALVES:
+            figures[half] = {}
+            for condition in given.under or CONDITIONS:
+                said = recordings(half, given.most)
+                heard = await all_heard(resources, condition, said, given.show)
+                figures[half][condition] = by_kind(heard)
+                for kind, told in figures[half][condition].items():
+                    rates = {name: told[name]["rate"] for name in ("word_errors", "done")}
+                    print(half, condition, kind, told["recordings"], rates, flush=True)
+        alone = await all_heard(resources, AS_RECORDED, noises()[: given.most], given.show)
+        figures["noise alone"] = {s.utterance.name: measures.row(s) for s in alone}
+    finally:
+        await assistant.close()
+    program.write(figures, given.name)
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

@@ -2,7 +2,8 @@
 
 Clones the checked out commit into an empty folder and runs ``make run`` there as a person would,
 in a terminal, with an empty cache of pip's; then once more in another clone, with that cache.
-Beside it the page is asked for until it answers, and a line of the demo is spoken.
+Beside it the page is asked for until it answers, and a line of the demo is spoken. ``--commit``
+does so with other commits, one after the other.
 
 Bytes are as pip tells them; wheels that lay on this machine already are counted apart. Results:
 benchmarks/results/first_minutes.json.
@@ -179,18 +180,27 @@ def main() -> None:
     program.add_argument(
         "variables", nargs="*", metavar="VARIABLE=VALUE", help="of make, as TORCH_INDEX="
     )
-    variables = program.parse_args().variables
-    figures = {}
+    program.add_argument("--commit", action="append", help="instead of the one checked out")
+    given = program.parse_args()
+    figures: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="first-minutes-") as name:
-        cache = Path(name) / "cache"
-        cache.mkdir()
-        for kind in ("empty_cache", "with_cache"):
-            clone = Path(name) / kind
-            subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-            figures[kind] = asyncio.run(first_minutes(clone, cache, variables))
-            print(kind, figures[kind], flush=True)
+        for commit in given.commit or ["HEAD"]:
+            short = _git(ROOT, "rev-parse", "--short", commit)
+            cache, figures[short] = Path(name) / f"{short}-cache", {}
+            cache.mkdir()
+            for kind in ("empty_cache", "with_cache"):
+                clone = Path(name) / f"{short}-{kind}"
+                _git(ROOT, "clone", "--quiet", str(ROOT), str(clone))
+                _git(clone, "checkout", "--quiet", short)
+                figures[short][kind] = asyncio.run(first_minutes(clone, cache, given.variables))
+                print(short, kind, figures[short][kind], flush=True)
         # Some gigabytes are deleted behind it.
         program.write(figures)
+
+
+def _git(folder: Path, *command: str) -> str:
+    done = subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 if __name__ == "__main__":

@@ -1,36 +1,18 @@
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from benchmarks.voice.corpus import Utterance, demo_lines
-from benchmarks.voice.ears import Heard, Listener, figures_of
-from benchmarks.voice.telephone import compared, over_a_line
-from voice.config import load_config
+from benchmarks.voice.decodes import partials
+from benchmarks.voice.ears import by_kind, done, hear, surrounded
+from benchmarks.voice.figures import Said
+from voice.demo.turn_report import ToolUse, Turn
+from voice.hearing.asr.whisper import WhisperRecognizer
 from voice.prove.sound import carried
-
-
-@pytest.fixture(scope="module")
-def listener(tmp_path_factory: pytest.TempPathFactory) -> Listener:
-    cache: Path = tmp_path_factory.mktemp("sphinx")
-    config = load_config(None, [f"asr.sphinx.cache_dir={cache}"])
-    return Listener("silero", config, lambda agent, text: 0.5)
-
-
-def test_clear_lines_are_heard_without_error(listener: Listener) -> None:
-    figures = figures_of(listener, demo_lines("assistant")[:3], guard=0.4)
-    assert figures["utterances"] == 3
-    assert figures["word_error_rate"]["rate"] == 0
-    assert figures["accepted"]["rate"] == 1
-    assert figures["cut_early"]["count"] == 0
-    assert 100 <= figures["end_of_turn_delay_ms"]["p50"] <= 1300
-
-
-def test_a_quiet_room_begins_no_turn(listener: Listener) -> None:
-    assert listener.turns_in(np.zeros(32000, np.int16)) == 0
-
+from voice.session.resources import Resources
 
 AT = np.arange(16_000) / 16_000
 
@@ -49,21 +31,51 @@ def test_only_the_telephone_band_passes(frequency_hz: float, passes: bool) -> No
     assert level(frequency_hz) == pytest.approx(1.0 if passes else 0.0, abs=0.05)
 
 
-class Noting(Listener):
-    """Keeps what it is to hear."""
-
-    def hear(self, utterance: Utterance) -> Heard:
-        self.given = utterance
-        return super().hear(utterance)
-
-
-def test_both_channels_are_counted(tmp_path_factory: pytest.TempPathFactory) -> None:
-    cache = tmp_path_factory.mktemp("sphinx")
-    config = load_config(None, [f"asr.sphinx.cache_dir={cache}"])
-    wide, narrow = (Noting("webrtc", config, lambda agent, text: 0.5) for _ in range(2))
+@pytest.mark.parametrize("telephone", [False, True])
+async def test_what_a_line_asks_for_is_done(embedded_parts: Resources, telephone: bool) -> None:
     line = demo_lines("assistant")[0]
-    found = compared({"wide_band": wide, "telephone": narrow}, [line], guard=0.4)
-    assert found["wide_band"]["utterances"] == found["telephone"]["utterances"] == 1
-    assert found["wide_band"]["word_error_rate"]["rate"] == 0
-    assert wide.given is line
-    assert np.array_equal(narrow.given.samples, over_a_line(line).samples)
+    said = await hear(embedded_parts, line, telephone)
+    assert done(said) is True
+    assert (said.turn.commits, said.turn.early_commits) == (1, 0)
+    told = by_kind([said])["demo"]
+    assert told["word_errors"]["count"] == 0
+    assert 100 <= told["dead_air_ms"]["p50"] <= 1300
+
+
+async def test_a_line_that_noise_covers_is_not_done(embedded_parts: Resources) -> None:
+    line = demo_lines("assistant")[0]
+    noise = np.random.default_rng(0).normal(0, 12_000, 16_000).astype(np.int16)
+    said = await hear(embedded_parts, replace(line, around=noise))
+    assert done(said) is False
+
+
+def test_noise_is_around_all_of_an_utterance() -> None:
+    words = Utterance("words", "command", "assistant", np.zeros(1600, np.int16), 1600, "", None)
+    audio, end = surrounded(replace(words, around=np.full(100, 30_000, np.int16)))
+    assert end == 8000 + 1600
+    assert len(audio) == end + 12 * 16_000
+    assert audio.min() > 25_000
+
+
+def test_an_order_is_done_with_all_that_was_ordered() -> None:
+    order = Utterance(
+        "order", "order", "coffee", np.zeros(1, np.int16), 1, None, "order_drink",
+        {"coffeeDrink": "mocha", "sugarAmount": " a bit of brown sugar"},
+    )  # fmt: skip
+    turn = Turn("a mocha", (), "", "completed", {}, None, None, 1, 0)
+    arguments = {"drink": "mocha", "sweetener": "brown sugar"}
+    for given, verdict in ((arguments, True), ({"drink": "mocha"}, False)):
+        made = replace(turn, tools=(ToolUse("order_drink", given, ""),))
+        assert done(Said(order, made)) is verdict
+    assert done(Said(replace(order, slots={}, tool=None), turn)) is None
+
+
+def test_interim_transcripts_are_counted(embedded_parts: Resources) -> None:
+    recognizer = embedded_parts.recognizer
+    assert isinstance(recognizer, WhisperRecognizer)
+    repair = recognizer.repair(embedded_parts.domain)
+    assert repair is not None
+    told = partials(recognizer, demo_lines("assistant")[:2], repair)
+    assert told["apart_ms"]["n"] >= 3
+    assert told["apart_ms"]["p50"] >= recognizer.config.interim_ms
+    assert told["share_of_one_core"] > 0

@@ -3,6 +3,7 @@ from __future__ import annotations
 import wave
 from pathlib import Path
 
+import av
 import pytest
 
 from voice.errors import ConfigError
@@ -18,5 +19,13 @@ def test_voices_are_listed_and_heard(tmp_path: Path, capsys: pytest.CaptureFixtu
     with wave.open(str(path)) as file:
         assert (file.getframerate(), file.getnchannels()) == (24_000, 1)
         assert 1 < file.getnframes() / file.getframerate() < 4
+    smaller = tmp_path / "said.opus"
+    run(["heart", "--out", str(smaller), "--text", "It is 7:30 PM."])
+    with av.open(str(smaller)) as sound:
+        seconds = sum(frame.samples / frame.sample_rate for frame in sound.decode(audio=0))
+    assert 1 < seconds < 4
+    assert smaller.stat().st_size < path.stat().st_size / 3
     with pytest.raises(ConfigError, match=r"got 'nobody'; expected one of hibari:heart"):
         run(["nobody"])
+    with pytest.raises(ConfigError, match=r"said.tune: expected a name that ends in .wav, .mp3"):
+        run(["heart", "--out", "said.tune"])

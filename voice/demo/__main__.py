@@ -1,6 +1,6 @@
 """``python -m voice.demo``: a recorded user converses with a real server, in real time.
 
-Shows each turn with its tool calls and where its time went, writes the conversation as a stereo WAV
+Shows each turn with its tool calls and where its time went, writes the conversation as stereo sound
 (user left, agent right), and fails when a turn's expected tool was not called.
 """
 
@@ -16,7 +16,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from voice.audio import write_wav
 from voice.config import load_config, secret
 from voice.demo.client import RATE_HZ, RealtimeClient, at_client_rate
 from voice.demo.recordings import CONVERSATIONS, Line, load
@@ -25,6 +24,7 @@ from voice.demo.turn_report import Turn, of_type
 from voice.demo.virtual_audio import stereo
 from voice.errors import VoiceError
 from voice.local.terminal import line, tool_line
+from voice.speech.audio_files import format_of, write_file
 from voice.types import SAMPLE_RATE_HZ, Samples
 
 STAGES = ("asr_final", "end_of_turn", "first_token", "reply_committed", "first_audio")
@@ -113,10 +113,11 @@ async def demonstrate(options: argparse.Namespace, console: Console) -> int:
 
     Raises:
         VoiceError: A configuration is wrong, or the server did not start.
-        OSError: It went away, or the WAV cannot be written.
+        OSError: It went away, or the file cannot be written.
     """
     lines = CONVERSATIONS[options.agent]
-    file = options.wav or Path("runs") / f"demo-{options.agent}.wav"
+    file = options.out or Path("runs") / f"demo-{options.agent}.wav"
+    format_of(file)
     key = secret(load_config(options.config, options.set).server.api_key_env)
     # In memory, so that a demo neither reads nor leaves anything in the user's own lists.
     settings = as_arguments(['tools.database=":memory:"', *options.set])
@@ -125,7 +126,7 @@ async def demonstrate(options: argparse.Namespace, console: Console) -> int:
     async with serving(passed_on) as server:
         turns, both = await converse(server.realtime_url, key, lines, console)
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_wav(file, both, RATE_HZ)
+    write_file(file, both, RATE_HZ)
     missed = sum(not called(said, turn) for said, turn in zip(lines, turns, strict=True))
     console.print(f"\n{len(lines) - missed} of {len(lines)} turns called the expected tool")
     if summary := timing(turns):
@@ -142,7 +143,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="as asr.engine=sphinx"
     )
-    parser.add_argument("--wav", type=Path, help="where it goes; else into runs/")
+    parser.add_argument(
+        "--out", type=Path, help="where it goes, as .wav, .opus, .mp3, .aac or .flac; else in runs/"
+    )
     try:
         return 1 if asyncio.run(demonstrate(parser.parse_args(arguments), Console())) else 0
     except (VoiceError, OSError) as error:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from voice.audio import StreamResampler, pcm16_from_samples
+from voice.audio import StreamResampler, pcm16_from_samples, write_wav
+from voice.errors import ConfigError
 from voice.types import Samples
 
 if TYPE_CHECKING:
@@ -151,3 +153,32 @@ def encoded(chunks: Iterator[tuple[Samples, int]], kind: str) -> Iterator[bytes]
     if resampler is not None:
         yield writer.push(resampler.flush())
     yield writer.finish()
+
+
+def format_of(file: Path) -> str:
+    """The format that the file's ending names: "wav", or one with an `Encoder`.
+
+    Raises:
+        ConfigError: It names another, or none.
+    """
+    kind = file.suffix.lower().removeprefix(".")
+    if kind != "wav" and kind not in _ENCODED:
+        raise ConfigError(f"{file}: expected a name that ends in .wav, .{', .'.join(_ENCODED)}")
+    return kind
+
+
+def write_file(file: Path, samples: Samples, rate_hz: int) -> None:
+    """Write (T,) int16, or (T, 2) of two channels, which an `Encoder` takes at `RATE_HZ` alone.
+
+    Raises:
+        ConfigError: As `format_of`.
+        OSError: The file cannot be written.
+    """
+    kind = format_of(file)
+    if kind == "wav":
+        write_wav(file, samples, rate_hz)
+    elif samples.ndim == 1:
+        file.write_bytes(b"".join(encoded(iter([(samples, rate_hz)]), kind)))
+    else:
+        encoder = Encoder(kind, "stereo")
+        file.write_bytes(encoder.push(samples) + encoder.finish())

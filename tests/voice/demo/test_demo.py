@@ -100,7 +100,7 @@ def fake_serving(monkeypatch):
 def test_a_missing_tool_call_fails_the_demo(fake_serving, monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(CONVERSATIONS, "assistant", (TIME, LIGHT))
     file = tmp_path / "new" / "talk.wav"
-    assert demo.main(["--wav", str(file)]) == 1
+    assert demo.main(["--out", str(file)]) == 1
     printed = capsys.readouterr().out
     assert "set_device was not called" in printed
     assert "get_time was not called" not in printed
@@ -126,7 +126,7 @@ def test_the_demo_through_the_real_server(agent, monkeypatch, tmp_path, capsys):
     lines = CONVERSATIONS[agent]
     monkeypatch.setitem(CONVERSATIONS, agent, (lines[0], lines[-1]))
     file = tmp_path / "talk.wav"
-    status = demo.main([agent, *as_arguments(EMBEDDED), "--wav", str(file)])
+    status = demo.main([agent, *as_arguments(EMBEDDED), "--out", str(file)])
     printed = capsys.readouterr().out
     turns = len(CONVERSATIONS[agent])
     assert f"{turns} of {turns} turns called the expected tool" in printed, printed

@@ -15,7 +15,7 @@ logistic model of these; it was fitted on public read speech (LibriSpeech, speec
 Commands) and on commands and orders, clean and with noise and rooms, decoded with both shipped
 agents. Cross-validated at the default threshold of 0.4, of what was recognised rightly 88 to 91% of
 clean commands and orders pass, and of read sentences 92 to 100% are rejected. A request that would
-suit the other agent passes half the time. Newer figures are in benchmarks/results/ears.json.
+suit the other agent passes half the time.
 """
 
 from __future__ import annotations

@@ -1,0 +1,126 @@
+"""What transcripts cost the processor: ``python -m benchmarks.voice.decodes``, no server.
+
+Orders of people are put one behind the other and cut at several lengths; each is decoded as at the
+end of a turn and as in between. And whole recordings of both agents are heard frame by frame: how
+much speech lies between two interim transcripts, and their share of one core. All times are the
+processor's, over all threads. Results go to benchmarks/results/decodes.json.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from benchmarks.report import Program, percentiles
+from benchmarks.voice.corpus import SHARED, Utterance, needed, orders_of, people, spread
+from voice.audio import Framer
+from voice.config import AsrConfig, load_agent, load_config
+from voice.demo.virtual_audio import speech_span
+from voice.hearing.asr.domain import Domain
+from voice.hearing.asr.repair import Repair
+from voice.hearing.asr.whisper import Decoded, WhisperRecognizer, WhisperStream
+from voice.types import SAMPLE_RATE_HZ, Samples
+
+LENGTHS_S = (1, 2, 3, 5, 8)
+RECORDINGS = 40
+
+
+class Timed:
+    """A decoder that notes how much audio each decode had, and the processor's time for it, s."""
+
+    def __init__(self, recognizer: WhisperRecognizer) -> None:
+        self._recognizer = recognizer
+        self.config = recognizer.config
+        self.made: list[tuple[float, float]] = []
+
+    def decode(
+        self,
+        audio: Samples,
+        beam_size: int,
+        repair: Repair | None = None,
+        language: str = "",
+        times: bool = False,
+    ) -> Decoded:
+        """See `WhisperRecognizer.decode`."""
+        began = time.process_time()
+        decoded = self._recognizer.decode(audio, beam_size, repair, language, times)
+        self.made.append((len(audio) / SAMPLE_RATE_HZ, time.process_time() - began))
+        return decoded
+
+
+def decodes(
+    recognizer: WhisperRecognizer, said: Sequence[Utterance], repair: Repair
+) -> dict[str, Any]:
+    """Decodes of speech of several lengths, as at the end of a turn and as in between."""
+    speech = np.concatenate([utterance.samples for utterance in said])
+    found = {}
+    for seconds in LENGTHS_S:
+        length = seconds * SAMPLE_RATE_HZ
+        clips = [speech[at : at + length] for at in range(0, len(speech) - length, length)]
+        for name, beams in (("final", recognizer.config.beam_size), ("interim", 1)):
+            decoder = Timed(recognizer)
+            for clip in clips[:RECORDINGS]:
+                decoder.decode(clip, beams, repair)
+            spent = [1000 * spent_s for _, spent_s in decoder.made]
+            found[f"{name} of {seconds} s"] = percentiles(spent, 1)
+    return found
+
+
+def partials(
+    recognizer: WhisperRecognizer, said: Sequence[Utterance], repair: Repair
+) -> dict[str, Any]:
+    """What lies between two interim transcripts, and their share of one core."""
+    apart_ms, spent_s, heard_s = list[float](), 0.0, 0.0
+    for utterance in said:
+        decoder = Timed(recognizer)
+        stream = WhisperStream(decoder, 1, repair)
+        begin, _ = speech_span(utterance.samples, SAMPLE_RATE_HZ)
+        for frame in Framer().push(utterance.samples[begin : utterance.end]):
+            stream.accept(frame)
+            stream.interim()
+        lengths = [0.0, *(length_s for length_s, _ in decoder.made)]
+        apart_ms += [1000 * (after - before) for before, after in pairwise(lengths)]
+        spent_s += sum(spent for _, spent in decoder.made)
+        heard_s += (utterance.end - begin) / SAMPLE_RATE_HZ
+    return {
+        "recordings": len(said),
+        "seconds": round(heard_s, 1),
+        "apart_ms": percentiles(apart_ms),
+        "share_of_one_core": round(spent_s / heard_s, 3),
+    }
+
+
+def repair_of(recognizer: WhisperRecognizer, agent: str) -> Repair:
+    """What puts the names of an agent in place of what sounds like them."""
+    repair = recognizer.repair(Domain.of(load_agent(agent)))
+    assert repair is not None
+    return repair
+
+
+def main() -> None:
+    """Measure and write the results."""
+    program = Program("benchmarks.voice.decodes", __doc__, "set", "name")
+    given = program.parse_args()
+    settings = given.set
+    needed(program, SHARED)
+    config: AsrConfig = load_config(None, settings).asr
+    recognizer = WhisperRecognizer(config.whisper)
+    figures: dict[str, Any] = {"settings": settings}
+    orders = orders_of("orders.jsonl", "orders-more.jsonl")
+    for agent, said in (("coffee", orders), ("assistant", people())):
+        repair = repair_of(recognizer, agent)
+        some = spread(said, RECORDINGS)
+        figures[agent] = {
+            "decode_ms": decodes(recognizer, some, repair),
+            "partials": partials(recognizer, some, repair),
+        }
+        print(agent, figures[agent], flush=True)
+    program.write(figures, given.name)
+
+
+if __name__ == "__main__":
+    main()
