@@ -69,7 +69,7 @@ CONDITIONS = (AS_RECORDED, TELEPHONE, *(f"{snr_db} dB" for snr_db in SNRS_DB))
 LEAD_S, TAIL_S = 0.5, 2.0
 MOST_BEHIND_S = 10.0
 """Of noise that goes on where the detector takes it for speech, behind the tail."""
-LIMIT_S = 60.0
+LIMIT_S = 600.0
 _PASSES = 12
 """Of the event loop, until all that a frame has brought is told."""
 

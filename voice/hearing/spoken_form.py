@@ -15,7 +15,8 @@ from text_to_num import alpha2digit
 from voice.speech.normalization import spoken_words
 
 _MARKS = ",;:.!?"
-_TIME = re.compile(r"\b(1[0-2]|[1-9]) ([0-5]\d)(?= ?[ap]\.?m\b)")
+_TIME = re.compile(r"\b(1[0-2]|[1-9]) ([0-5]\d)(?= ?[ap]\.? ?m\b)")
+_HALF_OF_DAY = re.compile(r"(?<=\d )([ap]) m\b\.?")
 _SIDE_BY_SIDE = re.compile(r"\d\d \d|\d \d\d")
 """Two numbers, as of a year, which read better in words than as "20 26"."""
 
@@ -38,7 +39,7 @@ def in_figures(written: str) -> str:
 
     A recogniser writes "ten minutes" here and "10 minutes" there.
     """
-    figures = _TIME.sub(r"\1:\2", alpha2digit(written, "en"))
+    figures = _HALF_OF_DAY.sub(r"\1.m.", _TIME.sub(r"\1:\2", alpha2digit(written, "en")))
     if figures == written or _SIDE_BY_SIDE.search(figures):
         return written
     return figures if spoken_form(figures) == spoken_form(written) else written

@@ -45,6 +45,8 @@ def test_what_whisper_writes(written: str, said: str) -> None:
         ("Wake me at six thirty on the twenty-first.",) * 2,
         ("At seven thirty a.m., please.", "At 7:30 a.m., please."),
         ("Half a million for one of them",) * 2,
+        ("Wake me at two thirty p m.", "Wake me at 2:30 p.m."),
+        ("at seven a m or so", "at 7 a.m. or so"),
     ],
 )
 def test_numbers_are_shown_in_figures(written: str, shown: str) -> None:
