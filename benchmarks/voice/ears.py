@@ -51,6 +51,7 @@ from voice.events import (
     ReplyEnded,
     ReplyStarted,
     ReplyToolCall,
+    SessionEnded,
     SessionEvent,
     UserSpeechStarted,
     UserTurnCommitted,
@@ -133,6 +134,8 @@ class Listener:
                 self.replies[reply_id] = text
                 if not self._unfinished:
                     self.answered.set()
+            case SessionEnded():
+                self.answered.set()
 
     def turn(self, end: int) -> Turn:
         """What became of the recording, whose speech ends at a position."""
@@ -265,9 +268,10 @@ async def all_heard(
 
 def noises() -> list[Utterance]:
     """Recordings of noise in which nobody says anything to the agent."""
-    files = sorted((SHARED / "noise").glob("*.flac"))
+    found = [(file.stem, read_audio(file)) for file in sorted((SHARED / "noise").glob("*.flac"))]
     return [
-        Utterance(file.stem, "noise", AGENT, read_audio(file), 0, "", NO_TOOL) for file in files
+        Utterance(name, "noise", AGENT, np.zeros_like(noise), 0, "", NO_TOOL, around=noise)
+        for name, noise in found
     ]
 
 
