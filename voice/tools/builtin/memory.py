@@ -28,8 +28,8 @@ LONGEST = 300
 """Characters of a fact."""
 _MOST_TOLD = 8
 _SOFT = """
-again called call color colour date day know long many month much name number old place remember
-time told year
+again call called color colour date day keep kept know leave left long many month much name number
+old place put remember time told year
 """
 """Words of a question that the fact which answers it need not have."""
 _IS = re.compile(r"\s+(?:is|are|was|were)\s+|(?<=\w)['’]s\s+(?=(?:on|at|in|an?|the)\b)", re.I)
