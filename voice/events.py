@@ -180,12 +180,15 @@ class ReplyDrafted:
         number: Of the draft within the turn, from 1.
         text: Its beginning; a position that is still masked shows as ``░``.
         calls: Of tools, in their order. Without any and without text, there is no draft any more.
+        confidence: How sure the model is of the calls, in [0, 1]; None if there are none or it does
+            not say.
     """
 
     turn_id: int
     number: int
     text: str
     calls: tuple[ToolCall, ...]
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

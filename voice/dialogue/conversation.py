@@ -471,7 +471,7 @@ class Conversation:
         options = self._options
         if self._agent.current or not (options.turn_detection and options.create_response):
             return []
-        words = turn.draft_words.take(text, turn.paused)
+        words = turn.draft_words.take(text, turn.paused, options.shows_drafts)
         return [Draft(turn.turn_id, words, turn.paused)] if words else []
 
     def _settle(self, turn: UserTurn) -> list[Command]:

@@ -34,14 +34,18 @@ class DraftWords:
         self._drafted = ""
         self._at_pause = False
 
-    def take(self, text: str, paused: bool) -> str:
-        """Take the newest transcript; returns the words to draft a reply to, or an empty text."""
+    def take(self, text: str, paused: bool, watched: bool = False) -> str:
+        """Take the newest transcript; returns the words to draft a reply to, or an empty text.
+
+        Where drafts are ``watched``, words that break off count as well.
+        """
         words = normalised(text).split()
         before, self._before = self._before, words
         stable = bool(before) and words[: len(before)] == before and len(words) >= self._least
         if not self._least or not words or not (paused or stable):
             return ""
-        if not paused and reads_complete(text) is Completeness.INCOMPLETE:
+        breaks_off = reads_complete(text) is Completeness.INCOMPLETE
+        if breaks_off and not (paused or watched):
             return ""
         bare = " ".join(words)
         if bare == self._drafted and (self._at_pause or not paused):

@@ -131,9 +131,11 @@ def _extension_of(
             return "latency", "latency", {"turn_id": turn_id, "marks_ms": rounded}
         case Denoising(reply_id=reply_id, text=text, step=step):
             return "denoising", "denoising", {"response_id": reply_id, "text": text, "step": step}
-        case ReplyDrafted(turn_id=turn_id, number=number, text=text, calls=calls):
+        case ReplyDrafted(turn_id=turn_id, number=number, text=text, calls=calls, confidence=sure):
             wanted = [{"name": call.name, "arguments": call.arguments} for call in calls]
             fields = {"turn_id": turn_id, "number": number, "text": text, "calls": wanted}
+            if sure is not None:
+                fields["confidence"] = round(sure, 3)
             return "draft", "draft", fields
         case ReplyToolCall(reply_id=reply_id, call=call, client_side=False):
             called = {"call_id": call.call_id, "name": call.name, "arguments": call.arguments}

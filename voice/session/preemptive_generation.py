@@ -95,6 +95,7 @@ class _Answer:
     events: list[ModelEvent] = field(default_factory=list)
     forwards: int = 0
     kept: int = 0
+    confidence: float | None = None
     failed: bool = False
     done: bool = False
     used: bool = False
@@ -120,9 +121,10 @@ class _Answer:
         match event:
             case DraftView(step=step):
                 self.forwards = max(self.forwards, step)
-            case AnswerDone(forwards=forwards, kept=kept):
+            case AnswerDone(forwards=forwards, kept=kept, confidence=confidence):
                 self.forwards = max(self.forwards, forwards)
                 self.kept = kept
+                self.confidence = confidence
                 self.done = True
         self.more.set()
 
@@ -205,7 +207,9 @@ class PreemptiveGeneration:
         self._cancel()
         self._replying = False
         self._asked = 0
-        unsure = not wanted.paused and config.least_likely > 0
+        # Who watches drafts sees one for all words that they can be made for.
+        watched = self._conversation.options.shows_drafts
+        unsure = not (wanted.paused or watched) and config.least_likely > 0
         self._task = self._spawn(self._make(agent, commands, asked.prompt if unsure else None))
 
     async def reply(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
@@ -341,8 +345,12 @@ class PreemptiveGeneration:
             return
         else:
             text = words.text
-        calls = tuple(call for answer in self._newest for call in answer.message.tool_calls)
-        draft = ReplyDrafted(self._turn_id, self._number, text[:MOST_SHOWN], calls)
+        calling = [answer for answer in self._newest if answer.message.tool_calls]
+        calls = tuple(call for answer in calling for call in answer.message.tool_calls)
+        sure = [one.confidence for one in calling if one.confidence is not None]
+        draft = ReplyDrafted(
+            self._turn_id, self._number, text[:MOST_SHOWN], calls, min(sure, default=None)
+        )
         if draft != self._shown and (text or calls):
             self._shown = draft
             self._emit(draft)

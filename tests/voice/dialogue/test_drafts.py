@@ -52,6 +52,13 @@ def test_a_transcript_counts_once_it_keeps_the_words_of_the_one_before(
     assert [wording.take(text, paused=False) for text in texts] == taken
 
 
+def test_where_drafts_are_watched_words_that_break_off_count_as_well() -> None:
+    wording = DraftWords(least=2)
+    said = ("set a timer", "set a timer for", "set a timer for ten")
+    taken = [wording.take(text, paused=False, watched=True) for text in said]
+    assert taken == ["", *said[1:]]
+
+
 def test_at_a_pause_everything_counts_once_however_it_is_written() -> None:
     wording = DraftWords(least=2)
     assert [wording.take(text, paused=True) for text in ("stop", "Stop.", "", "go")] == [

@@ -296,6 +296,17 @@ def test_words_that_the_model_expects_to_go_on_are_not_drafted() -> None:
 
 
 @virtual
+async def test_who_watches_drafts_sees_those_of_words_that_are_hardly_all() -> None:
+    model = Judge("play jazz from new orleans")
+    async with calling(parts(model)) as line:
+        line.session.update(shows_drafts=True)
+        await line.say("play jazz from new orleans today")
+        await line.next(ReplyEnded)
+        assert model.judged == []
+        assert line.of(ReplyDrafted)[0].text == "You said play jazz."
+
+
+@virtual
 async def test_a_judge_that_fails_costs_the_draft_alone() -> None:
     model = Judge("", RuntimeError("a bug"))
     async with calling(parts(model)) as line:
@@ -416,4 +427,4 @@ async def test_of_a_long_draft_a_client_gets_the_beginning() -> None:
         await line.next(ReplyEnded)
         shown = line.of(ReplyDrafted)
         assert max(len(draft.text) for draft in shown) == MOST_SHOWN
-        assert len({draft.text for draft in shown}) == len(shown)
+        assert len({(draft.number, draft.text) for draft in shown}) == len(shown)
