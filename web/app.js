@@ -100,6 +100,7 @@ function show() {
   byId("talk").disabled = starting !== null;
   byId("hang-up").hidden = !call.on;
   byId("keep").hidden = now !== "ended" || call.conversation.turns.length === 0;
+  byId("save-sound").hidden = call.sound.track === null;
   byId("mute").hidden = !listens;
   byId("mute").setAttribute("aria-pressed", String(call.sound.microphone?.muted === true));
   if (shownLink !== call.link.state) {
@@ -269,6 +270,11 @@ byId("save-text").addEventListener("click", () =>
 byId("save-json").addEventListener("click", () =>
   save("conversation.json", "application/json", asJson(call.conversation.turns)),
 );
+
+byId("save-sound").addEventListener("click", () => {
+  const { track } = call.sound;
+  if (track) save(track.name, track.sound.type, track.sound);
+});
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !document.querySelector("dialog[open]")) call.interrupt();

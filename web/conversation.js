@@ -42,7 +42,7 @@
  * @property {number} id Counts from 1 on this page.
  * @property {{itemId: string, text: string, final: boolean, typed: boolean} | null} user Null where
  *   the agent spoke first.
- * @property {Ghost | null} ghost While there is no reply.
+ * @property {Ghost | null} ghost Until its reply is done.
  * @property {Reply[]} replies
  * @property {string} [flow] The agent and the step that it has led to, and what is known there.
  * @property {Record<string, number>} marksMs Mark → milliseconds after the end of speech.
@@ -195,6 +195,7 @@ export class Conversation {
   close(reply, cutOff, failure = "") {
     if (this.active === reply) this.active = null;
     this.answered = this.turns.findLast((turn) => turn.replies.includes(reply)) ?? null;
+    if (this.answered) this.answered.ghost = null;
     // Something newer may have been asked meanwhile.
     if (this.answered === this.turns.at(-1)) this.thinking = false;
     this.withReply(
@@ -212,7 +213,6 @@ export class Conversation {
   /** @param {string} id A reply begins; it answers the newest turn, or none. */
   begin(id) {
     const turn = this.turns.at(-1) ?? this.open(null);
-    turn.ghost = null;
     this.active = {
       id,
       itemId: "",

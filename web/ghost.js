@@ -1,5 +1,8 @@
 // @ts-check
-/** The line under the user's words that shows the reply as it is drafted: quiet, and not read out. */
+/**
+ * The reply as it is drafted, under the user's words, where the reply itself will stand: quiet, and not
+ * read out.
+ */
 
 import { element } from "./element.js";
 import { inPlainWords } from "./plain-words.js";
@@ -8,24 +11,42 @@ import { inPlainWords } from "./plain-words.js";
 
 const MASKS = /^░+$/;
 
-/**
- * A draft in pieces: its calls as people would tell them, then each word of its text.
- *
- * @param {Ghost} ghost
- * @returns {{kind: string, words: string}[]}
- */
-function piecesOf({ text, calls }) {
+/** @typedef {{kind: string, words: string}} Piece */
+
+/** @param {Ghost} ghost @returns {Piece[]} Its calls as people would tell them. */
+function callsOf({ calls }) {
+  return calls.map((call) => ({ kind: "call", words: inPlainWords(call.name, call.arguments) }));
+}
+
+/** @param {Ghost} ghost @returns {Piece[]} Each word of its text. */
+function wordsOf({ text }) {
   const words = text.split(/\s+/).filter(Boolean);
-  return [
-    ...calls.map((call) => ({ kind: "call", words: inPlainWords(call.name, call.arguments) })),
-    ...words.map((word) => ({ kind: MASKS.test(word) ? "masked" : "word", words: `${word} ` })),
-  ];
+  return words.map((word) => ({ kind: MASKS.test(word) ? "masked" : "word", words: `${word} ` }));
+}
+
+/**
+ * A piece that stays is left alone; one that is revised is made anew, and so fades in.
+ *
+ * @param {HTMLElement} place
+ * @param {Piece[]} pieces
+ */
+function revise(place, pieces) {
+  pieces.forEach(({ kind, words }, index) => {
+    const shown = place.children[index];
+    if (shown?.textContent === words) return;
+    const fresh = element("span", kind, words);
+    if (shown) shown.replaceWith(fresh);
+    else place.append(fresh);
+  });
+  while (place.children.length > pieces.length) place.lastElementChild?.remove();
 }
 
 export class GhostLine {
   constructor() {
+    this._calls = element("div", "tool");
     this._words = element("div", "words");
-    this.node = element("div", "line ghost", [element("div", "who", "Draft"), this._words]);
+    this._line = element("div", "line reply", [element("div", "who", "Draft"), this._words]);
+    this.node = element("div", "lines ghost", [this._calls, this._line]);
     this.node.setAttribute("aria-hidden", "true");
     this.node.hidden = true;
   }
@@ -42,15 +63,9 @@ export class GhostLine {
     }
     this.node.hidden = false;
     this.node.classList.remove("gone");
-    const pieces = piecesOf(ghost);
-    // A word that stays is left alone; one that is revised is made anew, and so fades in.
-    pieces.forEach(({ kind, words }, index) => {
-      const shown = this._words.children[index];
-      if (shown?.textContent === words) return;
-      const fresh = element("span", kind, words);
-      if (shown) shown.replaceWith(fresh);
-      else this._words.append(fresh);
-    });
-    while (this._words.children.length > pieces.length) this._words.lastElementChild?.remove();
+    revise(this._calls, callsOf(ghost));
+    revise(this._words, wordsOf(ghost));
+    this._calls.hidden = ghost.calls.length === 0;
+    this._line.hidden = ghost.text === "";
   }
 }

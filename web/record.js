@@ -15,6 +15,7 @@
  * @property {string} text
  * @property {number} [number] Of a draft.
  * @property {Call[]} [calls] Of a draft, or the one that was made.
+ * @property {number} [confidence] In a draft's calls, in [0, 1].
  */
 
 /**
@@ -57,6 +58,7 @@ export function momentOf(event, reply) {
         text: text(event.text),
         number: Number(event.number) || 0,
         calls: Array.isArray(event.calls) ? event.calls : [],
+        ...(typeof event.confidence === "number" ? { confidence: event.confidence } : {}),
       };
     case "response.created":
       return { kind: "reply", text: "" };

@@ -6,6 +6,7 @@
  */
 
 import { Microphone, askForMicrophone, obstacle } from "./microphone.js";
+import { Soundtrack } from "./soundtrack.js";
 import { Speaker } from "./speaker.js";
 
 /** @typedef {import("./packer.js").Packet} Packet */
@@ -37,6 +38,8 @@ export class Sound {
     this.microphone = null;
     /** @type {Speaker | null} */
     this.speaker = null;
+    /** @type {Soundtrack | null} What was said and heard so far; null where the browser keeps none. */
+    this.track = null;
     /** @type {MediaStreamAudioDestinationNode | null} Where the microphone can be had as a stream. */
     this._out = null;
     /** Chromium gives no sound of a remote stream that no element plays, be it muted. */
@@ -127,6 +130,7 @@ export class Sound {
 
   close() {
     this._closings += 1;
+    this.track?.stop();
     this.microphone?.stop();
     this.microphone = null;
     this.speaker?.flush();
@@ -147,6 +151,8 @@ export class Sound {
     if (deviceId) await this.changeSpeaker(deviceId);
     this._out = context.createMediaStreamDestination();
     this.speaker = await Speaker.open(context, this._listener);
+    this.track = "MediaRecorder" in window ? new Soundtrack(context) : null;
+    this.track?.add(this.speaker.analyser);
     await context.resume();
     context.onstatechange = () => this.wake();
   }
@@ -160,5 +166,6 @@ export class Sound {
     const context = /** @type {AudioContext} */ (this._context);
     this.microphone = await Microphone.open(context, stream, this._listener);
     if (this._out) this.microphone.analyser.connect(this._out);
+    this.track?.add(this.microphone.analyser);
   }
 }

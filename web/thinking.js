@@ -5,7 +5,7 @@ import { element } from "./element.js";
 import { inPlainWords } from "./plain-words.js";
 import { portions } from "./portions.js";
 import { sceneAt } from "./record.js";
-import { inMs, stages, summary, waterfall } from "./waterfall.js";
+import { inMs, stages, total, waterfall } from "./waterfall.js";
 
 /** @typedef {import("./conversation.js").Turn} Turn */
 /** @typedef {import("./record.js").Moment} Moment */
@@ -26,12 +26,16 @@ const LANES = /** @type {{name: string, kinds: Kind[]}[]} */ ([
 
 export class Thinking {
   constructor() {
-    this._head = element("summary");
+    this._total = element("span", "total");
     this._table = element("div");
     this._replay = new Replay();
-    this.node = element("details", "latency", [this._head, this._replay.node, this._table]);
+    const head = element("summary", "", [element("span", "watch", "Watch it think"), this._total]);
+    this.node = element("details", "latency", [head, this._replay.node, this._table]);
     this.node.hidden = true;
-    this.node.addEventListener("toggle", () => this._unfold());
+    this.node.addEventListener("toggle", () => {
+      this._unfold();
+      if (this.node.open) this.node.scrollIntoView({ block: "nearest" });
+    });
     /** @type {Turn | null} */
     this._turn = null;
   }
@@ -41,10 +45,13 @@ export class Thinking {
     this._turn = turn;
     const parts = waterfall(turn.marksMs, turn.voiceToVoiceMs);
     const over = turn.replies.length > 0 && turn.replies.every((reply) => reply.done);
-    this.node.hidden = !parts && !(over && turn.moments.length > 0);
+    // Of a greeting nothing was thought.
+    this.node.hidden = !turn.user || (!parts && !(over && turn.moments.length > 0));
     if (this.node.hidden) return;
-    const head = summary(parts, parts?.measured === true && !turn.user?.typed);
-    if (!this._head.isEqualNode(head)) this._head.replaceChildren(...head.childNodes);
+    if (parts) {
+      const told = total(parts, parts.measured && !turn.user?.typed);
+      if (!this._total.isEqualNode(told)) this._total.replaceChildren(...told.childNodes);
+    }
     this._unfold();
   }
 
@@ -76,7 +83,7 @@ class Replay {
     this.node = element("div", "replay", [
       this._scene,
       this._lanes,
-      element("div", "transport", [this._play, back, this._slider, on, this._clock]),
+      element("div", "transport", [this._play, back, on, this._slider, this._clock]),
     ]);
     /** @type {Moment[]} */
     this._moments = [];
@@ -154,7 +161,8 @@ function linesOf({ words, draft, certain, step, tools }) {
   if (draft) {
     const calls = (draft.calls ?? []).map((call) => inPlainWords(call.name, call.arguments ?? {}));
     const shown = [...calls, draft.text].filter(Boolean).join(" — ");
-    lines.push(told(`Draft ${draft.number}`, [element("span", "guess", shown)]));
+    const sure = draft.confidence === undefined ? "" : ` (${Math.round(100 * draft.confidence)} % sure)`;
+    lines.push(told(`Draft ${draft.number}`, [element("span", "guess", `${shown}${sure}`)]));
   }
   for (const { call, result } of tools) {
     const made = inPlainWords(call.name, call.arguments ?? {});

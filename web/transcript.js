@@ -28,13 +28,14 @@ function toolCard(use) {
   return element("details", `tool ${state}`, [
     element("summary", "", [
       element("span", "tool-said", inPlainWords(use.name, use.arguments)),
-      " ",
-      element("span", "tool-result", use.result ?? "Running…"),
+      // What it answered is what the agent says.
+      ...(state === "answered" ? [] : [" ", element("span", "tool-result", use.result ?? "Running…")]),
     ]),
     element("div", "tool-call", [
       element("span", "tool-name", use.name),
       ...given,
       element("span", "tool-time", took),
+      ...(state === "answered" ? [element("div", "tool-result", use.result ?? "")] : []),
     ]),
   ]);
 }
@@ -99,7 +100,9 @@ class Entry {
   show(turn) {
     this.node.hidden = !worthShowing(turn);
     update(this._lines, linesOf(turn));
-    this._ghost.show(turn.ghost, turn.replies.length > 0);
+    // A draft stays until there is something of its reply to see.
+    const begun = turn.replies.some((reply) => reply.tools.length > 0 || replyLine(reply));
+    this._ghost.show(begun ? null : turn.ghost, begun);
     this._thinking.show(turn);
   }
 }

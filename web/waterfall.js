@@ -61,17 +61,14 @@ export function inMs(ms) {
   return ms < 10000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/**
- * What of a turn's time is to be seen at a glance.
- *
- * @param {Waterfall | null} parts Null where nothing is known.
- * @param {boolean} spoken Whether the time counts from the end of the user's speech.
- * @param {string} more What else the details hold; empty for nothing.
- * @returns {HTMLElement} A summary of details.
- */
-export function summary(parts, spoken, more = "Watch it think") {
-  const watch = element("span", "watch", more);
-  if (!parts) return element("summary", "", [element("span", "legend", [watch])]);
+/** @param {Waterfall} parts @param {boolean} spoken Whether it counts from the end of the user's speech. */
+export function total({ totalMs }, spoken) {
+  const label = spoken ? "voice to voice" : "to the first sound";
+  return element("span", "total", [element("strong", "", inMs(totalMs)), ` ${label}`]);
+}
+
+/** @param {Waterfall} parts @returns {HTMLElement} A summary of details: a bar, and what it is made of. */
+export function summary(parts) {
   const bar = element("div", "bar");
   bar.style.setProperty("--length", `${Math.min(100, (100 * parts.totalMs) / FULL_BAR_MS)}%`);
   bar.setAttribute("aria-hidden", "true");
@@ -80,12 +77,10 @@ export function summary(parts, spoken, more = "Watch it think") {
     piece.style.flexGrow = String(endMs - startMs);
     bar.append(piece);
   }
-  const label = spoken ? "voice to voice" : "to the first sound";
-  const total = element("span", "total", [element("strong", "", inMs(parts.totalMs)), ` ${label}`]);
   const keys = parts.path.map(({ kind, name, startMs, endMs }) =>
     element("span", `key stage-${kind}`, `${name} ${inMs(endMs - startMs)}`),
   );
-  return element("summary", "", [bar, total, element("span", "legend", [...keys, watch])]);
+  return element("summary", "", [bar, total(parts, false), element("span", "legend", keys)]);
 }
 
 /** @param {Waterfall} parts @returns {HTMLElement} All stages, as a table. */

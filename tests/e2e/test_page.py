@@ -61,7 +61,8 @@ async def test_a_timer_is_set_by_voice(repo_root: Path, tmp_path: Path) -> None:
         await page.until("quicksilver.state === 'listening'")
 
         assert await page.text(".tool .tool-said") == "Timer · 10 min"
-        assert await page.text(".tool .tool-result") == "Timer set for 10 minutes."
+        result = "document.querySelector('.tool .tool-result').textContent"
+        assert await page.evaluate(result) == "Timer set for 10 minutes."
         turn = await page.evaluate(ANSWERED)
         assert "timer" in turn["user"]["text"]
         reply = turn["replies"][-1]

@@ -163,12 +163,14 @@ test("a written reply is heard as it comes", () => {
 const call = { name: "set_timer", arguments: { duration: "ten minutes" } };
 const drafted = { type: "quicksilver.draft", number: 2, text: "Timer ░", calls: [call] };
 
-test("what is drafted while the user speaks is shown until the reply begins", () => {
+test("what is drafted while the user speaks is kept for its reply until that is done", () => {
   const { conversation, turn } = after(...spoke.slice(0, 2), drafted);
-  assert.deepEqual(turn.ghost, { number: 2, text: "Timer ░", calls: [call] });
+  const shown = { number: 2, text: "Timer ░", calls: [call] };
+  assert.deepEqual(turn.ghost, shown);
   for (const event of answering.slice(2)) apply(conversation, event);
-  assert.equal(turn.ghost, null);
-  apply(conversation, drafted);
+  apply(conversation, { ...drafted, number: 3 });
+  assert.deepEqual(turn.ghost, shown);
+  apply(conversation, done);
   assert.equal(turn.ghost, null);
 });
 

@@ -118,7 +118,7 @@ export class Recording {
     if (turn.text && turn.replies.length === 0) lines.push(element("p", "soft", "Not answered"));
     const parts = waterfall(turn.marks_ms, null);
     if (parts) {
-      const folded = element("details", "latency", [summary(parts, false, ""), stages(parts)]);
+      const folded = element("details", "latency", [summary(parts), stages(parts)]);
       lines.push(folded);
     }
     return lines.length > 0 ? element("li", "turn", lines) : "";
