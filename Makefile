@@ -19,6 +19,10 @@ PYTEST_ARGS ?= --numprocesses auto --maxprocesses 4 --dist worksteal
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
+# Runs a command and, in a terminal, shows every second that it is still under way.
+patiently = echo '$(subst ','\'',$(1))'; \
+  if [ -t 1 ]; then (while sleep 1; do printf .; done) & trap "kill $$!" EXIT; fi; $(1)
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help run demo demo-coffee test check bench gpu clean
@@ -71,17 +75,17 @@ $(BIN)/python:
 	  f"Python 3.11 or newer is needed; $(PYTHON) is {v.major}.{v.minor}")'
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot make virtual" \
 	  "environments (Debian: apt-get install python3-venv)" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@$(call patiently,$(PYTHON) -m venv $(VENV))
 	@# Older versions show nothing while they install, which takes a while.
-	-$(INSTALL) --quiet --upgrade pip
+	-@$(call patiently,$(INSTALL) --quiet --upgrade pip)
 	@# Where that index cannot be reached, the next command takes torch from the package index.
-	$(if $(TORCH_INDEX),-$(INSTALL) --index-url $(TORCH_INDEX) --retries 1 --no-deps torch)
+	$(if $(TORCH_INDEX),-@$(call patiently,$(INSTALL) --index-url $(TORCH_INDEX) --retries 1 --no-deps torch))
 
 # The interpreter is an order-only prerequisite: its date is older than any stamp's inputs.
 $(VENV)/.installed: $(INPUTS) | $(BIN)/python
-	$(INSTALL) --editable '.[local]'
+	@$(call patiently,$(INSTALL) --editable '.[local]')
 	@touch $@
 
 $(VENV)/.installed-dev: $(INPUTS) | $(BIN)/python
-	$(INSTALL) --editable '.[local,dev]'
+	@$(call patiently,$(INSTALL) --editable '.[local,dev]')
 	@touch $(VENV)/.installed $@

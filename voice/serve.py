@@ -12,6 +12,7 @@ import logging
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
@@ -177,6 +178,30 @@ def _uncollected() -> Iterator[None]:
         gc.enable()
 
 
+@contextmanager
+def _patience(what: str) -> Iterator[None]:
+    """Say what takes a while and, in a terminal, every second for how long it has."""
+    done, shown = threading.Event(), sys.stdout.isatty()
+
+    def count() -> None:
+        seconds = 0
+        while not done.wait(1.0):
+            seconds += 1
+            print(f"\r{what}, {seconds} s", end="", flush=True)
+        print(flush=True)
+
+    print(what, end="" if shown else "\n", flush=True)
+    counting = threading.Thread(target=count, name="patience", daemon=True)
+    if shown:
+        counting.start()
+    try:
+        yield
+    finally:
+        done.set()
+        if shown:
+            counting.join()
+
+
 def serve(config: Config) -> None:
     """Load the models and serve until SIGINT or SIGTERM.
 
@@ -190,7 +215,7 @@ def serve(config: Config) -> None:
         audiosocket = listen_for_audiosocket(config.telephony)
         if audiosocket is not None:
             stack.enter_context(audiosocket)
-        with _uncollected():
+        with _uncollected(), _patience("Loading the models"):
             from voice.session.resources import Resources
 
             resources = Resources.load(config)

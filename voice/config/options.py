@@ -144,8 +144,10 @@ def _find_file(given: Path, directory: Path) -> Path:
     if file.is_file():
         return file
     known = sorted(path.stem for path in directory.glob("*.toml"))
+    close = difflib.get_close_matches(str(given), known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
     raise ConfigError(
-        f"{given}: got an unknown name; expected the path of a .toml file, or one of {known}"
+        f"{given}: got an unknown name; expected the path of a .toml file, or one of {known}{hint}"
     )
 
 
@@ -245,7 +247,9 @@ def _explain(
     key = ".".join(path)
     where = f"{file}: {key}"
     for name, typed in overridden.items():
-        if f"{key}.".startswith(f"{name}."):
+        # A section that there is not is unknown as a whole.
+        section = problem["type"] == "extra_forbidden" and name.startswith(f"{key}.")
+        if section or f"{key}.".startswith(f"{name}."):
             where = f"--set: {key}" if typed == "--set" else typed
     kind, message = problem["type"], problem["msg"]
     if kind == "extra_forbidden":

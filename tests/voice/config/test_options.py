@@ -106,6 +106,7 @@ def test_a_wrong_file_is_explained(tmp_path: Path, text: str, message: str) -> N
         ("name.first=x", "--set: name.first: name is a value, not a section"),
         ("oven.heat_c=hot", "--set: oven.heat_c: got 'hot'; expected a valid number"),
         ("oven.heet_c=3", "--set: oven.heet_c: unknown key; did you mean 'heat_c'?"),
+        ("ovne.heat_c=3", "--set: ovne: unknown key; did you mean 'oven'?"),
         ("oven={heat_c = -1}", "--set: oven.heat_c: got -1; expected greater than or equal to 0"),
     ],
 )
