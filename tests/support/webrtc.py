@@ -169,11 +169,15 @@ async def calling(
     session: Mapping[str, Any] | None = None,
     rewrite: Callable[[str], str] = lambda answer: answer,
     query: str = "",
+    offering: Callable[[str], str] = lambda offer: offer,
 ) -> AsyncGenerator[Client, None]:
-    """A call to a server; ``session`` goes with the offer, ``rewrite`` changes the answer."""
+    """A call to a server; ``session`` goes with the offer.
+
+    ``offering`` changes the offer, ``rewrite`` the answer.
+    """
     client = Client()
     try:
-        offer = await client.offer()
+        offer = offering(await client.offer())
         body: dict[str, Any] = {"content": offer, "headers": {"Content-Type": "application/sdp"}}
         if session is not None:
             body = {"files": {"sdp": (None, offer), "session": (None, json.dumps(session))}}
