@@ -273,7 +273,7 @@ class DraftingConfig(Section):
     """Words from which on drafts are made while the user speaks; at a pause any will do."""
     least_likely: float = Field(default=0.01, ge=0, lt=1)
     """While the user speaks: how likely the words have to be all, as the model sees it, for a draft
-    to be made; 0 does not ask."""
+    to be made; 0 does not ask. A client that is shown drafts gets them for all words."""
     tools: bool = True
     """Whether tools that only read run inside a draft."""
     speech: bool = True

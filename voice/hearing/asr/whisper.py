@@ -491,7 +491,7 @@ def _load(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Any:
         if files is None and not folder.is_dir():
             first = why.splitlines()[0] if why else type(error).__name__
             why = (
-                f"{first}. It comes from the Hugging Face hub, which takes a network; tiny.en-short,"
-                " the default, comes with the installation"
+                f"{first}. It comes from the Hugging Face hub, over the network; tiny.en-short, the"
+                " default, comes with the installation"
             )
         raise ModelError(f"whisper {config.model} cannot be loaded on {device}: {why}") from error
