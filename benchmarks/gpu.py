@@ -23,21 +23,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import RESULTS, ROOT
+import numpy as np
+
+from benchmarks.report import RESULTS, ROOT, drawn
 from benchmarks.series import add_options
 
 PARITY = ("tests/kernels", "tests/dlm/fused/test_runner.py")
 QUICK = ("tests/kernels/test_parity.py", "tests/dlm/fused/test_packing.py")
 # A machine for measuring may lack the plugins that the project's options of pytest are for.
 PYTEST = (
-    "-q",
-    "-p",
-    "no:cacheprovider",
-    "-o",
-    "addopts=",
-    "-W",
-    "ignore::pytest.PytestConfigWarning",
-)
+    "-q", "-p", "no:cacheprovider", "-o", "addopts=", "-W", "ignore::pytest.PytestConfigWarning",
+)  # fmt: skip
 PARTS = {
     "kernels": "benchmarks.kernels.speed",
     "step": "benchmarks.dlm.gpu_step",
@@ -88,29 +84,21 @@ def _steps(results: dict[str, Any]) -> list[tuple[list[str], dict[str, float]]]:
 
 def plot(results: dict[str, Any], file: Path) -> None:
     """Milliseconds of a step by batch, as measured and at the roofline, a panel for each model."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
     rows = _steps(results)
     models = list(dict.fromkeys(key[0] for key, _ in rows))
-    figure, panels = pyplot.subplots(1, len(models), figsize=(11, 3.6), squeeze=False)
-    for panel, model in zip(panels[0], models, strict=True):
-        mine = [(key, told) for key, told in rows if key[0] == model]
-        for bits, context in dict.fromkeys((key[1], key[2]) for key, _ in mine):
-            points = [(int(k[3]), told) for k, told in mine if (k[1], k[2]) == (bits, context)]
-            batches = [batch for batch, _ in points]
-            label = f"{bits}, {context} before"
-            (line,) = panel.plot(batches, [told["ms"] for _, told in points], "o-", label=label)
-            least = [told["least_ms"] for _, told in points]
-            panel.plot(batches, least, ":", color=line.get_color())
-        panel.set(title=model, xlabel="requests", xscale="log", yscale="log")
-    panels[0][0].set_ylabel("ms per step; dotted: roofline")
-    panels[0][-1].legend(fontsize=7)
-    figure.tight_layout()
-    figure.savefig(file)
-    pyplot.close(figure)
+    with drawn(file, 11, 3.6, panels=len(models)) as axes:
+        panels = np.atleast_1d(axes)
+        for panel, model in zip(panels, models, strict=True):
+            mine = [(key, told) for key, told in rows if key[0] == model]
+            for bits, context in dict.fromkeys((key[1], key[2]) for key, _ in mine):
+                points = [(int(k[3]), told) for k, told in mine if (k[1], k[2]) == (bits, context)]
+                batches = [batch for batch, _ in points]
+                label = f"{bits}, {context} before"
+                (line,) = panel.plot(batches, [told["ms"] for _, told in points], "o-", label=label)
+                least = [told["least_ms"] for _, told in points]
+                panel.plot(batches, least, ":", color=line.get_color())
+            panel.set(title=model, xlabel="requests", xscale="log", yscale="log")
+        panels[0].set_ylabel("ms per step; dotted: roofline")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

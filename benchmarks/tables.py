@@ -17,25 +17,17 @@ from benchmarks import quality_tables, training_tables
 from benchmarks.report import RESULTS, ROOT
 
 DOCUMENTS = (
-    "README.md",
-    "docs/model-card.md",
-    "docs/turn-taking.md",
-    "docs/training.md",
+    "README.md", "docs/model-card.md", "docs/turn-taking.md", "docs/training.md",
     "docs/fine-tuning.md",
-)
+)  # fmt: skip
 TIMES = {
     "voice_to_voice_ms": "voice to voice",
     "end_of_turn_to_voice_ms": "end-of-turn decision to first audible sample",
 }
 DRAFTS = (
-    "committed_as_it_stood",
-    "revised",
-    "thrown_away",
-    "needless",
-    "made_from_the_one_before",
-    "forwards_per_turn",
-    "forwards_discarded",
-)
+    "committed_as_it_stood", "revised", "thrown_away", "needless", "made_from_the_one_before",
+    "forwards_per_turn", "forwards_discarded",
+)  # fmt: skip
 _BLOCK = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

@@ -3,15 +3,13 @@
 Held-out dialogues, replies and calls apart. Token by token is the measure: the same weights, read
 causally, one token a forward. Drafts that are verified must agree with it; drafts that are
 committed as they are need not. The prompt is in the cache before the clock starts. Also where the
-time goes (`benchmarks.dlm.shares`), and what a round costs that serves 1 to 16 requests. Results:
-benchmarks/results/decoding.json.
+time goes (`benchmarks.dlm.shares`). Results: benchmarks/results/decoding.json.
 """
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +38,6 @@ from dlm.loading.placement import best_threads
 SEED = 99
 LONGEST = 96
 ALONE = Refinement(0, 1.0)
-BATCHES = (1, 2, 4, 8, 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,29 +199,6 @@ def shares(checkpoint: Checkpoint, asked: list[Case]) -> dict[str, Any]:
     return told
 
 
-def rounds(checkpoint: Checkpoint, prompt_tokens: int, repeats: int) -> Iterator[dict[str, Any]]:
-    """What a round costs in which so many requests draft a block each."""
-    model, config = checkpoint.model, checkpoint.model.config
-    generator = torch.Generator().manual_seed(SEED)
-    for requests in BATCHES:
-        batch = []
-        for _ in range(requests):
-            ids = torch.randint(16, config.vocab_size, (prompt_tokens,), generator=generator)
-            cache = KVCache(config, prompt_tokens + config.block_size)
-            with torch.inference_mode():
-                logits_of(model, [(cache, Forward(ids.tolist(), prompt_tokens, prompt_tokens - 1))])
-            cache.commit(prompt_tokens)
-            block = [16, *[config.mask_token_id] * (config.block_size - 1)]
-            batch.append((cache, Forward(block, 0, 1)))
-        spent = []
-        with torch.inference_mode():
-            for _ in range(repeats):
-                began = time.perf_counter()
-                logits_of(model, batch)
-                spent.append((time.perf_counter() - began) * 1000)
-        yield {"batch": requests, "round_ms": percentiles(spent[repeats // 5 :], 2)}
-
-
 def main() -> None:
     """Measure and write the results."""
     program = Program("benchmarks.dlm.decoding", __doc__, "corpora")
@@ -237,17 +211,13 @@ def main() -> None:
     asked = cases(arguments.corpora, arguments.count)
     told: dict[str, Any] = {
         "threads": torch.get_num_threads(),
-        "prompt_tokens": 256,
         **measure(checkpoint, asked),
         "shares": shares(checkpoint, asked),
-        "rounds": list(rounds(checkpoint, prompt_tokens=256, repeats=50)),
     }
     for kind, name in itertools.product(("replies", "calls"), WAYS):
         print(kind, name, told[kind][name])
     for kind, name in itertools.product(("replies", "calls"), SHARED):
         print("shares:", kind, name, told["shares"][kind][name])
-    for one in told["rounds"]:
-        print(one)
     program.write(told)
 
 

@@ -21,14 +21,9 @@ from dlm.datagen.phrases import Piece
 from dlm.datagen.rows import rows
 
 _UTTERANCES = (
-    "clinc_oos",
-    "nlu_evaluation_data",
-    "hwu64",
-    "slurp_devel",
-    "snips_train",
-    "mycroft_ovos_intents",
-    "ohf_intents_expanded",
-)
+    "clinc_oos", "nlu_evaluation_data", "hwu64", "slurp_devel", "snips_train",
+    "mycroft_ovos_intents", "ohf_intents_expanded",
+)  # fmt: skip
 _INTENTS_ALONE = ("banking77_train", "rasa_nlu")
 _DIALOGUES = ("home_llm_dialogues", "ohf_intents_dialogues")
 _SHARE_ALIKE_DIALOGUES = "sgd_train"

@@ -6,7 +6,17 @@ import re
 
 from dlm.datagen import spoken_values as spoken
 from dlm.datagen.words import WORDS
-from dlm.datagen.world import Arguments, Result, SimulatedTool, World, bare, failure, listing, title
+from dlm.datagen.world import (
+    Arguments,
+    Result,
+    SimulatedTool,
+    World,
+    bare,
+    failure,
+    listing,
+    title,
+    told,
+)  # fmt: skip
 
 
 def describe(a: Arguments, counted: bool = False) -> str:
@@ -46,8 +56,7 @@ def _order_drink(world: World, a: Arguments) -> Result:
     if world.rng.random() < (0.01 if known else 0.9):
         return failure(f"We do not have {a['drink'].lower()}.")
     world.order.append(a)
-    text = describe(a)
-    return Result(f"Added: {text}.", "done", {"drink": text})
+    return told("Added: {drink}.", drink=describe(a))
 
 
 _ONE_OF = re.compile(r"one of (?:the|my|those) ")
@@ -65,8 +74,7 @@ def _change_drink(world: World, a: Arguments) -> Result:
                 world.order.insert(at, ordered | {"quantity": str(int(count) - 1)})
                 at += 1
             world.order[at] = {k: v for k, v in kept.items() if not _is_none(k, v)}
-            text = describe(world.order[at])
-            return Result(f"Changed: {text}.", "done", {"drink": text})
+            return told("Changed: {drink}.", drink=describe(world.order[at]))
     return failure(f"There is no {drink} in the order.")
 
 
@@ -88,7 +96,7 @@ def _remove_drink(world: World, a: Arguments) -> Result:
         if drink in ordered["drink"].lower() or drink.rstrip("s") == ordered["drink"].lower():
             world.order.remove(ordered)
             drink = drink if drink.endswith("ss") else drink.removesuffix("s")
-            return Result(f"Removed: {drink}.", "done", {"drink": drink})
+            return told("Removed: {drink}.", drink=drink)
     return failure(f"There is no {drink} in the order.")
 
 
@@ -99,8 +107,7 @@ def _order_text(world: World) -> str:
 def _read_order(world: World, _: Arguments) -> Result:
     if not world.order:
         return Result("The order is empty.", "empty")
-    order = _order_text(world)
-    return Result(f"The order is: {order}.", "done", {"order": order})
+    return told("The order is: {order}.", order=_order_text(world))
 
 
 def _confirm_order(world: World, a: Arguments) -> Result:
@@ -109,16 +116,16 @@ def _confirm_order(world: World, a: Arguments) -> Result:
     order = _order_text(world)
     world.order.clear()
     if "name" not in a:
-        return Result(f"Order confirmed: {order}.", "done", {"order": order})
-    name = title(a["name"])
-    return Result(f"Order confirmed for {name}: {order}.", "named", {"order": order, "name": name})
+        return told("Order confirmed: {order}.", order=order)
+    form = "Order confirmed for {name}: {order}."
+    return told(form, "named", order=order, name=title(a["name"]))
 
 
 def _transfer_call(world: World, a: Arguments) -> Result:
     to = a.get("to", "a person").lower()
     if to.split()[0] not in ("a", "an", "the", "my", "your", "some", "someone", "somebody"):
         to = f"the {to}"
-    return Result(f"Transferring you to {to}.", "done", {"to": to})
+    return told("Transferring you to {to}.", to=to)
 
 
 ORDERING: tuple[SimulatedTool, ...] = (

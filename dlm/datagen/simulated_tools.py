@@ -27,6 +27,7 @@ from dlm.datagen.world import (
     failure,
     listing,
     title,
+    told,
     unread,
 )
 
@@ -38,9 +39,8 @@ def _get_time(world: World, a: Arguments) -> Result:
         moment = world.now + timedelta(minutes=30 * world.rng.randint(-24, 24))
         place = title(bare(a["place"]))
         time = spoken.clock_text(moment)
-        return Result(f"It is {time} in {place}.", "place", {"time": time, "place": place})
-    time = spoken.clock_text(world.now)
-    return Result(f"It is {time}.", "done", {"time": time})
+        return told("It is {time} in {place}.", "place", time=time, place=place)
+    return told("It is {time}.", time=spoken.clock_text(world.now))
 
 
 def _get_date(world: World, a: Arguments) -> Result:
@@ -51,12 +51,11 @@ def _get_date(world: World, a: Arguments) -> Result:
         return unread("day", a["day"])
     date = spoken.date_text(found)
     if name == "today" or found == today:
-        return Result(f"Today is {date}.", "done", {"date": date})
+        return told("Today is {date}.", date=date)
     shown = date.split(", ", 1)[1] if name in WEEKDAYS else date
     name = _day_name(name)
     verb = "was" if found < today else "it is" if name.startswith("In ") else "is"
-    fields = {"date": shown, "day": name, "fact": f"{name} {verb} {shown}."}
-    return Result(fields["fact"], "day", fields)
+    return told("{fact}", "day", date=shown, day=name, fact=f"{name} {verb} {shown}.")
 
 
 def _day_name(name: str) -> str:
@@ -74,7 +73,7 @@ def _days_until(world: World, a: Arguments) -> Result:
     name, days = _day_name(a["date"].lower()), f"{abs(count)} day{'s' if abs(count) != 1 else ''}"
     said = "today" if not count else f"in {days}" if count > 0 else f"{days} ago"
     fact = f"{name} {'was' if count < 0 else 'is'} {said}."
-    return Result(fact, "done", {"fact": fact, "count": days})
+    return told("{fact}", fact=fact, count=days)
 
 
 def _set_timer(world: World, a: Arguments) -> Result:
@@ -85,10 +84,8 @@ def _set_timer(world: World, a: Arguments) -> Result:
     name = bare(a["name"]) if "name" in a else ""
     world.timers.append((name, seconds))
     if name:
-        return Result(
-            f"{capital(name)} timer set for {length}.", "named", {"duration": length, "name": name}
-        )
-    return Result(f"Timer set for {length}.", "done", {"duration": length})
+        return told("{name} timer set for {duration}.", "named", duration=length, name=name)
+    return told("Timer set for {duration}.", duration=length)
 
 
 def _list_timers(world: World, _: Arguments) -> Result:
@@ -98,14 +95,15 @@ def _list_timers(world: World, _: Arguments) -> Result:
     for name, seconds in world.timers:
         left = spoken.duration_text(max(1, int(seconds * world.rng.uniform(0.05, 0.98))))
         parts.append(f"{name}, {left} left" if name else f"{left} left")
-    count = len(parts)
-    text = f"{count} timer{'s' if count > 1 else ''}: {'; '.join(parts)}."
-    fields = {
-        "count": str(count),
-        "timers": "; ".join(parts),
-        "left": parts[0].removesuffix(" left"),
-    }
-    return Result(text, "one" if count == 1 else "many", fields)
+    return _listed("timers", parts, left=parts[0].removesuffix(" left"))
+
+
+def _listed(name: str, parts: list[str], **more: str) -> Result:
+    """How many things of a kind there are, and each of them."""
+    count, case = len(parts), "one" if len(parts) == 1 else "many"
+    thing = name if count > 1 else name.removesuffix("s")
+    fields = {"count": str(count), name: "; ".join(parts)}
+    return told(f"{{count}} {thing}: {{{name}}}.", case, **fields, **more)
 
 
 def _cancel_timer(world: World, a: Arguments) -> Result:
@@ -114,7 +112,7 @@ def _cancel_timer(world: World, a: Arguments) -> Result:
         if name in ("all", "both", "every") and world.timers:
             count = len(world.timers)
             world.timers.clear()
-            several = Result(f"{count} timers cancelled.", "all", {"count": str(count)})
+            several = told("{count} timers cancelled.", "all", count=str(count))
             return several if count > 1 else _cancelled("")
         for timer in world.timers:
             if timer[0] == name or (not timer[0] and spoken.duration(name) == timer[1]):
@@ -131,7 +129,7 @@ def _cancel_timer(world: World, a: Arguments) -> Result:
 def _cancelled(name: str) -> Result:
     if not name:
         return Result("Timer cancelled.")
-    return Result(f"{capital(name)} timer cancelled.", "named", {"name": name})
+    return told("{name} timer cancelled.", "named", name=name)
 
 
 def _timer_name(name: str, seconds: int) -> str:
@@ -152,10 +150,8 @@ def _change_timer(world: World, a: Arguments) -> Result:
     if left <= 0:
         return failure("The timer has less time left than that.")
     world.timers[world.timers.index(found)] = (name, left)
-    fields = {"left": spoken.duration_text(left), "name": name}
-    if not name:
-        return Result(f"Timer changed: {fields['left']} left.", "done", fields)
-    return Result(f"{capital(name)} timer changed: {fields['left']} left.", "named", fields)
+    form, case = ("{name} timer changed", "named") if name else ("Timer changed", "done")
+    return told(f"{form}: {{left}} left.", case, left=spoken.duration_text(left), name=name)
 
 
 def _timers_called(world: World, a: Arguments) -> tuple[str, int] | Result:
@@ -177,7 +173,7 @@ def _set_alarm(world: World, a: Arguments) -> Result:
     if text is None:
         return unread("time", a["when"])
     world.alarms.append((a["when"], text))
-    return Result(f"Alarm set for {text}.", "done", {"when": text})
+    return told("Alarm set for {when}.", when=text)
 
 
 def alarm_text(world: World, said: str) -> str:
@@ -193,9 +189,7 @@ def alarm_text(world: World, said: str) -> str:
 def _list_alarms(world: World, _: Arguments) -> Result:
     if not world.alarms:
         return Result("No alarms are set.", "empty")
-    shown, count = "; ".join(text for _, text in world.alarms), len(world.alarms)
-    text = f"{count} alarm{'s' if count > 1 else ''}: {shown}."
-    return Result(text, "one" if count == 1 else "many", {"count": str(count), "alarms": shown})
+    return _listed("alarms", [text for _, text in world.alarms])
 
 
 def _alarm_called(world: World, a: Arguments) -> tuple[str, str] | Result:
@@ -221,32 +215,31 @@ def _change_alarm(world: World, a: Arguments) -> Result:
     if text is None:
         return unread("time", a["to"])
     world.alarms[world.alarms.index(found)] = (a["to"], text)
-    fields = {"when": found[1], "to": text}
-    return Result(f"Alarm moved from {found[1]} to {text}.", "done", fields)
+    return told("Alarm moved from {when} to {to}.", when=found[1], to=text)
 
 
 def _cancel_alarm(world: World, a: Arguments) -> Result:
     count = len(world.alarms)
     if a.get("when", "") in ("all", "both", "every") and count > 1:
         world.alarms.clear()
-        return Result(f"{count} alarms cancelled.", "all", {"count": str(count)})
+        return told("{count} alarms cancelled.", "all", count=str(count))
     found = _alarm_called(world, {} if a.get("when") in ("all", "both", "every") else a)
     if isinstance(found, Result):
         return found
     world.alarms.remove(found)
-    return Result(f"Alarm for {found[1]} cancelled.", "done", {"when": found[1]})
+    return told("Alarm for {when} cancelled.", when=found[1])
 
 
 def _set_reminder(world: World, a: Arguments) -> Result:
     text = a["text"]
     if "when" not in a:
         world.reminders.append((text, ""))
-        return Result(f"Reminder noted: {text}.", "noted", {"text": text})
+        return told("Reminder noted: {text}.", "noted", text=text)
     shown = _reminded_at(world, a["when"])
     if shown is None:
         return unread("time", a["when"])
     world.reminders.append((text, shown))
-    return Result(f"Reminder set for {shown}: {text}.", "done", {"text": text, "when": shown})
+    return told("Reminder set for {when}: {text}.", text=text, when=shown)
 
 
 def _reminded_at(world: World, said: str) -> str | None:
@@ -273,8 +266,7 @@ def _change_reminder(world: World, a: Arguments) -> Result:
     if shown is None:
         return unread("time", a["when"])
     world.reminders[world.reminders.index(found)] = (found[0], shown)
-    fields = {"text": found[0], "when": shown}
-    return Result(f"Reminder moved to {shown}: {found[0]}.", "done", fields)
+    return told("Reminder moved to {when}: {text}.", text=found[0], when=shown)
 
 
 def _cancel_reminder(world: World, a: Arguments) -> Result:
@@ -284,7 +276,7 @@ def _cancel_reminder(world: World, a: Arguments) -> Result:
         return failure("You have no reminders.")
     if said in ("all", "both", "every") and count > 1:
         world.reminders.clear()
-        return Result(f"{count} reminders cancelled.", "all", {"count": str(count)})
+        return told("{count} reminders cancelled.", "all", count=str(count))
     found: tuple[str, str] | Result = world.reminders[0]
     if said and said not in ("all", "both", "every"):
         found = _reminder_called(world, said)
@@ -294,7 +286,7 @@ def _cancel_reminder(world: World, a: Arguments) -> Result:
     if isinstance(found, Result):
         return found
     world.reminders.remove(found)
-    return Result(f"Reminder cancelled: {found[0]}.", "done", {"text": found[0]})
+    return told("Reminder cancelled: {text}.", text=found[0])
 
 
 def _dayless(world: World, text: str) -> datetime | None:
@@ -307,11 +299,7 @@ def _list_reminders(world: World, _: Arguments) -> Result:
     if not world.reminders:
         return Result("You have no reminders.", "empty")
     parts = [f"{text}, {when}" if when else text for text, when in world.reminders]
-    count = len(parts)
-    text = f"{count} reminder{'s' if count > 1 else ''}: {'; '.join(parts)}."
-    return Result(
-        text, "one" if count == 1 else "many", {"count": str(count), "reminders": "; ".join(parts)}
-    )
+    return _listed("reminders", parts)
 
 
 def list_name(a: Arguments) -> str:
@@ -322,12 +310,10 @@ def list_name(a: Arguments) -> str:
 def _add_to_list(world: World, a: Arguments) -> Result:
     name, item = list_name(a), _article_free(a["item"])
     known = world.lists.setdefault(name, some_items(world))
-    fields = {"item": item, "list": name}
     if item in known:
-        text = f"{capital(item)} is already on the {name} list."
-        return Result(text, "already", fields)
+        return told("{item} is already on the {list} list.", "already", item=item, list=name)
     known.append(item)
-    return Result(f"Added {item} to the {name} list.", "done", fields)
+    return told("Added {item} to the {list} list.", item=item, list=name)
 
 
 def _article_free(item: str) -> str:
@@ -342,36 +328,33 @@ def some_items(world: World) -> list[str]:
 
 def _remove_from_list(world: World, a: Arguments) -> Result:
     name, item = list_name(a), _article_free(a["item"])
-    known = world.lists.setdefault(name, [])
-    for kept in known:
-        if bare(kept) == bare(item):
-            known.remove(kept)
-            return Result(
-                f"Removed {item} from the {name} list.", "done", {"item": item, "list": name}
-            )
-    return failure(f"{capital(item)} is not on the {name} list.")
+    if not _taken(world.lists.setdefault(name, []), item):
+        return failure(f"{capital(item)} is not on the {name} list.")
+    return told("Removed {item} from the {list} list.", item=item, list=name)
+
+
+def _taken(known: list[str], item: str) -> bool:
+    """Whether an item was on a list, from which it is taken."""
+    kept = next((one for one in known if bare(one) == bare(item)), None)
+    if kept is not None:
+        known.remove(kept)
+    return kept is not None
 
 
 def _move_item(world: World, a: Arguments) -> Result:
     name, item, to = list_name(a), _article_free(a["item"]), bare(a["to"])
-    known = world.lists.setdefault(name, [])
-    for kept in known:
-        if bare(kept) == bare(item):
-            known.remove(kept)
-            world.lists.setdefault(to, []).append(item)
-            fields = {"item": item, "list": name, "to": to}
-            text = f"Moved {item} from the {name} list to the {to} list."
-            return Result(text, "done", fields)
-    return failure(f"{capital(item)} is not on the {name} list.")
+    if not _taken(world.lists.setdefault(name, []), item):
+        return failure(f"{capital(item)} is not on the {name} list.")
+    world.lists.setdefault(to, []).append(item)
+    return told("Moved {item} from the {list} list to the {to} list.", item=item, list=name, to=to)
 
 
 def _clear_list(world: World, a: Arguments) -> Result:
     name = list_name(a)
     items = world.lists.pop(name, [])
     if not items:
-        return Result(f"The {name} list is empty.", "empty", {"list": name})
-    fields = {"list": name, "items": listing(items)}
-    return Result(f"Cleared the {name} list: {fields['items']}.", "done", fields)
+        return told("The {list} list is empty.", "empty", list=name)
+    return told("Cleared the {list} list: {items}.", list=name, items=listing(items))
 
 
 def _read_list(world: World, a: Arguments) -> Result:
@@ -380,10 +363,9 @@ def _read_list(world: World, a: Arguments) -> Result:
         world.lists[name] = world.rng.sample(WORDS["item"], world.rng.choice((0, 1, 2, 2, 3, 3, 4)))
     items = world.lists[name]
     if not items:
-        return Result(f"The {name} list is empty.", "empty", {"list": name})
-    count = len(items)
-    text = f"The {name} list has {count} item{'s' if count > 1 else ''}: {listing(items)}."
-    return Result(text, "done", {"list": name, "count": str(count), "items": listing(items)})
+        return told("The {list} list is empty.", "empty", list=name)
+    form = f"The {{list}} list has {{count}} item{'s' if len(items) > 1 else ''}: {{items}}."
+    return told(form, list=name, count=str(len(items)), items=listing(items))
 
 
 def _calculate(world: World, a: Arguments) -> Result:
@@ -397,8 +379,8 @@ def _calculate(world: World, a: Arguments) -> Result:
     if abs(value) >= 1e15:
         return failure("That number is too large to say.")
     world.value = value
-    sum_, shown = sums.restated(said), spoken.figures(value)
-    return Result(f"{capital(sum_)} is {shown}.", "done", {"expression": sum_, "value": shown})
+    shown = spoken.figures(value)
+    return told("{expression} is {value}.", expression=sums.restated(said), value=shown)
 
 
 def _convert_units(world: World, a: Arguments) -> Result:
@@ -422,7 +404,7 @@ def _convert_units(world: World, a: Arguments) -> Result:
 
 
 def _conversion(had: str, have: str) -> Result:
-    return Result(f"{had} is {have}.", "done", {"had": had, "have": have})
+    return told("{had} is {have}.", had=had, have=have)
 
 
 def _convert_currency(world: World, a: Arguments) -> Result:
@@ -464,9 +446,9 @@ def _get_weather(world: World, a: Arguments) -> Result:
     high, low = degrees + rng.randint(0, 6), degrees - rng.randint(1, 9)
     sky = rng.choice(_SKIES)
     head = capital(day.removeprefix("on "))
-    text = f"{head} in {place}: {sky}, {degrees} degrees, high {high}, low {low}."
     fields = {"day": head, "place": place, "sky": sky, "degrees": str(degrees)}
-    return Result(text, "done", fields | {"high": str(high), "low": str(low)})
+    form = "{day} in {place}: {sky}, {degrees} degrees, high {high}, low {low}."
+    return told(form, **fields, high=str(high), low=str(low))
 
 
 def _get_stock_price(world: World, a: Arguments) -> Result:
@@ -475,7 +457,7 @@ def _get_stock_price(world: World, a: Arguments) -> Result:
     if world.rng.random() < 0.04:
         return failure(f"I do not know the company {a['company']}.")
     price, company = f"{world.rng.uniform(2, 900):.2f}", title(a["company"])
-    return Result(f"{company} is at {price} dollars.", "done", {"company": company, "price": price})
+    return told("{company} is at {price} dollars.", company=company, price=price)
 
 
 def _place_of(a: Arguments) -> str:
@@ -516,8 +498,12 @@ def _set_device(world: World, a: Arguments) -> Result:
     device, state = _place_of(a), spoken.digits(a["state"]).replace("%", " percent")
     state = _STATES.get(state, state)
     world.devices[device] = state
-    text = f"The {device} {_is(device)} now {state}."
-    return Result(text, "done", {"device": device, "state": state, "is": _is(device)})
+    return _standing("now ", device, state)
+
+
+def _standing(now: str, device: str, state: str) -> Result:
+    fields = {"device": device, "state": state, "is": _is(device)}
+    return told(f"The {{device}} {{is}} {now}{{state}}.", **fields)
 
 
 def _get_device(world: World, a: Arguments) -> Result:
@@ -526,8 +512,7 @@ def _get_device(world: World, a: Arguments) -> Result:
         return missing
     device = _place_of(a)
     state = world.devices.setdefault(device, _state_for(device, world.rng))
-    text = f"The {device} {_is(device)} {state}."
-    return Result(text, "done", {"device": device, "state": state, "is": _is(device)})
+    return _standing("", device, state)
 
 
 def _state_for(device: str, rng: Random) -> str:
@@ -544,7 +529,7 @@ def _search_documents(world: World, a: Arguments) -> Result:
     if world.rng.random() < 0.15:
         return failure(f"Nothing about {a['query']} was found.")
     source, text = _passage(a["query"], world.rng)
-    return Result(f"From {source}: {text}", "done", {"source": source, "passage": text})
+    return told("From {source}: {passage}", source=source, passage=text)
 
 
 def _forget_me(world: World, _: Arguments) -> Result:

@@ -33,6 +33,11 @@ class Result:
         return self.case == "error"
 
 
+def told(form: str, case: str = "done", **fields: str) -> Result:
+    """A result whose sentence has the fields in it, which replies may quote."""
+    return Result(capital(form.format(**fields)), case, fields)
+
+
 def failure(text: str) -> Result:
     """An error result; ``text`` is a sentence."""
     return Result(f"Error: {text}", "error", {"error": text})

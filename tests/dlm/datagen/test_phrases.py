@@ -29,13 +29,9 @@ def test_unbalanced_brackets_are_refused(source: str) -> None:
 @pytest.mark.parametrize(
     ("source", "order"),
     [
-        ("!{order}", True),
-        ("set a timer", True),
-        ("(turn|switch) {state}", True),
-        ("what time is it?", False),
-        ("{duration} timer", False),
-        ("(is|are) there timers?", False),
+        ("!{order}", True), ("set a timer", True), ("(turn|switch) {state}", True),
+        ("what time is it?", False), ("{duration} timer", False), ("(is|are) there timers?", False),
     ],
-)
+)  # fmt: skip
 def test_orders_are_told_from_the_rest(source: str, order: bool) -> None:
     assert is_order(source) is order

@@ -17,16 +17,10 @@ TODAY = NOW.date()
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("a hundred", 100),
-        ("two point five", 2.5),
-        ("two and a half", 2.5),
-        ("12.75", 12.75),
-        ("blue", None),
-        ("", None),
-        ("five six", None),
-        ("and five", None),
+        ("a hundred", 100), ("two point five", 2.5), ("two and a half", 2.5), ("12.75", 12.75),
+        ("blue", None), ("", None), ("five six", None), ("and five", None),
     ],
-)
+)  # fmt: skip
 def test_number(text: str, value: float | None) -> None:
     assert said.number(text) == value
 
@@ -34,19 +28,12 @@ def test_number(text: str, value: float | None) -> None:
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
-        ("ten minutes", 600),
-        ("an hour and a half", 5400),
-        ("half an hour", 1800),
-        ("90 secs", 90),
-        ("one hour and twenty minutes", 4800),
-        ("2 hours 5 minutes", 7500),
-        ("a couple of minutes", 120),
-        ("two and a half hours", 9000),
-        ("blue", None),
-        ("ten", None),
+        ("ten minutes", 600), ("an hour and a half", 5400), ("half an hour", 1800), ("90 secs", 90),
+        ("one hour and twenty minutes", 4800), ("2 hours 5 minutes", 7500),
+        ("a couple of minutes", 120), ("two and a half hours", 9000), ("blue", None), ("ten", None),
         ("minutes", None),
     ],
-)
+)  # fmt: skip
 def test_duration(text: str, seconds: int | None) -> None:
     assert said.duration(text) == seconds
 
@@ -90,21 +77,13 @@ def test_when(text: str, found: datetime | None) -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("twelve times seven", 84),
-        ("15 percent of 80", 12),
-        ("2 plus 3 times 4", 14),
-        ("half of nine", 4.5),
-        ("the square root of eighty one", 9),
-        ("six squared", 36),
-        ("two to the power of five", 32),
-        ("divide nine by three", 3),
-        ("subtract four from ten", 6),
-        ("a 10 percent tip on 50 dollars", 5),
-        ("one over zero", None),
-        ("blue times two", None),
-        ("seven", None),
+        ("twelve times seven", 84), ("15 percent of 80", 12), ("2 plus 3 times 4", 14),
+        ("half of nine", 4.5), ("the square root of eighty one", 9), ("six squared", 36),
+        ("two to the power of five", 32), ("divide nine by three", 3),
+        ("subtract four from ten", 6), ("a 10 percent tip on 50 dollars", 5),
+        ("one over zero", None), ("blue times two", None), ("seven", None),
     ],
-)
+)  # fmt: skip
 def test_evaluate(text: str, value: float | None) -> None:
     assert evaluate(text) == value
 
@@ -112,13 +91,10 @@ def test_evaluate(text: str, value: float | None) -> None:
 @pytest.mark.parametrize(
     ("count", "source", "target", "value"),
     [
-        (5, "miles", "kilometers", 8.04672),
-        (0, "celsius", "fahrenheit", 32),
-        (212, "fahrenheit", "celsius", 100),
-        (1, "foot", "inches", 12),
-        (3, "km", "meters", 3000),
+        (5, "miles", "kilometers", 8.04672), (0, "celsius", "fahrenheit", 32),
+        (212, "fahrenheit", "celsius", 100), (1, "foot", "inches", 12), (3, "km", "meters", 3000),
     ],
-)
+)  # fmt: skip
 def test_converted(count: float, source: str, target: str, value: float) -> None:
     assert converted(count, source, target) == pytest.approx(value)
 

@@ -37,12 +37,8 @@ def test_the_model_sees_what_comes_before_and_only_the_users_words_as_spans() ->
     first, second = cases([ROW])
     assert [turn.role for turn in first.turns] == ["system", "assistant", "user"]
     assert [turn.role for turn in second.turns] == [
-        "system",
-        "assistant",
-        "user",
-        "assistant",
-        "tool",
-    ]
+        "system", "assistant", "user", "assistant", "tool",
+    ]  # fmt: skip
     assert first.request().copy_sources == ("Set a timer for ten minutes.",)
     assert first.request(spans=False).copy_sources is None
     assert [first.kind, second.kind] == [Kind.REQUEST, Kind.REPLY]

@@ -45,15 +45,10 @@ def test_patterns_written_to_take_memory_get_little_of_it() -> None:
 @pytest.mark.parametrize(
     ("pattern", "count"),
     [
-        ("abc", 3),
-        ("(ab){3}", 6),
-        ("((a{10}){10}){10}", 1000),
-        ("(a|b{2,5}){4}c", 25),
-        (r"[a{9}]{3}\{2\(", 6),
-        ("(a{1000}){1000}", 1_000_000),
-        ("a{2,}(b", 3),
+        ("abc", 3), ("(ab){3}", 6), ("((a{10}){10}){10}", 1000), ("(a|b{2,5}){4}c", 25),
+        (r"[a{9}]{3}\{2\(", 6), ("(a{1000}){1000}", 1_000_000), ("a{2,}(b", 3),
     ],
-)
+)  # fmt: skip
 def test_repetitions_are_counted_as_they_would_be_written_out(pattern: str, count: int) -> None:
     assert repeats(pattern) == count
 

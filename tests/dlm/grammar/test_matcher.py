@@ -64,26 +64,13 @@ def test_answers_outside_the_rules(ids: list[int]) -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("ten minutes", True),
-        ("Set", True),
-        ("minutes, please", True),
-        ("7:30", True),
-        ("don't", True),
-        ("wake the café at 7:30", True),
-        ("thirty minutes", False),
-        ("minutes ten", False),
-        ("en", False),
-        ("timers", False),
-        ("30", False),
-        ("don", False),
-        ("caf", False),
-        ("set", False),
-        (",", False),
-        ("!", False),
-        ("", False),
+        ("ten minutes", True), ("Set", True), ("minutes, please", True), ("7:30", True),
+        ("don't", True), ("wake the café at 7:30", True), ("thirty minutes", False),
+        ("minutes ten", False), ("en", False), ("timers", False), ("30", False), ("don", False),
+        ("caf", False), ("set", False), (",", False), ("!", False), ("", False),
         ("please don't", False),
     ],
-)
+)  # fmt: skip
 def test_a_value_is_a_run_of_words_that_were_said(value: str, expected: bool) -> None:
     ids = call("set_timer", duration="x")[: -len(text("x"))] + tokenizer().encode(f" {value}")
     assert allows(AUTO, ids) is expected
@@ -155,17 +142,10 @@ def test_rules_that_allow_nothing_are_refused(
 @pytest.mark.parametrize(
     "name",
     [
-        'say"hi"',
-        "back\\slash",
-        "café ☕",
-        "two\nlines",
-        "<|end|>",
-        "<[2]>",
-        "{}|?*+",
-        "%json",
+        'say"hi"', "back\\slash", "café ☕", "two\nlines", "<|end|>", "<[2]>", "{}|?*+", "%json",
         "😀",
     ],
-)
+)  # fmt: skip
 def test_odd_names_are_only_names(name: str) -> None:
     odd = Tool(name, "", {"properties": {name: {"enum": [name, f"not {name}"]}}})
     rules = AnswerRules((odd, TIMER), copy_sources=(name,))

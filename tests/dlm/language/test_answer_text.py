@@ -37,15 +37,10 @@ def test_the_first_stop_string_counts() -> None:
 @pytest.mark.parametrize(
     ("text", "stops", "size"),
     [
-        ("abc", ("cd",), 1),
-        ("abc", ("bcd", "cd"), 2),
-        ("abc", ("abc",), 0),
-        ("abc", ("d",), 0),
-        ("aab", ("abab",), 2),
-        ("", ("a",), 0),
-        ("abc", (), 0),
+        ("abc", ("cd",), 1), ("abc", ("bcd", "cd"), 2), ("abc", ("abc",), 0), ("abc", ("d",), 0),
+        ("aab", ("abab",), 2), ("", ("a",), 0), ("abc", (), 0),
     ],
-)
+)  # fmt: skip
 def test_what_may_begin_a_stop_string_is_held_back(
     text: str, stops: tuple[str, ...], size: int
 ) -> None:

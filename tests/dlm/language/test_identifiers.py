@@ -17,19 +17,13 @@ NAMES = st.text(st.sampled_from("abAB1_-. \0é日ΩİßǅⅫ²"), max_size=6)
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("get_weather", "get weather"),
-        ("getWeatherReport", "get weather report"),
-        ("GetHTTPStatus", "get http status"),
-        ("get2ndFloor", "get2nd floor"),
-        ("version2Beta", "version2 beta"),
-        ("files.read-all", "files read all"),
-        ("__init__", "init"),
-        ("ÜberPrüfung", "über prüfung"),
-        ("天気_予報", "天気 予報"),
-        ("", ""),
+        ("get_weather", "get weather"), ("getWeatherReport", "get weather report"),
+        ("GetHTTPStatus", "get http status"), ("get2ndFloor", "get2nd floor"),
+        ("version2Beta", "version2 beta"), ("files.read-all", "files read all"),
+        ("__init__", "init"), ("ÜberPrüfung", "über prüfung"), ("天気_予報", "天気 予報"), ("", ""),
         ("☕", ""),
     ],
-)
+)  # fmt: skip
 def test_a_name_reads_as_words(name: str, expected: str) -> None:
     assert words(name) == expected
 

@@ -39,14 +39,10 @@ def test_values_are_read_by_type(text: str, kind: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("three", "integer"),
-        ("3.5", "integer"),
-        ("true", "integer"),
-        ("NaN", "number"),
-        ("{}", "array"),
-        ("[1", "array"),
+        ("three", "integer"), ("3.5", "integer"), ("true", "integer"), ("NaN", "number"),
+        ("{}", "array"), ("[1", "array"),
     ],
-)
+)  # fmt: skip
 def test_values_of_another_type_are_refused(text: str, kind: str) -> None:
     with pytest.raises(ValueError, match=f"expected {kind}"):
         read_value(text, {"type": kind})

@@ -110,12 +110,8 @@ def test_a_word_has_the_same_ids_in_prompt_value_and_reply() -> None:
     found = [i for i in range(len(ids)) if ids[i : i + len(word)] == word]
     assert len(found) == 5
     assert [ids[i - 1] for i in found] == [
-        Mark.TOOL,
-        Mark.USER,
-        Mark.AGENT,
-        Mark.VALUE,
-        Mark.RESULT,
-    ]
+        Mark.TOOL, Mark.USER, Mark.AGENT, Mark.VALUE, Mark.RESULT,
+    ]  # fmt: skip
 
 
 def test_a_declaration_is_encoded_once_and_again_when_it_changes() -> None:
