@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,12 +27,11 @@ from dlm.decoding.forwards import Forward, drive, logits_of
 from dlm.decoding.self_speculative import Aids, decode_causal
 from dlm.effort import REFINEMENT, Effort, Refinement
 from dlm.engine.engine import SHIPPED
+from dlm.evaluate.cases import Case, cases
 from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.matcher import GrammarFactory
 from dlm.kv_cache.cache import KVCache
 from dlm.language.copy_sources import sources
-from dlm.language.messages import Tool, Turn
-from dlm.language.template import tools_of, turn_of
 from dlm.loading.checkpoint import Checkpoint, load_checkpoint
 from dlm.loading.placement import best_threads
 
@@ -66,20 +66,6 @@ SHARED = ("token_by_token", "self_verification", "self_verification_grammar")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A prompt that an assistant's message answers."""
-
-    turns: tuple[Turn, ...]
-    tools: tuple[Tool, ...]
-    kind: str
-
-    @property
-    def rules(self) -> AnswerRules:
-        """What the answer may be, as voice asks for it."""
-        return AnswerRules(self.tools, copy_sources=sources(self.turns))
-
-
-@dataclass(frozen=True, slots=True)
 class Answered:
     """An answer's tokens, its forwards behind the prompt's, and seconds."""
 
@@ -88,20 +74,13 @@ class Answered:
     seconds: float
 
 
-def cases(corpora: Path | None, count: int) -> list[Case]:
+def asked_of(corpora: Path | None, count: int) -> dict[str, list[Case]]:
     """So many replies and so many calls of held-out dialogues."""
     out: dict[str, list[Case]] = {"replies": [], "calls": []}
-    for row in generate(seed=SEED, corpora=corpora, split="heldout"):
-        tools = tools_of(row["tools"])
-        turns = [Turn("system", row["system"])] if row.get("system") else []
-        for message in row["messages"]:
-            turn = turn_of(message)
-            if turn.role == "assistant" and len(turns) > 1:
-                kind = "calls" if turn.calls else "replies"
-                out[kind].append(Case(tuple(turns), tools, kind))
-            turns.append(turn)
+    for case in cases(generate(seed=SEED, corpora=corpora, split="heldout")):
+        out["calls" if case.wanted.calls else "replies"].append(case)
         if all(len(found) >= count for found in out.values()):
-            return [case for found in out.values() for case in found[:count]]
+            return {kind: found[:count] for kind, found in out.items()}
     raise ValueError(f"got fewer than {count} replies and calls")
 
 
@@ -123,7 +102,11 @@ def answer(
     cache.commit(len(known))
     vocabulary = Vocabulary.of(checkpoint.dialect, config.vocab_size)
     decoder = Decoder(cache, prompt, config.block_size, vocabulary)
-    matcher = factory.matcher(case.rules) if way.grammar else None
+    matcher = (
+        factory.matcher(AnswerRules(case.tools, copy_sources=sources(case.turns)))
+        if way.grammar
+        else None
+    )
     aids = Aids(first_tokens=first_tokens.guess(case.turns))
     with tally.taken() if tally else nullcontext():
         began = time.perf_counter()
@@ -161,20 +144,20 @@ def figures(answers: list[Answered], alone: list[Answered], base: list[Answered]
     }
 
 
-def measure(checkpoint: Checkpoint, asked: list[Case]) -> dict[str, Any]:
+def measure(checkpoint: Checkpoint, asked: Mapping[str, Sequence[Case]]) -> dict[str, Any]:
     """All ways on all cases, in turns, so that the machine's moods meet all alike."""
     factory = GrammarFactory(checkpoint.dialect, checkpoint.model.config.vocab_size)
     first_tokens = {name: FirstTokenCache(checkpoint.dialect) for name in WAYS}
     # The first answers of a process are slow.
     for name, way in WAYS.items():
-        answer(checkpoint, way, asked[0], factory, first_tokens[name])
+        answer(checkpoint, way, asked["replies"][0], factory, first_tokens[name])
     answered: dict[str, dict[str, list[Answered]]] = {
         kind: {name: [] for name in WAYS} for kind in ("replies", "calls")
     }
-    for case in asked:
-        for name, way in WAYS.items():
+    for kind, some in asked.items():
+        for case, (name, way) in itertools.product(some, WAYS.items()):
             one = answer(checkpoint, way, case, factory, first_tokens[name])
-            answered[case.kind][name].append(one)
+            answered[kind][name].append(one)
     return {
         kind: {
             name: figures(answers, by_way["token_by_token"], by_way[WAYS[name].base])
@@ -184,7 +167,7 @@ def measure(checkpoint: Checkpoint, asked: list[Case]) -> dict[str, Any]:
     }
 
 
-def shares(checkpoint: Checkpoint, asked: list[Case]) -> dict[str, Any]:
+def shares(checkpoint: Checkpoint, asked: Mapping[str, Sequence[Case]]) -> dict[str, Any]:
     """Where the time goes, by kind and way; the clocks are not on while speeds are measured."""
     factory = GrammarFactory(checkpoint.dialect, checkpoint.model.config.vocab_size)
     told: dict[str, Any] = {}
@@ -192,8 +175,7 @@ def shares(checkpoint: Checkpoint, asked: list[Case]) -> dict[str, Any]:
         tally, first_tokens = Tally(), FirstTokenCache(checkpoint.dialect)
         answers = [
             answer(checkpoint, WAYS[name], case, factory, first_tokens, tally)
-            for case in asked
-            if case.kind == kind
+            for case in asked[kind]
         ]
         told.setdefault(kind, {})[name] = tally.figures(sum(one.seconds for one in answers))
     return told
@@ -208,7 +190,7 @@ def main() -> None:
     arguments = program.parse_args()
     checkpoint = load_checkpoint(arguments.checkpoint, device="cpu")
     torch.set_num_threads(arguments.threads or best_threads(checkpoint.model.config))
-    asked = cases(arguments.corpora, arguments.count)
+    asked = asked_of(arguments.corpora, arguments.count)
     told: dict[str, Any] = {
         "threads": torch.get_num_threads(),
         **measure(checkpoint, asked),

@@ -12,7 +12,7 @@ import itertools
 import json
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,29 +21,15 @@ import torch
 from benchmarks.report import Program, share
 from dlm.datagen.dialogues import generate
 from dlm.datagen.examples import row_of
-from dlm.engine.engine import SHIPPED, Engine, Request
-from dlm.language.copy_sources import sources
-from dlm.language.messages import Call, Turn
-from dlm.language.template import tools_of, turn_of
+from dlm.engine.engine import SHIPPED, Engine
+from dlm.evaluate.cases import cases
+from dlm.evaluate.run import ask_engine
+from dlm.language.messages import Call
 from dlm.train.__main__ import main as train
 from examples.fine_tuning.watering import TOOL, lines
 
 SEED = 97
 HELD_OUT_LINES = 120
-
-Case = tuple[Request, Turn]
-
-
-def cases(rows: Iterable[Mapping[str, Any]]) -> Iterator[Case]:
-    """Every assistant message that follows something, with what stands before it."""
-    for row in rows:
-        turns = [Turn("system", row["system"])] if row.get("system") else []
-        tools = tools_of(row["tools"])
-        for index, message in enumerate(row["messages"]):
-            turn = turn_of(message)
-            if turn.role == "assistant" and index:
-                yield Request(tuple(turns), tools, copy_sources=sources(turns)), turn
-            turns.append(turn)
 
 
 def measure(engine: Engine, rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -53,16 +39,13 @@ def measure(engine: Engine, rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]
     (``talk``) apart: few models call anything behind a result.
     """
     right = dict.fromkeys(("calls", "talk", "replies"), 0)
-    asked = dict(right)
-    for request, wanted in cases(rows):
-        result = request.turns[-1].role == "tool"
-        kind = "calls" if wanted.calls else "replies" if result else "talk"
+    asked, ask = dict(right), ask_engine(engine)
+    for case in cases(rows):
+        result = case.turns[-1].role == "tool"
+        kind = "calls" if case.wanted.calls else "replies" if result else "talk"
         asked[kind] += 1
-        try:
-            calls = engine.answer(request).answer.calls
-        except ValueError:
-            continue
-        right[kind] += plain(calls) == plain(wanted.calls)
+        finished = ask(case.request())
+        right[kind] += bool(finished) and plain(finished.answer.calls) == plain(case.wanted.calls)
     return {kind: share(right[kind], asked[kind]) for kind in asked}
 
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.dlm.decoding import WAYS, Answered, Case, figures, measure
+from benchmarks.dlm.decoding import WAYS, Answered, figures, measure
+from dlm.evaluate.cases import Case, Kind
 from dlm.loading.checkpoint import Checkpoint
 from tests.dlm.tiny import DIALOGUES, TOOLS, taught, template
 
@@ -10,9 +11,9 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_every_way_is_measured_and_what_is_verified_agrees() -> None:
-    asked = [
-        Case((turns[0],), TOOLS, "calls" if turns[1].calls else "replies") for turns in DIALOGUES
-    ]
+    found = [Case((turns[0],), TOOLS, turns[1], Kind.TALK) for turns in DIALOGUES]
+    asked = {kind: [c for c in found if bool(c.wanted.calls) is calls]
+             for kind, calls in (("replies", False), ("calls", True))}  # fmt: skip
     told = measure(Checkpoint("taught", taught(), template()), asked)
     for kind in ("replies", "calls"):
         assert set(told[kind]) == set(WAYS)

@@ -5,9 +5,10 @@ import time
 import pytest
 
 from benchmarks.dlm import shares
-from benchmarks.dlm.decoding import WAYS, Case, answer
+from benchmarks.dlm.decoding import WAYS, answer
 from benchmarks.dlm.shares import PARTS, REST, Tally
 from dlm.decoding.first_token_cache import FirstTokenCache
+from dlm.evaluate.cases import Case, Kind
 from dlm.grammar.matcher import GrammarFactory, Matcher
 from dlm.loading.checkpoint import Checkpoint
 from tests.dlm.tiny import DIALOGUES, TOOLS, taught, template
@@ -19,7 +20,7 @@ def test_all_parts_are_watched_and_left_as_they_were() -> None:
     before = Matcher.best
     checkpoint = Checkpoint("taught", taught(), template())
     tally = Tally()
-    case = Case((DIALOGUES[2][0],), TOOLS, "calls")
+    case = Case((DIALOGUES[2][0],), TOOLS, DIALOGUES[2][1], Kind.REQUEST)
     factory = GrammarFactory(template(), taught().config.vocab_size)
     way, openings = WAYS["self_verification_grammar"], FirstTokenCache(template())
     answered = answer(checkpoint, way, case, factory, openings, tally)
