@@ -296,7 +296,7 @@ def _talk(script: Script) -> None:
         if roll > 0.95 and turns.abilities(script, script.repertoire):
             continue
         if roll > 0.75:
-            turns.talk(script, script.rng.choices(list(_TALK), list(_TALK.values()))[0])
+            _talk_of_any(script)
         else:
             turns.small_talk(script)
     if script.split == "train" and script.rng.random() < 0.3:
@@ -331,7 +331,20 @@ def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
         turns.request(script, tool)
 
 
-_AFTER: tuple[tuple[Callable[[Script], bool], int], ...] = (
+_Moves = tuple[tuple[Callable[[Script], bool], int], ...]
+"""Turns that a dialogue may take, and how often each."""
+
+
+def _one_of(script: Script, moves: _Moves) -> bool:
+    functions, weights = zip(*moves, strict=True)
+    return bool(script.rng.choices(functions, weights)[0](script))
+
+
+def _talk_of_any(script: Script) -> bool:
+    return turns.talk(script, script.rng.choices(list(_TALK), list(_TALK.values()))[0])
+
+
+_AFTER: _Moves = (
     (turns.correction, 22), (turns.follow_up, 18), (turns_at_ease.ask_back, 16),
     (turns_at_ease.take_back, 8), (turns_at_ease.drop, 8), (turns_at_ease.tell, 16),
     (turns_at_ease.wonder, 7),
@@ -343,8 +356,7 @@ def _spontaneous(script: Script, wanted: Callable[[Script], str]) -> bool:
     """One turn of a user at ease; False where it does not fit what was said before."""
     rng = script.rng
     if script.last is not None and rng.random() < 0.7:
-        moves, weights = zip(*_AFTER, strict=True)
-        return bool(rng.choices(moves, weights)[0](script))
+        return _one_of(script, _AFTER)
     tools = list(dict.fromkeys(wanted(script) for _ in range(rng.choice((2, 2, 2, 3, 3, 4)))))
     roll = rng.random()
     if roll < 0.3 and len(tools) > 1:
@@ -377,7 +389,7 @@ def _without_tool(script: Script) -> bool:
     if roll < 0.08:
         return turns.abilities(script, script.repertoire)
     if roll < 0.29:
-        return turns.talk(script, rng.choices(list(_TALK), list(_TALK.values()))[0])
+        return _talk_of_any(script)
     if roll < 0.48:
         return turns.chat(script)
     if roll < 0.76:
@@ -442,8 +454,7 @@ def _spontaneous_coffee(script: Script) -> bool:
     """The same of a customer."""
     rng = script.rng
     if script.last is not None and rng.random() < 0.65:
-        moves, weights = zip(*_AFTER, (turns.same_drink, 14), (turns.leave_out, 8), strict=True)
-        return bool(rng.choices(moves, weights)[0](script))
+        return _one_of(script, (*_AFTER, (turns.same_drink, 14), (turns.leave_out, 8)))
     roll = rng.random()
     if roll < 0.42:
         return turns_at_ease.several(script, "order_drink")
@@ -464,7 +475,6 @@ _CHANGES: tuple[Callable[[Script], bool], ...] = (
 )
 
 
-_Moves = tuple[tuple[Callable[[Script], bool], int], ...]
 _ERRANDS: _Moves = (
     (turns_in_brief.cancel_both, 6), (turns_in_brief.swap_items, 4), (turns_in_brief.add_it, 4),
     (turns_in_brief.clear_it, 4), (turns_in_brief.all_off, 2), (turns_in_brief.no_reminder, 3),
@@ -487,8 +497,7 @@ def _errands(script: Script) -> None:
         elif rng.random() < 0.3:
             turns.request(script, rng.choice(_SETTING))
         else:
-            moves, weights = zip(*_ERRANDS, strict=True)
-            rng.choices(moves, weights)[0](script)
+            _one_of(script, _ERRANDS)
 
 
 _OF_ONE: _Moves = (
@@ -512,9 +521,8 @@ def _drinks(script: Script) -> None:
     for _ in range(rng.choice((1, 1, 2)) if script.split == "train" else 1):
         one = rng.random() < 0.35
         (turns_at_length.drink if one else turns_at_length.drinks)(script)
-        moves, weights = zip(*(_OF_ONE if one else _OF_SEVERAL), strict=True)
         for _ in range(rng.choice((0, 1, 1, 2))):
-            rng.choices(moves, weights)[0](script)
+            _one_of(script, _OF_ONE if one else _OF_SEVERAL)
     if rng.random() < 0.12 and script.world.order:
         turns.request(script, "confirm_order")
 

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from dlm.datagen import invented_tools
-from dlm.datagen.catalog import AGENTS_OWN, ALIASES, INVENTED
+from dlm.datagen.catalog import AGENTS_OWN, ALIASES, INVENTED, PARAMETERS
 from dlm.datagen.corpora import Corpora
 from dlm.datagen.holdout import pick
 from dlm.datagen.made_up import salad
@@ -240,8 +240,13 @@ def _caps(fields: dict[str, str]) -> dict[str, str]:
     return {k: v for k, v in fields.items() if k[:1].isupper()}
 
 
-def calls_of(tool: str, values: Arguments, order: list[str]) -> list[Call]:
-    """The calls that a turn's slots make, one for each numbering, parameters in schema order.
+def call_of(tool: str, arguments: Arguments) -> Call:
+    """A call of a tool with those of some arguments that it takes, in schema order."""
+    return tool, {name: arguments[name] for name in PARAMETERS[tool] if name in arguments}
+
+
+def calls_of(tool: str, values: Arguments) -> list[Call]:
+    """The calls that a turn's slots make, one for each numbering.
 
     Args:
         values: Slots as heard; "item2" belongs to the second call, "item0" to all.
@@ -257,17 +262,12 @@ def calls_of(tool: str, values: Arguments, order: list[str]) -> list[Call]:
         own = groups[suffix]
         if suffix:
             own = {k: v for k, v in first.items() if k in _INHERITED} | own
-        calls.append((tool, ordered(shared | own, order)))
+        calls.append(call_of(tool, shared | own))
     return calls
 
 
 _SHARED = "0"
 """The number of slots that belong to each call of a turn."""
-
-
-def ordered(arguments: Arguments, order: list[str]) -> Arguments:
-    """Arguments in schema order."""
-    return {name: arguments[name] for name in order if name in arguments}
 
 
 def fill_slots(

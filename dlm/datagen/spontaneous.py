@@ -247,6 +247,19 @@ def unclosed(pieces: list[Piece]) -> list[Piece]:
     return pieces[: last + 1]
 
 
+JOINED = ("and", "and then", "and also", "then")
+"""Between requests of a user who speaks in whole sentences."""
+AGAIN_JOINED = ("and", "and", "and", "", "and then", "also", "plus", "then")
+"""Between values that share a verb."""
+
+
+def enumerated(rng: Random, requests: Sequence[list[Piece]]) -> list[Piece]:
+    """Requests alike in one breath, the verb said once; as `joined`."""
+    first, *others, last = requests
+    said = [unclosed(first), *(gapped(unclosed(request)) for request in others), gapped(last)]
+    return joined(rng, said, AGAIN_JOINED, AGAIN_JOINED)
+
+
 def is_gappable(pieces: list[Piece]) -> bool:
     """Whether a request begins with words of its own and has values that another could have."""
     return bool(pieces) and not pieces[0].slot and sum(bool(p.slot) for p in pieces) > 0

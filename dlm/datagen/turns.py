@@ -14,8 +14,17 @@ from dlm.datagen.holdout import pick
 from dlm.datagen.mentions import is_mentionable, mentioned
 from dlm.datagen.orders import ORDERS, compose_order
 from dlm.datagen.phrases import Piece, fill, is_order, parameter_of, template
-from dlm.datagen.script import Call, Script, calls_of, fitted, ordered
-from dlm.datagen.spontaneous import SPEECH, at_ease, change, joined, parted, shortened, unclosed
+from dlm.datagen.script import Call, Script, call_of, calls_of, fitted
+from dlm.datagen.spontaneous import (
+    JOINED,
+    SPEECH,
+    at_ease,
+    change,
+    joined,
+    parted,
+    shortened,
+    unclosed,
+)
 from dlm.datagen.wording import SMALL_TALK, TALK, WORDING
 from dlm.datagen.world import Arguments, capital
 
@@ -60,7 +69,7 @@ def request(script: Script, tool: str) -> bool:
         values = script.speak(pieces, source.endswith("?"))
     else:
         values = script.ask(tool, catalog.SAY[tool])
-    script.answer(calls_of(tool, values, catalog.PARAMETERS[tool]))
+    script.answer(calls_of(tool, values))
     return True
 
 
@@ -88,7 +97,7 @@ def compound(script: Script, *tools: str) -> bool:
     sources = [pick(script.rng, options, script.split) for options in wordings]
     parts = [script.worded(t, s) for t, s in zip(tools, sources, strict=True)]
     if not script.at_ease:
-        said = joined(script.rng, parts, ORDERS_JOINED, ORDERS_JOINED)
+        said = joined(script.rng, parts, JOINED, JOINED)
     else:
         parts = [*map(unclosed, parts[:-1]), parts[-1]]
         said = joined(script.rng, parts, SPEECH["joints"], SPEECH["last_joints"])
@@ -97,7 +106,6 @@ def compound(script: Script, *tools: str) -> bool:
     return answer_all(script, list(zip(tools, halves, strict=True)))
 
 
-ORDERS_JOINED = ("and", "and then", "and also", "then")
 _MOST_CALLS = {False: 3, True: 5}
 """Calls of one message, by whether the user is at ease."""
 
@@ -113,7 +121,7 @@ def answer_all(script: Script, asked: list[tuple[str, Arguments]]) -> bool:
     """Call what a message asks for; where that is too much, nothing was said."""
     calls: list[Call] = []
     for tool, values in asked:
-        calls += calls_of(tool, values, catalog.PARAMETERS[tool])
+        calls += calls_of(tool, values)
     if len(calls) > _MOST_CALLS[script.at_ease]:
         script.messages.pop()
         return False
@@ -133,7 +141,7 @@ def complete(script: Script, tool: str, missing: str, known: Arguments) -> bool:
     script.say(script.rng.choice(catalog.question(tool, missing)), "ask")
     given = script.ask(tool, catalog.answers(tool, missing), known)
     values = {k: v for k, v in (known | given).items() if not parameter_of(k)[1]}
-    call = (tool, ordered(values, catalog.PARAMETERS[tool]))
+    call = call_of(tool, values)
     if any(name not in call[1] for name in catalog.SPECS[tool]["parameters"]["required"]):
         raise AssertionError(f"{tool} lacks a parameter in {call[1]}")
     script.answer([call])
@@ -159,7 +167,7 @@ def follow_up(script: Script) -> bool:
     arguments = {k: before[k] for k in kept if k in before} | given
     if any(k not in arguments for k in catalog.SPECS[tool]["parameters"]["required"]):
         arguments = before | given
-    script.answer([(tool, ordered(arguments, catalog.PARAMETERS[tool]))])
+    script.answer([call_of(tool, arguments)])
     return True
 
 
@@ -230,7 +238,7 @@ def _briefly(
     if rng.random() < 0.4:
         pieces = eased(script, tool, pieces)
     said = script.speak(fitted(pieces))
-    return ordered(said, catalog.PARAMETERS[tool])
+    return call_of(tool, said)[1]
 
 
 _CORRECTING: dict[str, frozenset[str]] = {
@@ -245,7 +253,7 @@ _CORRECTING: dict[str, frozenset[str]] = {
 
 def _corrected(script: Script, tool: str, before: Arguments, given: Arguments) -> list[Call]:
     """The calls that make the call before what the user says it should have been."""
-    after = ordered(before | given, catalog.PARAMETERS[tool])
+    after = call_of(tool, before | given)[1]
     if tool == "set_timer":
         # With several timers running only its name or its length tells which one is meant.
         several = {"name": before["duration"]} if len(script.world.timers) > 1 else {}
@@ -271,8 +279,7 @@ def _corrected(script: Script, tool: str, before: Arguments, given: Arguments) -
 
 
 def _change(before: Arguments, changes: Arguments) -> Call:
-    changed = {"drink": before["drink"]} | changes
-    return "change_drink", ordered(changed, catalog.PARAMETERS["change_drink"])
+    return call_of("change_drink", {"drink": before["drink"]} | changes)
 
 
 _CHOSEN = {
@@ -296,7 +303,7 @@ def choose(script: Script) -> bool:
         return False
     first, last = script.rng.choice(_WHICH).split("{}")
     given = script.speak([Piece(first), Piece(name, key), Piece(last)])
-    script.answer([(tool, ordered(before | given, catalog.PARAMETERS[tool]))])
+    script.answer([call_of(tool, before | given)])
     return True
 
 
@@ -403,7 +410,7 @@ def mention(script: Script, tool: str) -> bool:
     said, answer, question = mentioned(rng, pieces, script.split)
     values = script.speak(said, question)
     if answer is None:
-        script.answer(calls_of(tool, values, catalog.PARAMETERS[tool]))
+        script.answer(calls_of(tool, values))
         return True
     script.used.add(tool)
     script.say(answer)
@@ -459,7 +466,7 @@ def swap_drink(script: Script) -> bool:
     if before is None or "quantity" in before:
         return False
     given = script.ask("order_drink", ORDERS["swap"], before)
-    script.call([("remove_drink", {"drink": before["drink"]}), _order(given)])
+    script.call([("remove_drink", {"drink": before["drink"]}), call_of("order_drink", given)])
     _tell(script)
     return True
 
@@ -475,7 +482,7 @@ def leave_out(script: Script) -> bool:
     first, said, last = re.split("[<>]", source)
     pieces = eased(script, "change_drink", [Piece(first), Piece(said, key), Piece(last)])
     given = script.speak(pieces, source.endswith("?"))
-    script.call([_change(before, ordered(given, catalog.PARAMETERS["change_drink"]))])
+    script.call([_change(before, given)])
     _tell(script)
     return True
 
@@ -486,7 +493,7 @@ def same_drink(script: Script) -> bool:
     if before is None or "quantity" in before:
         return False
     given = script.ask("order_drink", ORDERS["again"])
-    script.answer([_order(before | given)])
+    script.answer([call_of("order_drink", before | given)])
     return True
 
 
@@ -500,10 +507,6 @@ def clear_order(script: Script) -> bool:
     script.say(script.rng.choice(ORDERS["cleared"]))
     script.forget_call()
     return True
-
-
-def _order(arguments: Arguments) -> Call:
-    return "order_drink", ordered(arguments, catalog.PARAMETERS["order_drink"])
 
 
 def _plain(value: str) -> str:

@@ -13,19 +13,17 @@ from dlm.datagen import catalog
 from dlm.datagen.holdout import pick
 from dlm.datagen.mentions import is_mentionable
 from dlm.datagen.phrases import Piece, is_order
-from dlm.datagen.script import Script, calls_of, fitted, ordered
+from dlm.datagen.script import Script, call_of, calls_of, fitted
 from dlm.datagen.spontaneous import (
     SPEECH,
     abandoned,
     contrasted,
-    gapped,
+    enumerated,
     is_gappable,
-    joined,
     parted,
     remark,
     side,
     taken_back,
-    unclosed,
 )
 from dlm.datagen.tables import read
 from dlm.datagen.turns import answer_all, complete, eased, is_question, joinable
@@ -58,13 +56,9 @@ def several(script: Script, tool: str) -> bool:
     parts = [script.worded(tool, source) for _ in range(script.rng.choice((2, 2, 2, 3)))]
     if not is_gappable(parts[0]):
         return False
-    said = [unclosed(parts[0]), *(gapped(unclosed(p)) for p in parts[1:-1]), gapped(parts[-1])]
-    pieces = joined(script.rng, said, AGAIN_JOINED, AGAIN_JOINED)
+    pieces = enumerated(script.rng, parts)
     halves = parted(script.speak(eased(script, tool, pieces, is_order(source))), len(parts))
     return answer_all(script, [(tool, half) for half in halves])
-
-
-AGAIN_JOINED = ("and", "and", "and", "", "and then", "also", "plus", "then")
 
 
 def abandon(script: Script, first: str, tool: str) -> bool:
@@ -74,7 +68,7 @@ def abandon(script: Script, first: str, tool: str) -> bool:
     ]
     said = abandoned(script.speaker(tool), *pieces)
     script.used.add(first)
-    script.answer(calls_of(tool, script.speak(said), catalog.PARAMETERS[tool]))
+    script.answer(calls_of(tool, script.speak(said)))
     return True
 
 
@@ -103,7 +97,7 @@ def contrast(script: Script, first: str, tool: str) -> bool:
         return False
     values = script.speak(contrasted(script.speaker(tool), *pieces))
     script.used.add(first)
-    script.answer(calls_of(tool, values, catalog.PARAMETERS[tool]))
+    script.answer(calls_of(tool, values))
     return True
 
 
@@ -182,10 +176,8 @@ def ask_back(script: Script) -> bool:
     if script.rng.random() < 0.1:
         pieces = [*pieces, side(script.speaker(reader).words(SPEECH["closers"]))]
     script.speak(pieces, is_question(pieces))
-    kept = ordered(before, catalog.PARAMETERS[reader])
-    if tool == "move_item":
-        kept = {"list": before["to"]}
-    script.answer([(reader, kept)])
+    kept = {"list": before["to"]} if tool == "move_item" else before
+    script.answer([call_of(reader, kept)])
     return True
 
 
@@ -244,5 +236,5 @@ def drop(script: Script) -> bool:
     before, _, after = speaker.words(SPEECH["drops"], it="\0").partition("\0")
     pieces = [side(before), Piece(first), Piece(name, key), Piece(last), side(after)]
     given = script.speak(fitted([p for p in pieces if p.text.strip()]))
-    script.answer([(undo, ordered(given, catalog.PARAMETERS[undo]))])
+    script.answer([call_of(undo, given)])
     return True

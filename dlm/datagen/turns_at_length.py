@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlm.datagen import catalog
 from dlm.datagen.drink_groups import (
     GROUPS,
     compose_description,
@@ -18,7 +17,7 @@ from dlm.datagen.drink_groups import (
 )
 from dlm.datagen.holdout import pick
 from dlm.datagen.phrases import fill
-from dlm.datagen.script import Script, ordered
+from dlm.datagen.script import Script, call_of
 from dlm.datagen.spontaneous import joined, parted, unclosed
 from dlm.datagen.turns import answer_all, eased, said
 from dlm.datagen.world import Arguments
@@ -112,8 +111,7 @@ def _detail(key: str, number: str = "") -> str:
 
 
 def _change(script: Script, changes: list[Arguments]) -> bool:
-    order = catalog.PARAMETERS["change_drink"]
-    script.answer([("change_drink", ordered(change, order)) for change in changes])
+    script.answer([call_of("change_drink", change) for change in changes])
     return True
 
 

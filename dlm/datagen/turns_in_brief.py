@@ -6,9 +6,8 @@ where it does not fit what was said before. The words are ``data/in_brief.toml``
 
 from __future__ import annotations
 
-from dlm.datagen import catalog
 from dlm.datagen.holdout import pick
-from dlm.datagen.script import Script, ordered
+from dlm.datagen.script import Script, call_of
 from dlm.datagen.spontaneous import side
 from dlm.datagen.tables import Lists, read
 from dlm.datagen.turns import request, said
@@ -68,10 +67,9 @@ def swap_items(script: Script) -> bool:
     where = rng.choice(_ON_LIST)
     given = _say(script, "add_to_list", options, OLD=old, LIST=where)
     place = {k: v for k, v in (known | given).items() if k == "list"}
-    order = catalog.PARAMETERS["add_to_list"]
     script.answer([
-        ("remove_from_list", ordered(place | {"item": given["item"]}, order)),
-        ("add_to_list", ordered(place | {"item": given["item2"]}, order)),
+        call_of("remove_from_list", place | {"item": given["item"]}),
+        call_of("add_to_list", place | {"item": given["item2"]}),
     ])  # fmt: skip
     return True
 
@@ -86,8 +84,7 @@ def add_it(script: Script) -> bool:
     if script.last is None or given["item"].lower() in script.last[2].text.lower():
         return True
     _say(script, "add_to_list", _BRIEF["add_it"])
-    order = catalog.PARAMETERS["add_to_list"]
-    script.answer([("add_to_list", ordered(place | {"item": given["item"]}, order))])
+    script.answer([call_of("add_to_list", place | {"item": given["item"]})])
     return True
 
 
@@ -104,7 +101,7 @@ def clear_it(script: Script) -> bool:
 def all_off(script: Script) -> bool:
     """The user wants everything switched off, or on."""
     given = _say(script, "set_device", _BRIEF["all_off"])
-    script.answer([("set_device", ordered(given, catalog.PARAMETERS["set_device"]))])
+    script.answer([call_of("set_device", given)])
     return True
 
 
@@ -128,8 +125,7 @@ def remind_at_last(script: Script) -> bool:
     if script.last is None or script.last[2].error:
         return True
     given = _say(script, "set_reminder", _BRIEF["at_last"])
-    order = catalog.PARAMETERS["change_reminder"]
-    script.answer([("change_reminder", ordered(noted | given, order))])
+    script.answer([call_of("change_reminder", noted | given)])
     return True
 
 

@@ -20,13 +20,14 @@ from dlm.datagen.noise import Style, draw_style, utter
 from dlm.datagen.phrases import Piece, fill
 from dlm.datagen.spoken_values import number
 from dlm.datagen.spontaneous import (
+    JOINED,
     SPEECH,
     Speaker,
     abandoned,
     at_ease,
     change,
     contrasted,
-    gapped,
+    enumerated,
     is_gappable,
     joined,
     parted,
@@ -341,7 +342,7 @@ class Scene:
             pieces = joined(self.rng, parts, SPEECH["joints"], SPEECH["last_joints"])
             pieces = self._eased(tools[0], pieces)
         else:
-            pieces = joined(self.rng, parts, _JOINED, _JOINED)
+            pieces = joined(self.rng, parts, JOINED, JOINED)
         halves = parted(self._speak(pieces), len(tools))
         self._call(list(zip(tools, halves, strict=True)))
         return True
@@ -352,8 +353,7 @@ class Scene:
         if not is_gappable(whole) or not isinstance(tool, ComposedTool):
             return False
         parts = [whole, *(self._like(tool, whole) for _ in range(self.rng.choice((1, 1, 1, 2))))]
-        said = [unclosed(parts[0]), *(gapped(unclosed(p)) for p in parts[1:-1]), gapped(parts[-1])]
-        pieces = self._eased(tool, joined(self.rng, said, _AGAIN, _AGAIN))
+        pieces = self._eased(tool, enumerated(self.rng, parts))
         halves = parted(self._speak(pieces), len(parts))
         self._call([(tool, half) for half in halves])
         return True
@@ -387,10 +387,6 @@ class Scene:
         self._speak(pieces)
         self.messages.append({"role": "assistant", "content": answer})
         return True
-
-
-_JOINED = ("and", "and then", "and also", "then")
-_AGAIN = ("and", "and", "and", "", "and then", "also", "plus", "then")
 
 
 _QUESTIONS = frozenset((

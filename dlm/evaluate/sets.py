@@ -112,7 +112,7 @@ def _asked(material: Material, tool: str, row: list[Any]) -> Row:
     script = Script(material.rng, material.values, "heldout")
     script.restyle(CLEAN)
     given = script.speak(row)
-    calls = calls_of(tool, given, catalog.PARAMETERS[tool])
+    calls = calls_of(tool, given)
     made = [{"name": name, "arguments": arguments} for name, arguments in calls]
     script.messages.append({"role": "assistant", "content": None, "tool_calls": made})
     return _offered(script, "coffee" if tool in AGENT_TOOLS["coffee"] else "assistant")

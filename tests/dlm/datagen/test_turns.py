@@ -17,7 +17,6 @@ from dlm.datagen.script import Script, calls_of
 from dlm.datagen.values import Values
 
 VALUES = Values()
-PARAMETERS = catalog.PARAMETERS["order_drink"]
 
 
 def script(seed: int = 1, corpora: Corpora | None = None) -> Script:
@@ -176,7 +175,7 @@ def test_a_detail_stays_with_the_drink_that_it_was_said_of() -> None:
     talk = ordering()
     source = "two {drinks} one with {milk} and one {size2} AGAIN1 {quantity3=three} {drink3} plain"
     pieces = said_again(talk.worded("order_drink", source))
-    first, second, third = calls_of("order_drink", talk.speak(pieces), PARAMETERS)
+    first, second, third = calls_of("order_drink", talk.speak(pieces))
     assert first[1].keys() == {"drink", "milk"} and second[1].keys() == {"drink", "size"}
     assert third[1].keys() == {"drink", "quantity"} and third[1]["quantity"] == "three"
     assert first[1]["drink"] == second[1]["drink"]
