@@ -161,7 +161,7 @@ async def test_denoising_that_comes_at_once_is_shown_step_by_step(server: Script
             {"type": "quicksilver.denoising", "response_id": "r1", "text": text, "step": step}
             for step, text in enumerate(texts)
         ]
-        segment = reply_goes_on("r1", "m1", "Set for ten minutes.", tone(0.6))
+        segment = reply_goes_on("r1", "m1", "Set for ten minutes.", tone(5))
         await server.send(*reply_begins("r1", "m1"), *steps, *segment, *reply_ends("r1", "m1"))
         await page.until("steps.at(-1)?.[0] === 'Set for ten minutes.'")
         shown = await page.evaluate("steps")
