@@ -1,1 +1,6 @@
 """Diffusion language models: architectures, decoding, serving and training."""
+
+import os
+
+# onnxruntime reads it when it is imported.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

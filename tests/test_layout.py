@@ -20,7 +20,13 @@ LONGEST_FUNCTION = 50
 
 # What the engine runs on where nothing else is installed, at import and inside functions.
 ENGINE_IMPORTS = {"torch", "numpy", "tokenizers", "transformers", "safetensors"}
-ENGINE_LAZY_IMPORTS = ENGINE_IMPORTS | {"triton", "llguidance", "huggingface_hub", "gguf"}
+ENGINE_LAZY_IMPORTS = ENGINE_IMPORTS | {
+    "triton",
+    "llguidance",
+    "huggingface_hub",
+    "gguf",
+    "onnxruntime",
+}
 # The engine's own server.
 SERVING = ("dlm.server", "dlm.serve")
 # Programs for the command line draw with rich and matplotlib, ask servers with httpx and mcp, and

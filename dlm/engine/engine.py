@@ -116,7 +116,7 @@ class Engine:
             prefix_bytes: Memory for keys and values of finished requests.
         """
         wanted = Kernels(kernels)
-        loaded = load_checkpoint(checkpoint, dtype, device)
+        loaded = load_checkpoint(checkpoint, dtype, device, threads)
         torch.set_num_threads(threads or best_threads(loaded.model.config))
         runner = runner_for(loaded.model, wanted, MAX_REQUESTS)
         return cls(loaded.model, loaded.dialect, prefix_bytes=prefix_bytes, runner=runner)
@@ -125,7 +125,7 @@ class Engine:
     def placement(self) -> str:
         """Device, number format, and whether kernels run it, as text: ``cpu, int8``."""
         weight = self.model.embed_tokens.weight
-        rounded = self.model.rounded_head is not None
+        rounded = self.model.rounded is not None
         kind = "int8" if rounded else str(weight.dtype).removeprefix("torch.")
         return f"{weight.device}, {kind}{', fused kernels' if self._runner.applies_grammar else ''}"
 

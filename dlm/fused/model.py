@@ -35,7 +35,7 @@ class FusedModel:
         config = model.config
         if config.rotary_size != config.head_dim or config.experts is not None:
             raise ValueError("expected a model with whole heads rotated and without experts")
-        if model.rounded_head is not None:
+        if model.rounded is not None:
             raise ValueError("expected a model in floating point, got one rounded for a CPU")
         self.model = model
         self.head = model.embed_tokens.weight

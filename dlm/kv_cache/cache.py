@@ -119,8 +119,8 @@ class KVCache(Cache):
         sizes = (
             shape.num_hidden_layers,
             2,
-            shape.num_key_value_heads,
             capacity,
+            shape.num_key_value_heads,
             shape.head_dim,
         )
         self._nbytes = math.prod(sizes) * dtype.itemsize
@@ -163,7 +163,7 @@ class KVCache(Cache):
         """
         end = self._end(keys.shape[2])
         self._fill(wanted)
-        store = self._store[layer]
+        store = self._store[layer].transpose(1, 2)
         store[0, :, self.length : end] = keys[0]
         store[1, :, self.length : end] = values[0]
         seen = max(end, wanted)
@@ -171,19 +171,31 @@ class KVCache(Cache):
         both = store[:, :, :seen] if not missing[-1] else functional.pad(store, missing)
         return both[0:1], both[1:2]
 
+    def open(self, positions: int) -> Tensor:
+        """The memory of all layers, for new positions to be written behind the committed ones.
+
+        Returns:
+            (layers, 2, capacity, K, N), a layer's keys and then its values.
+
+        Raises:
+            ValueError: They do not fit.
+        """
+        self._end(positions)
+        return self._store
+
     def _fill(self, end: int) -> None:
         """Write zeros where nothing was written: masked values are still multiplied by 0.
 
         A forward's first layer does it for all layers.
         """
         if end > self._filled:
-            self._store[:, :, :, max(self._filled, self.length) : end] = 0
+            self._store[:, :, max(self._filled, self.length) : end] = 0
             self._filled = end
 
     def copy(self, length: int, capacity: int) -> KVCache:
         """See `Cache.copy`."""
         self._check_copy(length, capacity)
         other = KVCache(self._shape, capacity, self._store.dtype, self._store.device, self._buffers)
-        other._store[:, :, :, :length] = self._store[:, :, :, :length]
+        other._store[:, :, :length] = self._store[:, :, :length]
         other.length = length
         return other

@@ -13,7 +13,7 @@ from dlm.language.template import Template
 from dlm.language.tokenizer import Tokenizer
 from dlm.loading.families.registry import recognise
 from dlm.loading.hub import find
-from dlm.loading.placement import best_device, best_dtype, usable_device
+from dlm.loading.placement import best_device, best_dtype, best_threads, usable_device
 from dlm.loading.weights import load_model
 from dlm.network.config import MODEL_TYPE
 from dlm.network.int8 import round_weights
@@ -39,6 +39,7 @@ def load_checkpoint(
     checkpoint: str | Path,
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
+    threads: int = 0,
 ) -> Checkpoint:
     """Load a checkpoint of any known family.
 
@@ -47,6 +48,7 @@ def load_checkpoint(
         dtype: Of the parameters; int8 rounds the matrices (`dlm.network.int8`) and leaves the rest
             in float32. None takes the fastest (`dlm.loading.placement`).
         device: Where they go; None takes CUDA where there is such a device.
+        threads: That a rounded model may use; 0 takes the fastest number.
 
     Raises:
         FileNotFoundError: A file is missing, or a repository cannot be had.
@@ -76,7 +78,7 @@ def load_checkpoint(
         if place.type != "cpu":
             raise ValueError(f"dtype: got int8 on {place}, expected a CPU")
         model = load_model(directory, torch.float32, place)
-        round_weights(model)
+        round_weights(model, threads or best_threads(config))
     else:
         model = load_model(directory, kind, place)
     name = str(checkpoint) if not Path(checkpoint).is_dir() else directory.resolve().name

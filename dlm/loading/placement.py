@@ -13,7 +13,7 @@ import torch
 from torch.nn import functional
 
 from dlm.network.config import ModelConfig
-from dlm.network.int8 import Int8Linear
+from dlm.network.int8 import product
 
 SMALL = 100_000_000
 """Matrix entries up to which a model never takes bfloat16 on a CPU.
@@ -126,7 +126,7 @@ def bfloat16_is_fast() -> bool:
 @functools.cache
 def int8_is_fast() -> bool:
     """Whether this CPU multiplies matrices rounded to 8 bits faster; measured once as well."""
-    rounded = Int8Linear(torch.ones(_OUTER, _INNER))
+    rounded = product(torch.ones(_OUTER, _INNER))
     rows = torch.ones(_ROWS, _INNER)
     return _seconds(lambda: rounded(rows)) < _seconds(_product(torch.float32)) / 1.2
 

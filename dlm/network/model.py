@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -58,12 +59,19 @@ class Rows:
             (1, 1, T, S). Where some are causal, in float32 on a CPU, T and S are as large as it
             takes for their bits not to depend on what is forwarded with them.
         """
-        start, end = self.cache.length, self.cache.length + self.length
+        end = self.cache.length + self.length
         count, seen = self.length, end
         if self._exact and dtype == torch.float32 and device.type == "cpu":
             count, seen = count + -count % GRAIN, whole_keys(end, head_dim)
         elif not self.block and (not self.causal or count == 1):
             return None
+        return self.visible(count, seen, dtype, device)[None, None]
+
+    def visible(
+        self, count: int, seen: int, dtype: torch.dtype, device: torch.device | str
+    ) -> Tensor:
+        """Where ``count`` new positions may look, of ``seen`` in all: 0, and -inf elsewhere."""
+        start, end = self.cache.length, self.cache.length + self.length
         positions = torch.arange(start, start + count, device=device)
         if self.block:
             ends = (positions // self.block + 1) * self.block
@@ -74,7 +82,7 @@ class Rows:
         mask = torch.zeros(count, seen, dtype=dtype, device=device)
         # What is committed is seen by all, and may be a hundred times as long as what is new.
         mask[:, start:].masked_fill_(hidden, -torch.inf)
-        return mask[None, None]
+        return mask
 
     @property
     def _exact(self) -> bool:
@@ -257,12 +265,24 @@ class Block(nn.Module):
         return x + self.mlp(self.post_attention_layernorm(x))  # type: ignore[no-any-return]
 
 
+class Rounded(Protocol):
+    """Layers and head that took the place of a model's own (`dlm.network.int8`)."""
+
+    def hidden(self, x: Tensor, rows: Sequence[Rows]) -> Tensor:
+        """As `Transformer.packed`, of embedded ids (N, D)."""
+        ...
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """(..., D) to (..., V)."""
+        ...
+
+
 class Transformer(nn.Module):
     """Token ids to hidden states to logits.
 
     Attributes:
         lm_head: Where the embedding does not serve as head.
-        rounded_head: The head in 8 bits, where all matrices are (`dlm.network.int8`).
+        rounded: Layers and head in 8 bits, where they took the place of both.
     """
 
     lm_head: nn.Linear
@@ -275,10 +295,16 @@ class Transformer(nn.Module):
             Block(config, layer) for layer in range(config.num_hidden_layers)
         )
         self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
-        self.rounded_head: nn.Module | None = None
+        self.rounded: Rounded | None = None
         if not config.tie_word_embeddings:
             self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
         self._rope = RopeTable(config.rotary_size, config.rope_theta, config.rope_scaling)
+
+    @property
+    def head_weight(self) -> Tensor:
+        """(V, D): the head, which may be the embedding."""
+        tied = self.config.tie_word_embeddings
+        return self.embed_tokens.weight if tied else self.lm_head.weight
 
     def forward(
         self,
@@ -319,9 +345,9 @@ class Transformer(nn.Module):
             raise ValueError(f"ids: got shape {tuple(ids.shape)}, expected ({total},)")
         device = ids.device
         x = self.embed_tokens(ids)
-        # Sums of whole numbers are the same in any order.
-        if self.rounded_head is None:
-            x = padded(x)
+        if self.rounded is not None:
+            return self.rounded.hidden(x, rows)
+        x = padded(x)
         positions = torch.zeros(len(x), dtype=torch.int64, device=device)
         spans: list[Span] = []
         start = 0
@@ -338,10 +364,9 @@ class Transformer(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """(..., D) to (..., V); of (n, D) without gradients, as exact as `packed` is."""
-        if self.rounded_head is not None:
-            return self.rounded_head(hidden)  # type: ignore[no-any-return]
-        tied = self.config.tie_word_embeddings
-        weight = self.embed_tokens.weight if tied else self.lm_head.weight
+        if self.rounded is not None:
+            return self.rounded.logits(hidden)
+        weight = self.head_weight
         if hidden.dim() != 2 or hidden.requires_grad:
             return functional.linear(hidden, weight)
         return functional.linear(padded(hidden), weight)[: len(hidden)]
