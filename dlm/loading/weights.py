@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,16 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from dlm.loading.families.family import QWEN, Part
+from dlm.loading.families.family import QWEN, Family, Part
 from dlm.loading.families.registry import recognise
 from dlm.loading.hub import placed, weight_files
+from dlm.loading.products import based, parameters_of
+from dlm.loading.sums import SUMS, check_sums
+from dlm.network.config import ModelConfig
 from dlm.network.model import Transformer
 
 SCALE = "_scale"
 """Ends the names of the row scales of matrices that are stored in 8 bits (dlm.train.export)."""
-
-SUMS = "SHA256SUMS"
-"""Beside exported weights, as sha256sum writes it; what differs from it is not loaded."""
 
 _READABLE = ("F64", "F32", "F16", "BF16")
 
@@ -41,28 +40,45 @@ def load_model(
 
     Raises:
         FileNotFoundError: A file is missing.
-        ValueError: The checkpoint is of no known family or malformed; a file is not what
-            `SUMS` says; or a weight is missing, unexpected, or of a wrong shape or type. The text
-            names it.
+        ValueError: The checkpoint is of no known family or malformed; a file is not what its sums
+            say (`dlm.loading.sums`); or a weight is missing, unexpected, or of a wrong shape or
+            type. The text names it.
     """
-    _check_sums(directory)
+    check_sums(directory)
     family, config = recognise(directory)
     with torch.device("meta"):
         model = Transformer(config)
+    shapes = {name: parameter.shape for name, parameter in model.state_dict().items()}
+    if base := based(directory):
+        read = parameters_of(directory, base, config, shapes)
+        parameters = {name: tensor.to(device, dtype) for name, tensor in read}
+    else:
+        parameters = _parameters(directory, family, config, shapes, dtype, device)
+    model.load_state_dict(parameters, assign=True)
+    return model.eval().requires_grad_(False)
+
+
+def _parameters(
+    directory: Path,
+    family: Family,
+    config: ModelConfig,
+    shapes: Mapping[str, torch.Size],
+    dtype: torch.dtype,
+    device: torch.device | str,
+) -> dict[str, Tensor]:
     with _opened(directory) as shards:
         parameters = {}
-        for name, parameter in model.state_dict().items():
-            parts = family.names.parts(config, name, parameter.shape)
+        for name, shape in shapes.items():
+            parts = family.names.parts(config, name, shape)
             tensors = [shards.take(part).to(device, dtype) for part in parts]
             whole = torch.cat(tensors) if len(tensors) > 1 else tensors[0]
-            parameters[name] = whole.view(parameter.shape)
+            parameters[name] = whole.view(shape)
         if config.tie_word_embeddings:
             # A tied head may be written out as well; then it is the embedding again.
             outer = family.names.outer
             shards.drop_copy(outer["lm_head.weight"], parameters["embed_tokens.weight"])
         shards.finish()
-    model.load_state_dict(parameters, assign=True)
-    return model.eval().requires_grad_(False)
+    return parameters
 
 
 def save_model(
@@ -100,28 +116,6 @@ def save_model(
     for old in (*directory.glob("model*.safetensors*"), directory / SUMS):
         if old != file:
             old.unlink(missing_ok=True)
-
-
-def write_sums(files: Iterable[Path], directory: Path) -> None:
-    """Write the SHA-256 of a checkpoint's files, which `load_model` then checks."""
-    lines = [f"{sha256(file)}  {file.relative_to(directory)}\n" for file in files]
-    (directory / SUMS).write_text("".join(lines), encoding="utf-8")
-
-
-def _check_sums(directory: Path) -> None:
-    sums = directory / SUMS
-    if not sums.is_file():
-        return
-    for line in sums.read_text(encoding="utf-8").splitlines():
-        expected, _, name = line.partition("  ")
-        if (got := sha256(directory / name)) != expected:
-            raise ValueError(f"{directory / name}: got SHA-256 {got}, expected {expected}")
-
-
-def sha256(file: Path) -> str:
-    """The hexadecimal SHA-256 of a file."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 class _Shards:

@@ -2,7 +2,8 @@
 
 In files of bounded size with an index, in bfloat16, or in 8 bits for half of that: each row of a
 matrix is whole numbers from -127 to 127 times one scale. They are numbers of float32 again when a
-checkpoint is loaded, so 8 bits save disk and transfer, and no time.
+checkpoint is loaded, so 8 bits save disk and transfer, and no time. Or, of a run of
+`dlm.train.low_rank`, its products alone, which are added to the base model when they are loaded.
 """
 
 from __future__ import annotations
@@ -18,8 +19,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from dlm.language.tokenizer import Mark, Tokenizer
+from dlm.loading.gguf import Base
 from dlm.loading.hub import weight_files
-from dlm.loading.weights import SCALE, write_sums
+from dlm.loading.products import LAYERS, VECTORS, VOCABULARY, Source, carved
+from dlm.loading.sums import write_sums
+from dlm.loading.weights import SCALE, load_model
+from dlm.network.model import Transformer
+from dlm.train.low_rank import products_of
 
 Weights = dict[str, Tensor]
 
@@ -182,6 +189,63 @@ def export(
     return files
 
 
+def export_products(
+    run: Path, out: Path, rank: int, limit: int, source: Source, place: Path
+) -> list[Path]:
+    """Write what a run has changed of its base (`dlm.loading.products`), and return the files.
+
+    Args:
+        run: Whose tokenizer is made of entries of the base's.
+        rank: Of the products.
+        limit: Bytes of weights in a file.
+        source: The base.
+        place: Directory of the base's file, where its package is not installed.
+
+    Raises:
+        OSError: A file is missing or cannot be written.
+        ValueError: The run is no such one, or the base another file.
+    """
+    if out.resolve() == run.resolve():
+        raise ValueError(f"{out}: got the run's own directory, expected another")
+    model = load_model(run)
+    base = Base(source.find(place))
+    tokenizer = Tokenizer.load(run)
+    ids = {token: number for number, token in enumerate(base.tokens)}
+    tokens = [tokenizer.bpe.id_to_token(number) for number in range(model.config.vocab_size)]
+    vocabulary = [-1] * len(Mark) + [ids.get(token or "", -1) for token in tokens[len(Mark) :]]
+    tensors = {
+        VOCABULARY: torch.tensor(vocabulary, dtype=torch.int32),
+        LAYERS: torch.tensor(_layers_in(model, base), dtype=torch.int32),
+    }
+    shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    layers: list[int] = tensors[LAYERS].tolist()
+    began = dict(carved(base, model.config, shapes, tensors[VOCABULARY], layers))
+    vectors, own = model.embed_tokens.weight, tensors[VOCABULARY] < 0
+    if not torch.equal(vectors[~own], began["embed_tokens.weight"][~own]):
+        raise ValueError(f"{run}: word vectors differ from those of the base")
+    tensors |= {VECTORS: vectors[own], **products_of(model, began, rank)}
+    files = write(tensors, out, limit)
+    model.config.save(out)
+    source.note(out)
+    shutil.copyfile(run / "tokenizer.json", out / "tokenizer.json")
+    write_sums([*files, out / "tokenizer.json"], out)
+    return files
+
+
+def _layers_in(model: Transformer, base: Base) -> list[int]:
+    """Which layers of a base a model has, told by their norms, which products leave alone."""
+    name = "model.layers.{}.input_layernorm.weight"
+    norms = [base.take(name.format(n)) for n in range(base.config["num_hidden_layers"])]
+    found = []
+    for layer in model.layers:
+        weight = layer.get_parameter("input_layernorm.weight")
+        alike = [n for n, norm in enumerate(norms) if torch.equal(norm.bfloat16().float(), weight)]
+        if not alike:
+            raise ValueError("a layer is none of the base's")
+        found.append(alike[0])
+    return found
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line, write, and say how large it became.
 
@@ -195,11 +259,20 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--shard-mib", type=float, default=SHARD_MIB, help="most in one file")
     parser.add_argument("--blend", type=Path, help="a run whose weights are mixed in")
     parser.add_argument("--blend-share", type=float, default=0.3, help="its share of the weights")
+    parser.add_argument("--products", type=int, metavar="RANK", help="what a base differs in")
+    parser.add_argument("--base", type=Path, help="directory of the base's file, if not installed")
     options = parser.parse_args(arguments)
     blend = (options.blend, options.blend_share) if options.blend else None
     limit = int(options.shard_mib * MIB)
+    if options.products and (blend or options.int8):
+        parser.error("--products: got --blend or --int8 as well, expected one of them")
     try:
-        files = export(options.run, options.out, options.int8, limit, blend)
+        if options.products:
+            place = options.base or options.run
+            run, rank = options.run, options.products
+            files = export_products(run, options.out, rank, limit, Source(), place)
+        else:
+            files = export(options.run, options.out, options.int8, limit, blend)
     except (ValueError, OSError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
     for file in files:

@@ -8,15 +8,18 @@ Source: LoRA (arXiv 2106.09685).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils import parametrize
 
 from dlm.language.tokenizer import Mark
+from dlm.loading.products import DOWN, UP
 from dlm.network.model import Transformer
 
-_LEARNED = ("down", "up")
+_LEARNED = (DOWN.removeprefix("."), UP.removeprefix("."))
 
 
 class LowRank(nn.Module):
@@ -101,6 +104,53 @@ def merged_state(model: Transformer) -> dict[str, Tensor]:
         for name, part in model.named_modules()
         if isinstance(part, LowRank)
     }
+
+
+@torch.no_grad()
+def products_of(model: Transformer, base: Mapping[str, Tensor], rank: int) -> dict[str, Tensor]:
+    """What a model's matrices differ in from a base's, as products, in float16.
+
+    Args:
+        model: Trained as `adapted` is, or a mean of such models.
+        base: The parameters that it began with, by name.
+        rank: Of the products; of a mean, the sum of all.
+
+    Returns:
+        ``NAME.up`` (O, R) and ``NAME.down`` (R, I) of each matrix of the layers.
+
+    Raises:
+        ValueError: A parameter differs by more than such a product, and rounding to bfloat16.
+    """
+    out: dict[str, Tensor] = {}
+    for name, parameter in model.state_dict().items():
+        change = parameter - base[name]
+        allowed = parameter.norm() * torch.finfo(torch.bfloat16).eps
+        if name.startswith("layers.") and parameter.dim() == 2:
+            up, down = factors(change, rank)
+            out |= {name + UP: up, name + DOWN: down}
+            change = change - up.float() @ down.float()
+        elif name == "embed_tokens.weight":
+            # Entries of its own are stored beside the products.
+            continue
+        if change.norm() > allowed:
+            raise ValueError(f"{name}: differs from the base by more than a product of rank {rank}")
+    return out
+
+
+def factors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
+    """The nearest product of ``up`` (O, R) and ``down`` (R, I) to a matrix (O, I), in float16.
+
+    Both are about as large, so that neither leaves the range of 16 bits.
+    """
+    if matrix.shape[0] < matrix.shape[1]:
+        down, up = factors(matrix.t(), rank)
+        return up.t().contiguous(), down.t().contiguous()
+    exact = matrix.double()
+    squares, directions = torch.linalg.eigh(exact.t() @ exact)
+    roots = squares[-rank:].clamp(min=1e-24) ** 0.25
+    down = (directions[:, -rank:] * roots).t()
+    up = exact @ directions[:, -rank:] / roots
+    return up.half().contiguous(), down.half().contiguous()
 
 
 def is_product(name: str) -> bool:
