@@ -10,6 +10,7 @@ Shapes: T rows of D numbers, O out; S keys, H query heads, K key-value heads of 
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dlm.network.config import ModelConfig
-from dlm.network.model import Attention, Block, RMSNorm, Rows, Transformer
+from dlm.network.model import MLP, Attention, Block, RMSNorm, Rows, Transformer
 from dlm.network.onnx_file import Graph
 from dlm.network.rope import RopeTable
 
@@ -104,6 +105,10 @@ def round_weights(model: Transformer, threads: int = 0) -> None:
     model.rounded = RoundedModel(model, threads)
     if not model.config.tie_word_embeddings:
         del model.lm_head
+    # Of a hundred million weights glibc would keep 270 MiB that nothing uses any more.
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def product(weight: Tensor, threads: int = 1) -> Callable[[Tensor], Tensor]:
@@ -196,10 +201,11 @@ def _layers(model: Transformer) -> Graph:
         stream, normed = _add_norm(graph, stream, update, block.input_layernorm)
         update = _attention(graph, normed, block.self_attn, config)
         stream, normed = _add_norm(graph, stream, update, block.post_attention_layernorm)
-        both = _linear(graph, normed, block.mlp.gate_up_proj.weight)
+        mlp = cast(MLP, block.mlp)
+        both = _linear(graph, normed, mlp.gate_up_proj.weight)
         gate, up = graph.add_parts(both, (config.intermediate_size,) * 2)
         gated = graph.add("Mul", graph.add("ms.QuickGelu", gate, alpha=1.0), up)
-        update = _linear(graph, gated, block.mlp.down_proj.weight)
+        update = _linear(graph, gated, mlp.down_proj.weight)
         # Its memory is free for the weights of the next one.
         model.layers[number] = nn.Identity()
     _, normed = _add_norm(graph, stream, update, model.norm)
