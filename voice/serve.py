@@ -180,25 +180,25 @@ def _uncollected() -> Iterator[None]:
 
 @contextmanager
 def _patience(what: str) -> Iterator[None]:
-    """Say what takes a while and, in a terminal, every second for how long it has."""
-    done, shown = threading.Event(), sys.stdout.isatty()
+    """In a terminal, say every second how long something has taken."""
+    done = threading.Event()
 
     def count() -> None:
         seconds = 0
         while not done.wait(1.0):
             seconds += 1
             print(f"\r{what}, {seconds} s", end="", flush=True)
-        print(flush=True)
+        if seconds:
+            print(flush=True)
 
-    print(what, end="" if shown else "\n", flush=True)
     counting = threading.Thread(target=count, name="patience", daemon=True)
-    if shown:
+    if sys.stdout.isatty():
         counting.start()
     try:
         yield
     finally:
         done.set()
-        if shown:
+        if counting.ident is not None:
             counting.join()
 
 
