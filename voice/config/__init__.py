@@ -542,7 +542,7 @@ def load_team(name_or_path: str) -> tuple[AgentConfig, ...]:
 def _read_agent(file: Path) -> AgentConfig:
     agent = read_options(AgentConfig, file)
     shipped = read_options(ShippedMoments, find_file("english", CONFIGS_DIR / "moments"))
-    wrong = [f"{file}: {mistake}" for mistake in mistakes(agent.steps, agent.hand_over)]
+    wrong = [f"{file}: {mistake}" for mistake in mistakes(agent.steps, agent.hand_over, agent.kept)]
     if wrong:
         raise ConfigError("\n".join(wrong))
     try:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pydantic import Field, field_validator
 
 from voice.config.answers import AnswerConfig
-from voice.config.flow import Calls, StepConfig
+from voice.config.flow import Calls, KeptConfig, StepConfig
 from voice.config.moments import Moment, Moments, found_anywhere
 from voice.config.options import Section
 from voice.config.shop import ShopConfig
@@ -73,6 +73,8 @@ class AgentConfig(Section):
     """How others hand over to it."""
     steps: dict[str, StepConfig] = Field(default_factory=dict)
     """The steps of its flow by name, the first one first; docs/flows.md says how they work."""
+    kept: KeptConfig = KeptConfig()
+    """What the flow makes, and callers may ask for in any step."""
 
     asides: dict[str, AnswerConfig] = Field(default_factory=dict)
     """Questions beside the flow by name, and what is said to them before it goes on."""

@@ -132,12 +132,44 @@ class StepConfig(Section):
         return (*branches, *([("goes_to", self.goes_to)] if self.goes_to else []))
 
 
-def mistakes(steps: Mapping[str, StepConfig], agents: Iterable[str]) -> Iterator[str]:
+class KeptConfig(Section):
+    """A thing that a flow makes and that stays, such as an appointment, and what is done with it.
+
+    What callers want is read by `voice.dialogue.acts`, in every step.
+    """
+
+    things: tuple[str, ...] = ()
+    """What it is called, in the singular; none where nothing is kept."""
+    tell: str = ""
+    """Tool that says what there is."""
+    change: str = ""
+    """Tool that changes it, by values that it reads itself; a step that asks for them is entered,
+    although no other goes to it."""
+    end: str = ""
+    """Tool that takes it back."""
+    another: str = ""
+    """Tool that begins another one; its argument `beside` is how it is to be like the last."""
+    wait: str = ""
+    """Said to who wants another one before the first is made."""
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Names of all."""
+        return tuple(filter(None, (self.tell, self.change, self.end, self.another)))
+
+
+NOTHING_KEPT = KeptConfig()
+
+
+def mistakes(
+    steps: Mapping[str, StepConfig], agents: Iterable[str], kept: KeptConfig = NOTHING_KEPT
+) -> Iterator[str]:
     """What is wrong with the order of steps, each with its place.
 
     Args:
         steps: By name, the first one first.
         agents: Names of those that may be handed over to.
+        kept: What the flow makes.
     """
     names = [*steps, *agents]
     values = [name for step in steps.values() for name in step.needs]
@@ -159,7 +191,7 @@ def mistakes(steps: Mapping[str, StepConfig], agents: Iterable[str]) -> Iterator
             yield from _need_mistakes(f"{where}.needs.{value}", need, values)
             for text in need.ask:
                 yield from _unknown_places(f"{where}.needs.{value}.ask", text, values)
-    yield from _unreached(steps)
+    yield from _unreached(steps, kept)
     yield from _endless(steps)
 
 
@@ -188,8 +220,9 @@ def _unknown_places(where: str, text: str, values: list[str]) -> Iterator[str]:
             yield f"{where}: got {{{name}}}, which no step needs; {hint(name, values)}"
 
 
-def _unreached(steps: Mapping[str, StepConfig]) -> Iterator[str]:
-    reached = _from(next(iter(steps), ""), steps)
+def _unreached(steps: Mapping[str, StepConfig], kept: KeptConfig) -> Iterator[str]:
+    entered = [name for name, step in steps.items() if kept.change in step.tools]
+    reached = {one for name in [*steps][:1] + entered for one in steps_from(name, steps)}
     for name in steps.keys() - reached:
         yield f"steps.{name}: nobody reaches it; expected another step's goes_to to name it"
 
@@ -197,11 +230,11 @@ def _unreached(steps: Mapping[str, StepConfig]) -> Iterator[str]:
 def _endless(steps: Mapping[str, StepConfig]) -> Iterator[str]:
     """Loops that nothing leaves, and those that nobody is asked anything in."""
     for name, step in steps.items():
-        reached = [steps[one] for one in _from(name, steps)]
+        reached = [steps[one] for one in steps_from(name, steps)]
         if not any(_ends(each, steps) for each in reached):
             yield f"steps.{name}.goes_to: got a loop without an exit; expected a way to its end"
         asked = {one: each for one, each in steps.items() if not each.needs}
-        if name in asked and any(name in _from(to, asked) for _, to in step.targets):
+        if name in asked and any(name in steps_from(to, asked) for _, to in step.targets):
             yield f"steps.{name}.needs: got a loop in which nothing is asked; expected a value"
 
 
@@ -209,7 +242,7 @@ def _ends(step: StepConfig, steps: Mapping[str, StepConfig]) -> bool:
     return not step.goes_to or any(target not in steps for _, target in step.targets)
 
 
-def _from(name: str, steps: Mapping[str, StepConfig]) -> set[str]:
+def steps_from(name: str, steps: Mapping[str, StepConfig]) -> set[str]:
     """The steps that are reached from one, itself among them."""
     reached: set[str] = set()
     waiting = [name]

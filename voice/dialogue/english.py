@@ -126,6 +126,31 @@ def plain(text: str) -> str:
     return normalised(text).replace("’", "'")
 
 
+_COURTESY = re.compile(
+    r"(?:(?:well|oh|ok|okay|and|so|right|alright|great|yes|yeah|no|nope) )*(?:"
+    r"(?:many )?thanks?\b.*|cheers.*|thank you.*|see (?:you|ya)\b.*|have a .*|take care.*"
+    r"|(?:bye|goodbye|good ?night)\b.*|you(?:'ve| have|'re| are|'ll| will| too)\b.*"
+    r"|(?:that|it|this)(?:'s| is| was| has been| sounds| looks| seems| works| helps| would be)?"
+    r"(?: (?:very|really|so|all|a|most|quite|just))* (?:great|good|fine|perfect|lovely|wonderful"
+    r"|brilliant|excellent|nice|kind|helpful|all|it|everything|sorted|done|that|right|correct"
+    r"|relief|super|fantastic|cool|awesome|amazing|easy|quick)\b.*"
+    r"|(?:i )?(?:really |very much )?(?:appreciate|love|like) (?:it|that)\b.*|(?:i )?look forward\b.*"
+    r"|i(?:'ll| will) (?:see|be there|let you|call|ring|be in|talk)\b.*|not? (?:today|now|really)"
+    r"|(?:great|good|fine|perfect|lovely|wonderful|brilliant|excellent|super|cool|awesome|sorted|"
+    r"done|ok|okay|alright|right|yes|no|nope|yeah|sure|hello|hi|hey|nothing|all good|phew)"
+    r"(?: (?:great|then|stuff|news|job|else|thanks|more|one|there|good))*)?"
+)
+
+
+def is_courteous(text: str) -> bool:
+    """Whether words are no more than courtesy or praise, and ask for nothing.
+
+    >>> is_courteous("that's great, thanks a lot"), is_courteous("my knee hurts")
+    (True, False)
+    """
+    return _COURTESY.fullmatch(plain(text)) is not None
+
+
 def agrees(text: str, beside: str = "") -> bool:
     """Whether the words say yes and nothing else; ``beside`` is a pattern of more words for it.
 

@@ -18,9 +18,10 @@ from datetime import date
 from voice.config.agent import AgentConfig
 from voice.config.answers import answers_to
 from voice.config.called_for import called_for
-from voice.config.flow import PLACE, NeedConfig, StepConfig
+from voice.config.flow import PLACE, NeedConfig, StepConfig, steps_from
 from voice.config.moments import Moments, plain_words
-from voice.dialogue.english import asks, asks_of_the_agent, bare
+from voice.dialogue.acts import Act, act_on, beside
+from voice.dialogue.english import asks, asks_of_the_agent, bare, disagrees, is_courteous
 from voice.dialogue.said_values import (
     Wanted,
     answer_to,
@@ -39,7 +40,9 @@ OKAY = "Okay."
 FROM_THE_BEGINNING = "Okay, from the beginning."
 WHAT_ELSE = "Okay. What would you like to change?"
 NOT_UNDERSTOOD = "Sorry, I did not get that."
-WELCOME = "You're welcome. I need one more thing."
+WELCOME = "You're welcome."
+NOTHING_ELSE = "All right. Goodbye."
+ONE_MORE_THING = f"{WELCOME} I need one more thing."
 GREETING = r"hello|hi|there|good (?:morning|afternoon|evening|day)|how are you"
 """Words that the question alone answers well, in a pattern."""
 _THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b")
@@ -69,7 +72,8 @@ class Taken:
         agrees: The tool that the agent has asked about, where it says "yes" beside that.
         refuses: Whether it says "no" to the question.
         says: What there is to say to its questions beside the step.
-        moves: Where the conversation stands, once a value is taken back, or everything.
+        moves: Where the conversation stands, once a value is taken back, or everything; the calls
+            are made there.
     """
 
     calls: tuple[tuple[str, Mapping[str, str]], ...] = ()
@@ -96,6 +100,7 @@ class Team:
         """Names of the tools of all agents and steps."""
         named = [agent.tools for agent in self.agents]
         named += [step.tools for agent in self.agents for step in agent.steps.values()]
+        named += [agent.kept.tools for agent in self.agents]
         return tuple(dict.fromkeys(name for names in named for name in names))
 
     @property
@@ -138,11 +143,14 @@ class Team:
             result: Its result; an error brings nothing.
             said: The user's message, which is why it was made.
         """
+        kept = self.agent(position).kept
+        if call.name in kept.tools and call.name != kept.another:
+            position = self._for_kept(position, call.name, result.error)
         if result.error:
             return position
         if call.name == START_OVER:
-            kept = {name: one for name, one in result.values.items() if one}
-            return self.enter(position.agent, kept, position.reason, position.hidden)
+            values = {name: one for name, one in result.values.items() if one}
+            return self.enter(position.agent, values, position.reason, position.hidden)
         for other in self.agent(position).hand_over:
             if call.name == hand_over_tool(other):
                 # A model that copies gives a word or two of the message, which says more.
@@ -184,14 +192,101 @@ class Team:
         moved = (now.agent, now.step) != (before.agent, before.step)
         return _filled(self.step(now).says, now) if moved else ""
 
-    def wanted(self, position: Position, message: str) -> Iterator[tuple[str, dict[str, str]]]:
-        """The tools that the patterns of agents and steps find in a message, with arguments."""
+    def over(self, position: Position) -> bool:
+        """Whether a flow stands where nothing more is asked."""
+        return bool(self.agent(position).steps) and not self.step(position).needs
+
+    def wanted(
+        self, position: Position, message: str, tools: Mapping[str, ToolSpec] | None = None
+    ) -> Iterator[tuple[str, dict[str, str]]]:
+        """The tools that a message calls by patterns, or for what is kept, with arguments."""
         agent = self.agent(position)
         yield from called_for(message, self.step(position).calls, agent.calls)
         words = plain_words(message)
         for other in agent.hand_over:
             if self._agents[other].takes_over.found.search(words):
                 yield hand_over_tool(other), {}
+        act, kept = self._act(position, message), agent.kept
+        if act is Act.CHANGE and kept.change:
+            yield kept.change, self._changes(position, message, tools or {})
+        elif act is Act.ANOTHER and kept.another:
+            yield kept.another, self._another(position, message, tools or {})
+        elif act and (tool := {Act.END: kept.end, Act.TELL: kept.tell}.get(act)):
+            yield tool, {}
+
+    def _act(self, position: Position, message: str) -> Act | None:
+        """What a message wants done with what is kept."""
+        begun = bool(position.known and self.missing(position)) and not self._aside(position)
+        spoken_of = self.over(position) or self._aside(position)
+        return act_on(message, self.agent(position).kept.things, spoken_of, begun)
+
+    def _aside(self, position: Position) -> bool:
+        """Whether it stands in a step to which no other goes."""
+        agent = self.agent(position)
+        return bool(agent.steps) and position.step not in steps_from([*agent.steps][0], agent.steps)
+
+    def _changes(
+        self, position: Position, message: str, tools: Mapping[str, ToolSpec]
+    ) -> dict[str, str]:
+        """What a message has of the arguments by which the kept thing is changed."""
+        agent = self.agent(position)
+        needs = [need for step in agent.steps.values() for need in step.needs.values()]
+        tool = agent.kept.change
+        asked = next((one.argument for one in needs if one.tool == tool and one.offers), "")
+        readings = tools[tool].readings if tool in tools else {}
+        wanted = [Wanted(name, one) for name, one in readings.items()]
+        parts = clauses(message)
+        # What stands before the wish tells of what there is: "I'm booked on Friday, can we ...".
+        wish = (at for at, one in enumerate(parts) if act_on(one, agent.kept.things, True))
+        for first in (next(wish, 0), 0):
+            if found := said_values(", ".join(parts[first:]), wanted, asked):
+                return {**found}
+        return {}
+
+    def _another(
+        self, position: Position, message: str, tools: Mapping[str, ToolSpec]
+    ) -> dict[str, str]:
+        """How another one is to be like the last: not where the message says what it is for."""
+        how = beside(message)
+        return {"beside": how} if how and not self.values_anew(position, message, tools) else {}
+
+    def values_anew(
+        self, position: Position, message: str, tools: Mapping[str, ToolSpec]
+    ) -> tuple[tuple[str, Mapping[str, str]], ...]:
+        """The tools to call for the values by which a message begins the flow anew.
+
+        The wish for another thing is no value, nor are courtesies and questions.
+        """
+        fresh, kept = self.enter(position.agent), self.agent(position).kept
+        told = [
+            one
+            for one in clauses(message)
+            if not (is_courteous(one) or asks(one) or self._is_bare_wish(one, kept.things))
+        ]
+        first = next(iter(self.missing(fresh)), "")
+        return self.values(replace(fresh, asked=first), ", ".join(told), tools) if told else ()
+
+    def _is_bare_wish(self, clause: str, things: Sequence[str]) -> bool:
+        """Whether a clause wants another thing like the last, and does not say what for."""
+        return act_on(clause, things, spoken_of=True) is Act.ANOTHER and bool(beside(clause))
+
+    def _for_kept(self, position: Position, tool: str, failed: bool) -> Position:
+        """Where it stands for a call on what is kept.
+
+        That is the step that asks for its values, or else where the flow is over, unless something
+        is being made.
+        """
+        steps = self.agent(position).steps
+        if any(need.tool == tool for need in self.step(position).needs.values()):
+            return position
+        needing = (n for n, s in steps.items() if any(d.tool == tool for d in s.needs.values()))
+        end = (name for name, step in steps.items() if not (step.needs or step.goes_to))
+        to = "" if failed else next(needing, "")
+        if not to and (self.over(position) or (position.known and self.missing(position))):
+            return position
+        to = to or next(end, position.step)
+        known = {n: one for n, one in position.known.items() if n not in steps[to].needs}
+        return replace(position, step=to, path=(), known=known, asked="", times=0)
 
     def taken(
         self, position: Position, message: str, tools: Mapping[str, ToolSpec]
@@ -199,8 +294,12 @@ class Team:
         """What a message does here without the model; None is for the model."""
         needs = dict(self._open(position))
         wanted = list(self._readable(position, tools))
+        fresh = self.enter(position.agent, None, position.reason, position.hidden)
         if gives_up(message) and needs:
-            return Taken(moves=self.enter(position.agent, None, position.reason, position.hidden))
+            end = self._for_kept(position, "", failed=True) if self._aside(position) else fresh
+            return Taken(moves=end)
+        if self.over(position):
+            return self._begins_anew(position, fresh, message, tools)
         says, rest = self._beside(position, message, wanted)
         asked = needs.get(position.asked)
         deed = asked.tool if asked and not asked.argument else ""
@@ -222,13 +321,38 @@ class Team:
         says = says or self._at_least(position, message)
         return Taken(says=says) if says else None
 
+    def _begins_anew(
+        self, position: Position, fresh: Position, message: str, tools: Mapping[str, ToolSpec]
+    ) -> Taken | None:
+        """What a message does behind the end of a flow: what a first step asks for begins it anew.
+
+        Courtesies do not, and what asks something is answered.
+        """
+        says, rest = self._beside(position, message, ())
+        calls = self.values_anew(position, rest, tools)
+        first = self.step(fresh).needs.get(next(iter(self.missing(fresh)), ""))
+        if first and first.tool in (name for name, _ in calls):
+            return Taken(calls, says=says, moves=fresh)
+        says = says or self._at_least(position, message) or NOTHING_ELSE * disagrees(message)
+        return Taken(says=says) if says else None
+
+    def declined(self, position: Position, calls: Sequence[ToolCall]) -> Position:
+        """Where it stands once calls are not wanted that were asked about."""
+        kept = self.agent(position).kept.tools
+        tool = next((call.name for call in calls if call.name in kept), "")
+        return self._for_kept(position, tool, failed=True) if tool else position
+
     def _at_least(self, position: Position, message: str) -> str:
         """What there is to say to a message that brings the step nothing; empty for nothing."""
         words = message.lower()
         if message.rstrip().endswith("?") or _MAY_ASK.match(words):
             return self.agent(position).cannot_say
         thanks = _THANKS.search(words) and not bare(message, GREETING)
-        return WELCOME if thanks and self.missing(position) else ""
+        if not thanks:
+            return ""
+        if self.missing(position):
+            return ONE_MORE_THING
+        return WELCOME if self.over(position) and is_courteous(message) else ""
 
     def values(
         self, position: Position, message: str, tools: Mapping[str, ToolSpec]
@@ -242,8 +366,10 @@ class Team:
         return tuple(calls.items())
 
     def not_called(self, position: Position, message: str) -> str:
-        """A message without the clauses that call a tool by their patterns."""
+        """A message without what calls a tool: clauses by patterns, all for what is kept."""
         agent, step = self.agent(position), self.step(position)
+        if self._act(position, message):
+            return ""
         left = (c for c in clauses(message) if not any(called_for(c, step.calls, agent.calls)))
         return ", ".join(left)
 
@@ -260,7 +386,7 @@ class Team:
         """What there is to say to the questions of a message, and the message without them."""
         agent, says, rest = self.agent(position), list[str](), list[str]()
         for clause in clauses(message):
-            say = next(iter(answers_to(agent.asides, clause)), "")
+            say = next(iter(answers_to(agent.asides, clause)), "") or self._waits(position, clause)
             if not say and asks(clause) and not asks_of_the_agent(clause):
                 say = agent.cannot_say
             if say and not said_values(clause, wanted, ""):
@@ -269,6 +395,13 @@ class Team:
                 rest.append(clause)
         said = " ".join(dict.fromkeys(says))
         return said, ", ".join(rest) if said else message
+
+    def _waits(self, position: Position, clause: str) -> str:
+        """What is said to who wants another thing made before this one is; else empty."""
+        kept = self.agent(position).kept
+        begun = position.known and self.missing(position) and not self._aside(position)
+        another = begun and act_on(clause, kept.things, spoken_of=True) is Act.ANOTHER
+        return kept.wait if another and beside(clause) else ""
 
     def offered(
         self, position: Position, tools: Mapping[str, ToolSpec], exact: bool
@@ -282,9 +415,11 @@ class Team:
         earlier = (needs[n].tool for p in position.path for n in agent.steps[p].needs if n in needs)
         others = (o for o in agent.hand_over if not (exact and self._agents[o].takes_over.patterns))
         hand_over = map(hand_over_tool, others)
-        names = dict.fromkeys((*agent.tools, *step.tools, *earlier, *hand_over))
+        names = dict.fromkeys(
+            (*agent.tools, *step.tools, *earlier, *agent.kept.tools, *hand_over)
+        )
         # What patterns call, and what is read.
-        read = {*agent.calls, *step.calls} | {
+        read = {*agent.calls, *step.calls, *agent.kept.tools} | {
             need.tool
             for need in needs.values()
             if not need.argument
@@ -296,7 +431,7 @@ class Team:
         """Whether the flow is in force: not where a client leads the talk with tools of its own."""
         return not options.client_tools and set(self.front.tools) <= set(options.agent_tools)
 
-    def over(
+    def options_at(
         self, options: SessionOptions, position: Position, tools: Sequence[str]
     ) -> SessionOptions:
         """Options as they are here; what the client has changed stays as it is."""
@@ -372,10 +507,12 @@ class Team:
         """The values that may be said or done here.
 
         All of the flow that are arguments, since people say early what they are asked later, and
-        correct late what they said; of deeds that of this step alone. None once it is over.
+        correct late what they said; of deeds that of this step alone. None once it is over, nor of
+        steps that are not on the way.
         """
-        here = self.step(position)
-        for step in self.agent(position).steps.values() if here.needs else ():
+        here, steps = self.step(position), self.agent(position).steps
+        near = {*position.path, *(steps_from(position.step, steps) if here.needs else ())}
+        for step in (one for name, one in steps.items() if here.needs and name in near):
             for name, need in step.needs.items():
                 if need.argument or step is here:
                     yield name, need
@@ -418,6 +555,8 @@ class Flow:
 
     Attributes:
         moment: Name of the fixed moment that lasts, such as an emergency; empty for none.
+        handed_over: Whether another agent has the conversation, and has not spoken yet.
+        anew: Whether the flow has begun once more, and nothing was said since.
     """
 
     def __init__(
@@ -433,7 +572,7 @@ class Flow:
         # The greeting asks the first question.
         self.position = position or team.question(team.enter(team.front.name))[0]
         self._arrival = arrival
-        self.handed_over = False
+        self.handed_over = self.anew = False
         self._changed: set[str] = set()
 
     def copy(self) -> Flow:
@@ -449,6 +588,8 @@ class Flow:
         """Stand elsewhere; whether that is somewhere else."""
         before, self.position = self.position, to
         self.handed_over = self.handed_over or before.agent != to.agent
+        first = self.team.enter(to.agent).step
+        self.anew = self.anew or (self.team.over(before) and to.step == first)
         self._changed |= {name for name, _ in to.known.items() - before.known.items()}
         self._arrival = self.team.arrival(before, to) or self._arrival * (before.step == to.step)
         return (before.agent, before.step, before.known) != (to.agent, to.step, to.known)
@@ -486,7 +627,8 @@ class Flow:
 
     def next_words(self) -> str:
         """What is said behind everything else: where it has arrived, once, and what is missing."""
-        arrival, self._arrival, self.handed_over = self._arrival, "", False
+        arrival, self._arrival = self._arrival, ""
+        self.handed_over = self.anew = False
         beside, self._beside = self._beside, ""
         self._changed.clear()
         self.position, question = self.team.question(self.position)

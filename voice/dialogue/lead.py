@@ -5,7 +5,7 @@ Where there is one agent without a flow it decides nothing, so that replies need
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from voice.config.called_for import called_for
@@ -52,7 +52,7 @@ class Lead:
             return options
         exact = bool(flow.position.step) and not self._rephrases
         offered = flow.team.offered(flow.position, self._tools, exact)
-        return flow.team.over(options, flow.position, offered)
+        return flow.team.options_at(options, flow.position, offered)
 
     def wanted(
         self, options: SessionOptions, message: str, dialogue: History
@@ -74,7 +74,7 @@ class Lead:
     def _found(self, options: SessionOptions, message: str) -> Iterator[tuple[str, dict[str, str]]]:
         """What patterns find, the first before the others; nothing where a client leads."""
         if flow := self.under(options):
-            yield from flow.team.wanted(flow.position, message)
+            yield from flow.team.wanted(flow.position, message, self._tools)
         elif options.agent_tools and not options.client_tools:
             yield from called_for(message, options.calls)
             if options.answers and asks(message) and not asks_of_the_agent(message):
@@ -83,8 +83,9 @@ class Lead:
     def drives(self, reply: Reply) -> bool:
         """Whether the flow decides what a message does, and the model no more than which tool."""
         flow = self.under(reply.base)
-        asks = flow is not None and flow.asking and not self._rephrases
-        return asks and reply.options.tool_choice == "auto"
+        if flow is None or self._rephrases or reply.options.tool_choice != "auto":
+            return False
+        return bool(flow.team.agent(flow.position).steps)
 
     def goes_on(self, reply: Reply) -> bool:
         """Whether the flow goes on behind results of tools, without the model."""
@@ -96,6 +97,12 @@ class Lead:
     def asking_first(self) -> Mapping[str, ToolSpec]:
         """The tools, of which those that the flow asks about wait for a yes."""
         return self._flow.asking_first(self._tools) if self._flow else self._tools
+
+    def declined(self, calls: Sequence[ToolCall]) -> list[Command]:
+        """Go on where calls are not wanted that the user was asked about."""
+        if self._flow is None:
+            return []
+        return self.move(self._flow.team.declined(self._flow.position, calls))
 
     def aside(self) -> None:
         """Something else is said than what the flow asks."""

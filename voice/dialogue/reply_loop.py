@@ -179,7 +179,8 @@ class ReplyLoop:
             return self._call(reply, agreed)
         if agreed is not None:
             if self.lead.drives(reply):
-                return self._say_behind(reply, question.declined) + self._conclude(reply)
+                moved = self.lead.declined(question.calls)
+                return [*moved, *self._say_behind(reply, question.declined), *self._conclude(reply)]
             return self.answer(question.declined)
         if context is not None:
             known = frozenset(entry.item_id for entry in self._dialogue)
@@ -334,7 +335,10 @@ class ReplyLoop:
         flow.say_beside(taken.says)
         if taken.moves:
             moved = self.lead.move(taken.moves)
-            okay = OKAY if taken.moves.known else FROM_THE_BEGINNING
+            if taken.calls:
+                return moved + self._call(reply, self._made(taken.calls))
+            begins = not (taken.moves.known or flow.team.over(taken.moves))
+            okay = FROM_THE_BEGINNING if begins else OKAY
             return moved + self._say_behind(reply, okay) + self._conclude(reply)
         if taken.refuses:
             return self._answer_aside(WHAT_ELSE)
@@ -528,10 +532,11 @@ class ReplyLoop:
         if flow and also and (at is None or flow.position.known == at.known):
             reply.also_call(None)
             return self._call(reply, (also,))
-        if flow and flow.handed_over and not reply.carried:
-            # What a message says beside asking for another agent may be for that one.
+        if flow and (flow.handed_over or flow.anew) and not reply.carried:
+            # What a message says beside asking for another agent, or another thing, may be for it.
             said = next(iter(self._dialogue.user_texts(1)), "")
-            if values := flow.team.values(flow.position, said, self._tools):
+            read = flow.team.values if flow.handed_over else flow.team.values_anew
+            if values := read(flow.position, said, self._tools):
                 reply.carry()
                 return self._call(reply, self._made(values))
         if flow and flow.reads_back and not reply.agreed:

@@ -44,7 +44,7 @@ def team_specs(
         if wrong := [*tool_mistakes(agent.steps, every), *_call_mistakes(agent, every)]:
             raise ConfigError("\n".join(f"agent {agent.name}: {one}" for one in wrong))
         steps = agent.steps.values()
-        called = [*agent.calls, *([agent.answers] if agent.answers else [])]
+        called = [*agent.calls, *([agent.answers] if agent.answers else []), *agent.kept.tools]
         names = [*called, *(name for one in steps for name in (*one.tools, *one.calls))]
         specs = (*toolbox.specs_for(agent, scope), *toolbox.specs(names, scope, made))
         found |= {spec.name: spec for spec in specs}
@@ -73,7 +73,8 @@ def _call_mistakes(agent: AgentConfig, tools: Mapping[str, ToolSpec]) -> Iterato
     """Tools of patterns that there are not, and arguments that they lack or have not."""
     steps = {f"steps.{name}.calls": step.calls for name, step in agent.steps.items()}
     answers: Calls = {agent.answers: ("",)} if agent.answers else {}
-    places: dict[str, Calls] = {"calls": agent.calls, "answers": answers, **steps}
+    kept: Calls = dict.fromkeys(agent.kept.tools, ("",))
+    places: dict[str, Calls] = {"calls": agent.calls, "answers": answers, "kept": kept, **steps}
     for where, calls in places.items():
         for tool, patterns in calls.items():
             if tool not in tools:

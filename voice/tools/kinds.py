@@ -21,8 +21,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 _HELLO = (
-    r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|um|uh|well|so|yes|yeah|ok|okay|please"
-    r"|no|sorry|actually|i mean|there|and|but|oh)\b[ ,.!]*)*"
+    r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|um|uh|well|so|yes|yeah|ok|okay|please|then"
+    r"|no|sorry|actually|i mean|there|and|but|oh|also|right|great|hang on|wait)\b[ ,.!]*)*"
 )
 _KIN = (
     r"(?:(?:my|our) (?:son|daughter|husband|wife|partner|mother|father|mom|mum|dad|child|kid|boy"
@@ -233,7 +233,7 @@ _ASKS_FOR = (
 )
 _VISIT = (
     r"(?:an?|the|my|some|any|another)?(?: \w+)? ?"
-    r"(?:appointment|visit|slot|booking|doctor|gp|doc|somebody|someone)"
+    r"(?:appointment|visit|slot|booking|doctor|gp|doc|somebody|someone|one)"
 )
 _MATTER_LEAD = re.compile(
     rf"{_HELLO}(?:{_ASKS_FOR}\b ?)*(?:please )?(?:to )?(?:(?:make|book|get|have|see|arrange|come|be"

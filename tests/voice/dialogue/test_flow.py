@@ -133,11 +133,11 @@ def test_a_hand_over_takes_along_the_reason_and_what_is_known() -> None:
 def test_options_are_those_of_the_agent_and_its_step_and_what_the_client_set_stays() -> None:
     team = shop(size=StepConfig(**{**SIZE.model_dump(), "instructions": "Ask."}))
     base = SessionOptions(instructions="Sell.", moments=team.front.fixed_words)
-    assert team.over(base, team.enter("desk"), ("a",)).instructions == "Sell. Ask."
-    boss = team.over(base, Position("boss"), ("fire",))
+    assert team.options_at(base, team.enter("desk"), ("a",)).instructions == "Sell. Ask."
+    boss = team.options_at(base, Position("boss"), ("fire",))
     assert (boss.instructions, boss.voice, boss.agent_tools) == ("Decide.", "deep", ("fire",))
     own = SessionOptions(instructions="Be a pirate.", voice="mine")
-    kept = team.over(own, Position("boss"), ("fire",))
+    kept = team.options_at(own, Position("boss"), ("fire",))
     assert (kept.instructions, kept.voice) == ("Be a pirate.", "mine")
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -29,6 +30,8 @@ _EVERY_SLOT = range(_OPENS * 60, _CLOSES * 60, _SLOT_MIN)
 _WHOLE_DAY = (0, 24 * 60)
 _AHEAD = timedelta(days=60)
 """How far free times are looked for where no day was said."""
+_MOST_WORDS, _LONGEST_DAY = 60, 4
+"""Words of a message that days are looked for in, and of a day."""
 _TOLD = 3
 """Free times that are offered at once."""
 _WEEK = re.compile(
@@ -46,9 +49,10 @@ _SOON = re.compile(
     r" (?:have|got|free|available|left|open|offer)"
 )
 _LATER = re.compile(r"(?:(?:any|some)(?:thing|time) |a (?:bit|little) )?(later|earlier)")
-_SHIFT = re.compile(r"(?:by )?(.+) (later|earlier)")
-_TO = re.compile(r"^(?:to|for|on|at|by) (.+)$", re.I)
-_BACK = re.compile(r"(back|forward|up)(?: by)? (.+)", re.I)
+_SHIFT = re.compile(
+    r"(?:by )?(?P<by>.+) (?P<way>later|earlier|sooner)"
+    r"|(?P<to>back|forward|up|postpone|delay)(?: (?:it|that|this))?(?: by)? (?P<length>.+)"
+)
 _OFFERED = ("first", "second", "third")
 _THAT = re.compile(rf"(?:the )?({'|'.join(_OFFERED)}|last)(?: one)?(?: of (?:those|them|these))?")
 
@@ -73,8 +77,8 @@ def _soon(said: str, _: datetime) -> timedelta | str | int:
     if found := _LATER.fullmatch(words):
         return found[1]
     if found := _SHIFT.fullmatch(words):
-        length = duration(found[1])
-        return length if found[2] == "later" else -length
+        length = duration(found["by"] or found["length"])
+        return length if (found["way"] or found["to"]) in ("later", "back", "postpone", "delay") else -length
     if (found := _THAT.fullmatch(words)) and (" one" in words or " of " in words):
         return _OFFERED.index(found[1]) if found[1] in _OFFERED else _TOLD - 1
     if _SOON.fullmatch(words):
@@ -99,25 +103,45 @@ class _Wish:
     which: int | None = None
 
 
+_Day = Annotated[str, Readable(_days)]
+_Time = Annotated[str, Readable(partial(kinds.clock_time, first_hour=_OPENS))]
+_Part = Annotated[str, Readable(kinds.span_of_day)]
+_Soon = Annotated[str, Readable(_soon)]
+
+
 @tool(read_only=True)
 def choose_time(
-    day: Annotated[str, Readable(_days)] = "",
-    time: Annotated[str, Readable(partial(kinds.clock_time, first_hour=_OPENS))] = "",
-    part: Annotated[str, Readable(kinds.span_of_day)] = "",
-    soon: Annotated[str, Readable(_soon)] = "",
+    day: _Day = "",
+    time: _Time = "",
+    part: _Part = "",
+    soon: _Soon = "",
     offered: str = "",
     *,
     scope: SessionScope,
     store: Store,
 ) -> Noted:
     """Choose the day and the time of an appointment."""
-    now, known = scope.now(), scope.known
-    day, part = day or known.get("day", ""), part or ("" if time else known.get("part", ""))
+    return _found({"day": day, "time": time, "part": part, "soon": soon}, scope.known, scope, store)
+
+
+def _found(
+    said: Mapping[str, str], known: Mapping[str, str], scope: SessionScope, store: Store
+) -> Noted:
+    """The day and the time that are meant, or what is free then.
+
+    Args:
+        said: What was said of it, by the arguments of `choose_time`; empty for nothing.
+        known: What is known of it by now.
+    """
+    now, time, soon = scope.now(), said["time"], said["soon"]
+    day = said["day"] or known.get("day", "")
+    part = said["part"] or ("" if time else known.get("part", ""))
     first, last = _days(day, now) if day else (now.date(), (now + _AHEAD).date())
     on = first if first == last else None
     if on:
         _check_day(on, now)
-    wish = _wish(time or ("" if part or soon else known.get("time", "")), part, soon, scope)
+    time = time or ("" if part or soon else known.get("time", ""))
+    wish = _wish(time, part, soon, known, now)
     at = wish.at
     if at is not None and not _OPENS * 60 <= at < _CLOSES * 60:
         return _noted(OPEN, on)
@@ -160,8 +184,7 @@ def _why_not(due: datetime, now: datetime) -> str:
     return f"{phrasing.time(due)} {why}."
 
 
-def _wish(time: str, part: str, soon: str, scope: SessionScope) -> _Wish:
-    now, known = scope.now(), scope.known
+def _wish(time: str, part: str, soon: str, known: Mapping[str, str], now: datetime) -> _Wish:
     first, last = kinds.span_of_day(part, now) if part else _WHOLE_DAY
     how = _soon(soon, now) if soon and not time else "next"
     if time:
@@ -248,37 +271,59 @@ def cancel_appointment(*, scope: SessionScope, store: Store) -> str:
     return f"Cancelled: {_told(due)} at {phrasing.time(due)}."
 
 
-def _moment(said: str, now: datetime, near: datetime | None = None) -> spoken_dates.When:
-    """When an appointment is moved to: "Friday", "an hour later", "back by half an hour"."""
-    words = _TO.sub(r"\1", said.strip(" ."))
-    if found := _BACK.fullmatch(words):
-        words = f"{found[2]} {'later' if found[1].lower() == 'back' else 'earlier'}"
-    elif not words.endswith(("later", "earlier")):
-        with suppress(Unreadable):
-            duration(words)
-            # "In an hour" is no time for an appointment.
-            words = ""
-    return spoken_dates.moment(words, now, _OPENS, near=near or now + timedelta(7))
-
-
 @tool()
 def change_appointment(
-    to: Annotated[str, Readable(_moment)], *, scope: SessionScope, store: Store
-) -> str:
+    day: _Day = "",
+    time: _Time = "",
+    part: _Part = "",
+    soon: _Soon = "",
+    offered: str = "",
+    *,
+    scope: SessionScope,
+    store: Store,
+) -> Noted:
     """Move the appointment of the patient to another day or time."""
     old, now = _meant(scope, store), scope.now()
-    when = _moment(to, now, old)
-    due = when.moment
-    if not when.time_said:
-        if re.search(r"\b(?:morning|afternoon|evening)\b", to):
-            raise ToolError("To what time exactly?")
-        due = due.replace(hour=old.hour, minute=old.minute)
-    _check_day(due.date(), now)
-    open_then = due > now and _minutes(due) in _EVERY_SLOT
-    if not open_then or not store.move_appointment(old.timestamp(), due.timestamp()):
-        free = _free(due.date(), due.date(), _WHOLE_DAY, now, store)
-        raise ToolError(f"{_why_not(due, now)} {_left(free[:_TOLD])}")
-    return f"Moved to {_told(due)} at {phrasing.time(due)}."
+    day = _other_day(day, old, scope)
+    said = {"day": day, "time": time, "part": part, "soon": soon}
+    at = phrasing.time(old)
+    if not any(said.values()):
+        return Noted(f"Your appointment is on {_told(old)} at {at}.", {})
+    begun = {n.removeprefix("to_"): v for n, v in scope.known.items() if n.startswith("to_")}
+    # Another day alone is at the same time, and another time on the same day.
+    same = {"day": f"{old:%Y-%m-%d}", **({} if part or (time and not day) else {"time": at})}
+    found = _found(said, {**same, **begun}, scope, store)
+    if not (found.values.get("day") and found.values.get("time")):
+        return found
+    due = _at(kinds.day_of(found.values["day"], now), kinds.minutes_of(found.values["time"]), now)
+    if due != old and not store.move_appointment(old.timestamp(), due.timestamp()):
+        raise ToolError("Somebody else has taken that time by now. Please choose another one.")
+    told = f"{_told(due)} at {phrasing.time(due)}"
+    return Noted(f"Moved to {told}." if due != old else f"It is on {told}.", found.values)
+
+
+def _other_day(day: str, old: datetime, scope: SessionScope) -> str:
+    """The day to move to, where a message may name that of the appointment as well."""
+    now = scope.now()
+    if not day or _days(day, now) != (old.date(), old.date()):
+        return day
+    named = _days_named(next(iter(scope.said), ""), now)
+    return next((one for one, first in named if first != old.date()), day)
+
+
+def _days_named(said: str, now: datetime) -> list[tuple[str, date]]:
+    """The words of a message that are days, and the first day of each."""
+    words, at, found = re.findall(r"[\w']+", said), 0, list[tuple[str, date]]()
+    while at < min(len(words), _MOST_WORDS):
+        step = 1
+        for length in range(_LONGEST_DAY, 0, -1):
+            span = " ".join(words[at : at + length])
+            with suppress(ToolError):
+                found.append((span, _days(span, now)[0]))
+                step = length
+                break
+        at += step
+    return found
 
 
 @tool(read_only=True)
@@ -310,7 +355,7 @@ def start_over(
     """Make a new appointment, or another one beside the one before."""
     known, now = scope.known, scope.now()
     if not beside or "day" not in known:
-        return Noted("Okay, from the beginning.", {})
+        return Noted("Okay.", {})
     due = _meant(scope, store)
     free = _free(due.date(), due.date(), (_minutes(due), 24 * 60), now, store)
     values = {"problem": known.get("problem", ""), "day": f"{due:%Y-%m-%d}"}
@@ -346,8 +391,10 @@ def _meant(scope: SessionScope, store: Store) -> datetime:
     """
     now = scope.now()
     had = store.appointments(now.timestamp())
+    days = [day for _, day in _days_named(next(iter(scope.said), ""), now)]
+    on = [one for one in had if datetime.fromtimestamp(one[0], now.tzinfo).date() in days]
     named = [one for one in had if one[1] == scope.known.get("name")]
-    for due, _, _ in (named or had)[:1]:
+    for due, _, _ in (on or named or had)[:1]:
         return datetime.fromtimestamp(due, now.tzinfo)
     raise ToolError("You have no appointment.")
 

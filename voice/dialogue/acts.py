@@ -1,0 +1,152 @@
+"""What somebody wants done with a thing that is kept for them, such as an appointment.
+
+There are four acts: tell of it, change it, end it, and begin another one. They are read from words
+that are the same for all things: "call it off" ends an appointment as well as a delivery. A pronoun
+stands for the thing only where it was spoken of, and who says that he cannot come means the
+appointment that there is. It does not know what is kept. The words are English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+from voice.config.moments import plain_words
+
+
+class Act(StrEnum):
+    """What is to be done with a thing."""
+
+    TELL = "tell"
+    CHANGE = "change"
+    END = "end"
+    ANOTHER = "another"
+
+
+_POINTING = r"it|that|this|one|them|those|mine"
+_WORDS = r"(?:\w+ ){0,3}"
+_NOT_ABLE = rf"(?:can not|could not|(?:not|be) (?:\w+ )?able to|unable to|not going to) {_WORDS}?"
+_COMING = r"(?:make|come|attend|keep|get there|be there|manage|do)"
+_ABSENT = (
+    rf"{_NOT_ABLE}{_COMING}\b(?! (?:up|out|back|sense))"
+    r"|\b(?:will|am|are|is) not (?:be )?(?:coming|attending|there)\b"
+    r"|\b(?:have|has|going) to miss\b|\btake (?:me|us|him|her|my \w+) off\b"
+    r"|\bcancel(?:ling)?(?= (?:on|for|today|tomorrow)\b|$)"
+)
+_MY_DIARY = re.compile(
+    r"\b(?:is|was) there (?:any|some)thing .*\b(?:for|under) (?:me|us|my)\b"
+    r"|\b(?:have|do) (?:i|you|we) (?:got |have )?(?:(?:any|some)thing|me|us)"
+    r" (?:\w+ ){0,2}?(?:booked|down|in the (?:book|diary|system)|for (?:me|us))\b"
+    r"|\b(?:am|are) (?:i|we) (?:\w+ )?(?:booked|down for|expected)\b"
+)
+"""Questions for what is kept that need no name for it."""
+_ENDING = (
+    rf"\b(?:cancel\w*|call(?:ing)? {_WORDS}?off|scrap|scratch|drop|delete|remove|forget|bin"
+    rf"|get(?:ting)? rid of|give up|take {_WORDS}?off|no longer (?:need|want)\w*"
+    rf"|not (?:\w+ ){{0,2}}?(?:need|want|require)\w*)\b"
+)
+_MOVING = (
+    r"\b(?:mov(?:e|ed|ing)|chang(?:e|ed|ing)|reschedul\w+|re ?arrang\w+|shift\w*|postpon\w+"
+    r"|push(?:ed|ing)?|swap\w*|switch\w*|rebook\w*|delay\w*|alter"
+    rf"|put {_WORDS}?(?:off|back)|bring {_WORDS}?(?:forward|back|up))\b"
+)
+_OTHER_TIME = (
+    r"\b(?:reschedul\w+|re ?arrang\w+|rebook\w*|postpon\w+)\b|"
+    r"\b(?:another|different|other|earlier|later|sooner|new|better)"
+    r" (?:day|time|date|slot|week|hour)s?\b"
+    r"|\b(?:different|other|earlier|later|sooner|better) (?:appointment|visit)\b"
+)
+_OTHERWISE = (
+    r"\b(?:instead|rather|later|earlier|sooner|forward)\b"
+    r"|\b(?:would be|is|works|suits)(?: \w+){0,2} (?:better|best|easier)\b"
+    r"|\bmake (?:it|that|this)\b|\b(?:can|could) (?:we|you|i) (?:do|say|have)\b"
+)
+_MINE = r"(?:my|our|the|his|her|that|this|it|mine)"
+_TELLING = (
+    rf"\b(?:when|what time|what day|what date|which day|which time)(?: is| was| are| were)? {_MINE}\b"
+    r"|\b(?:do|did|have|had|am|are|was|is) (?:i|we|he|she|they|there) (?:\w+ ){0,2}?"
+    r"(?:have|got|booked|book|made|make|down|any|an?)\b(?!.* (?:see|get|come|free|available)\b)"
+    r"|\b(?:if|whether|think|believe|sure|said|forgotten|forgot|remember) (?:that )?(?:i|we)"
+    r" (?:am|are|have|had|was)(?: got)?(?: an?)? ?(?:\w+ )?(?:booked|down|appointment|coming)\b"
+    rf"|\b(?:check|confirm|look up|find|remind me(?: of| about)?|tell me(?: about)?|details of) {_MINE}"
+    r"|\bwhat (?:did|have) you (?:book|got down|down)\b|\bwhich appointment|\b(?:what|how many)"
+    r" appointments (?:have i|do i|are|i)\b"
+)
+_GETTING = (
+    r"\b(?:book|make|arrange|schedule|need|needs|want|wants|like|get|have|has|see|fit)\b"
+    r"(?: \w+){0,5}?"
+)
+_NEXT_ONE = (
+    rf"{_GETTING} (?:another|a second|one|the same|an appointment|a new|an?other one)\b"
+    rf"|{_GETTING} (?:be seen|seen|see (?:an?|the|some\w+) ?\w*)\b"
+    r"|\b(?:one|another|the same)(?: one| appointment)? for (?:my|our|the|me|him|her)\b"
+    r"|\b(?:another|second) (?:one|appointment|visit|slot)\b"
+    r"|\b(?:book|make|arrange|schedule) (?:one|an?|it|that|something)\b"
+)
+_BESIDE = re.compile(
+    r"\b(?:as well|too|also|same time|next to|beside|after (?:it|that|me)|(?:one|another|the same)"
+    r"(?: one| appointment)? for (?:my|our|me|him|her|the \w+))\b"
+)
+_NOT_DO = re.compile(rf"\b(?:do|should|must|please) not (?:{_ENDING}|{_MOVING})")
+_AVAILABLE = re.compile(
+    r"\b(?:do you have|have you got|you got|can i (?:get|have|see|come)|free|available|next opening)\b"
+)
+
+
+def act_on(
+    message: str, things: Sequence[str], spoken_of: bool = False, begun: bool = False
+) -> Act | None:
+    """What a message wants done with a thing that is kept; None for anything else.
+
+    Args:
+        things: Names of the thing, in the singular.
+        spoken_of: Whether the thing was just spoken of, so that "it" stands for it.
+        begun: Whether another one is being arranged, so that only what names the thing counts.
+
+    >>> act_on("can you call off my visit on Friday", ("appointment", "visit"))
+    <Act.END: 'end'>
+    >>> act_on("do you have a visit free on Friday", ("appointment", "visit"))
+    """
+    words = plain_words(message)
+    if not words or not things or _NOT_DO.search(words):
+        return None
+    kept = any(re.search(rf"\b{thing}s?\b", words) for thing in things)
+    booked = kept or re.search(r"\bbooked (?:in|for|on)\b", words) is not None
+    named = booked or (spoken_of and re.search(rf"\b(?:{_POINTING})\b", words) is not None)
+    if _MY_DIARY.search(words):
+        return Act.TELL
+    if begun:
+        return _named_act(words) if kept else None
+    absent = re.search(_ABSENT, words) is not None
+    moving = re.search(_MOVING, words) is not None
+    if (named and moving) or (re.search(_OTHER_TIME, words) and not _AVAILABLE.search(words)):
+        return Act.CHANGE
+    if absent or (named and re.search(_ENDING, words)):
+        return Act.END
+    another = re.search(_NEXT_ONE, words) is not None
+    if spoken_of and another and (kept or _BESIDE.search(words) or _no_pronoun(words)):
+        return Act.ANOTHER
+    if named and re.search(_OTHERWISE, words) and not _AVAILABLE.search(words):
+        return Act.CHANGE
+    if named and re.search(_TELLING, words) and not _AVAILABLE.search(words):
+        return Act.TELL
+    return None
+
+
+def beside(message: str) -> str:
+    """The words by which another one is to be like the one before; empty for none."""
+    found = _BESIDE.search(plain_words(message))
+    return found[0] if found else ""
+
+
+def _named_act(words: str) -> Act | None:
+    """The act of a message that names the thing, while another one is arranged."""
+    if re.search(_ENDING, words):
+        return Act.END
+    told = re.search(_TELLING, words) and not _AVAILABLE.search(words)
+    return Act.TELL if told else None
+
+
+def _no_pronoun(words: str) -> bool:
+    return re.search(r"\b(?:it|that|this)\b", words) is None
