@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from voice.dialogue.corrections import Correction, made_instead
+from voice.dialogue.details import detailed
 from voice.dialogue.doubt import in_doubt, named
 from voice.dialogue.filled import filled, shared
 from voice.dialogue.held_back import HeldBack, Question, confirmed_ones, readable_ones
@@ -95,11 +96,12 @@ class CallChecks:
         """Calls by which the user's last message corrects those before it, without the model."""
         if reply.requests is None or reply.options.tool_choice != "auto":
             return ()
+        seen, tools = self._dialogue.view(self._limits.max_history), self.own_tools(reply)
         correction = Correction.of(reply.requests.first.text)
-        if correction is None:
-            return ()
-        seen = self._dialogue.view(self._limits.max_history)
-        calls = correction.calls(seen, self.own_tools(reply))
+        calls = correction.calls(seen, tools) if correction else ()
+        if not calls and (detail := detailed(seen, tools)):
+            reply.take_apart(replace(reply.requests, left=()))
+            calls = (detail,)
         return tuple(replace(call, call_id=self._ids("call")) for call in calls)
 
     def opposed(self, reply: Reply, calls: tuple[ToolCall, ...]) -> Opposed:

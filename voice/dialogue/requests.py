@@ -63,6 +63,11 @@ _NEVER_MIND = re.compile(
     re.IGNORECASE,
 )
 _TOO = re.compile(r"(?:and )?(?P<thing>(?:the|my) [\w' ]+?) (?:too|as well|also)\W*", re.IGNORECASE)
+_WHOSE = re.compile(
+    r"[,.;]? (?:and )?(?:(?:it's|it is|that's|this is) for|(?:my |the )?name(?:'s| is)|under)"
+    r" [\w']+\W*$",
+    re.IGNORECASE,
+)
 _NO_REQUEST = re.compile(
     r"(?<!check )(?<!see )(?<!out )\bif\b|\b(?:when|because|after|before|while|until|unless|said)\b"
     r"|(?:go ahead|favou?r)$"
@@ -248,13 +253,19 @@ def mixed_up(
     ]
     if not begins or -1 in begins:
         return ()
-    parts = [request[a:b].strip(" ,") for a, b in pairwise([0, *begins, len(request)])]
+    # Whose it is, is a request of no tool.
+    end = whose.start() if (whose := _WHOSE.search(request)) else len(request)
+    parts = [request[a:b].strip(" ,") for a, b in pairwise([0, *begins, max(end, *begins)])]
     values = [{str(v).lower() for v in call.arguments.values()} for call in placed.values()]
+    # What stands behind the last thing may be said of all.
+    behind = request[[*placed][-1][1] :].lower()
     stolen = (
         value in part.lower()
         and value not in parts[other].lower()
         and not (
-            value in own and (part == parts[-1] or _OF_ALL.search(part)) and value not in NUMBERS
+            value in own
+            and ((part == parts[-1] and value in behind) or _OF_ALL.search(part))
+            and value not in NUMBERS
         )
         for part, own in zip(parts, values, strict=True)
         for other, others in enumerate(values)

@@ -62,6 +62,14 @@ class Drink:
     extras: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """That an order is placed, under which id, when (in seconds since the epoch)."""
+
+    order_id: int
+    at_s: float
+
+
 class Inverses(list[Callable[[], Awaitable[None] | object]]):
     """What takes back what one call has changed, each change in its order; may block or wait."""
 
@@ -125,7 +133,8 @@ class SessionScope:
             that one may put it back, changed.
         done: The calls that were made for the last message of the user's that changed anything.
         done_for: That message.
-        placed: What was ordered in this conversation, once that cannot be changed any more.
+        customer: Whose name is to stand on the order; empty while it is unknown.
+        placed: Set once the order is placed, as long as nothing else is ordered.
         in_order: Held by a call that changes something, so that those of one answer run one after
             the other: a correction takes back before it puts anew.
         end_requested: Whether the user has asked to end the conversation; read by the session.
@@ -145,7 +154,8 @@ class SessionScope:
     removed: object | None = None
     done: list[Done] = field(default_factory=list)
     done_for: str = ""
-    placed: str = ""
+    customer: str = ""
+    placed: Placed | None = None
     in_order: asyncio.Lock = field(default_factory=asyncio.Lock)
     end_requested: bool = False
     _forgotten: bool = field(default=False, init=False)

@@ -243,10 +243,25 @@ class Store:
         )
         return [item for (item,) in self._database.read(query.order_by(list_items.c.id))]
 
-    def place_order(self, customer: str, content: str, placed: float) -> None:
-        """Keep a confirmed order; ``placed`` in seconds since the epoch."""
+    def place_order(self, customer: str, content: str, placed: float) -> int:
+        """Keep a confirmed order; ``placed`` in seconds since the epoch. Returns its id."""
         order = {"placed": placed, "customer": customer, "content": content}
-        self._database.write(insert(orders).values(**self._owned, **order))
+        placing = insert(orders).values(**self._owned, **order).returning(orders.c.id)
+        ((order_id,),) = self._database.read(placing)
+        return int(order_id)
+
+    def change_order(self, order_id: int, customer: str, content: str) -> bool:
+        """Put another content in the place of a placed order's, none deletes it.
+
+        False if there is no such order.
+        """
+        mine = self._mine(orders) & (orders.c.id == order_id)
+        if not content:
+            return self._changes(delete(orders).where(mine))
+        had = self._database.read(select(orders.c.customer, orders.c.content).where(mine))
+        self._inverses.extend(partial(self.change_order, order_id, *old) for old in had)
+        changed = {"customer": customer, "content": content}
+        return self._changes(update(orders).where(mine).values(**changed))
 
     def orders(self) -> list[tuple[float, str, str]]:
         """Moment, customer and content of every order placed, oldest first."""

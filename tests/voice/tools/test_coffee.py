@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.voice.tools.conftest import Call
+from tests.voice.tools.services import Clock
 from voice.config.shop import ShopConfig
 from voice.tools import SessionScope, Toolbox
 from voice.tools.builtin import coffee
@@ -78,7 +79,6 @@ async def test_an_order_is_built_read_back_and_placed(
     assert await call("confirm_order", name="anna maria") == (
         "Order confirmed for Anna Maria: 2 small mochas."
     )
-    assert scope.order == {}
     placed = scope.now().timestamp()
     assert Store(toolbox.database, scope.owner).orders() == [
         (placed, "Anna Maria", "2 small mochas")
@@ -295,18 +295,82 @@ async def test_a_question_is_answered_from_the_menu(
     assert scope.order == {}
 
 
-async def test_all_is_cancelled_and_what_is_placed_is_not(call: Call) -> None:
+async def test_all_is_cancelled(call: Call) -> None:
     await call("order_drink", drink="latte")
     await call("order_drink", drink="tea", quantity="two")
     assert await call("cancel_order") == "Cancelled: 1 latte; 2 teas."
     assert await call("read_order") == "The order is empty."
+
+
+async def test_a_placed_order_is_known_and_can_be_changed_while_it_is_not_made(
+    call: Call, scope: SessionScope, toolbox: Toolbox, clock: Clock
+) -> None:
+    store = Store(toolbox.database, scope.owner)
+    scope.shop = ShopConfig(ready_min=10, change_min=3)
+    placed_at = scope.now().timestamp()
     await call("order_drink", drink="latte")
+    await call("confirm_order", name="Dan")
+    assert await call("read_order") == "The order for Dan is placed: 1 latte."
+    assert await call("confirm_order") == "The order is placed: 1 latte."
+    assert await call("answer_question", message="what name is it under") == "The name is Dan."
+    clock.advance(minutes=2)
+    asked = {"message": "how long will it be"}
+    assert await call("answer_question", **asked) == "Your order will be ready in about 8 minutes."
+    assert await call("change_drink", drink="it", size="large") == (
+        "Changed: large latte. The order is placed like that."
+    )
+    scope.said = ("and a tea, the name is Eva",)
+    assert await call("order_drink", drink="tea") == (
+        "Added: tea. The name is Eva. The order is placed like that."
+    )
+    assert store.orders() == [(placed_at, "Eva", "1 large latte; 1 tea")]
+    scope.said = ("no latte after all",)
+    assert await call("remove_drink", drink="latte") == (
+        "Removed: large latte. The order is placed like that."
+    )
+    await call("undo_last", message="undo that")
+    assert store.orders() == [(placed_at, "Eva", "1 large latte; 1 tea")]
+    clock.advance(minutes=2)
+    made = "Error: The order is being made already, so I cannot change it."
+    assert await call("remove_drink", drink="tea") == made
+    assert await call("change_drink", drink="tea", size="large") == made
+    assert await call("cancel_order") == made
+    # Another order.
+    assert await call("order_drink", drink="mocha") == "Added: mocha."
+    assert await call("confirm_order") == "Order confirmed for Eva: 1 mocha."
+    assert [content for _, _, content in store.orders()] == ["1 large latte; 1 tea", "1 mocha"]
+    assert await call("cancel_order") == "Cancelled: 1 mocha."
+    assert [content for _, _, content in store.orders()] == ["1 large latte; 1 tea"]
+
+
+async def test_it_is_the_order_where_that_was_placed_just_now(
+    call: Call, scope: SessionScope, toolbox: Toolbox
+) -> None:
+    store = Store(toolbox.database, scope.owner)
+    await call("order_drink", drink="latte")
+    await call("order_drink", drink="tea")
+    scope.said = ("that's all",)
     await call("confirm_order")
-    assert await call("read_order") == "The order is placed: 1 latte."
-    placed = "Error: The order is placed already, so I cannot change it."
-    assert await call("cancel_order") == placed
-    asked = await call("answer_question", message="is it ready yet")
-    assert asked == "Sorry, I do not know how long it takes. The order is placed: 1 latte."
+    scope.said = ("cancel that", "that's all")
+    assert await call("remove_drink", drink="that") == "Cancelled: 1 latte; 1 tea."
+    assert (store.orders(), scope.placed) == ([], None)
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        ("a latte, name's Priya", "Priya"), ("one tea for Beth please", "Beth"),
+        ("a tea and it's for beth", "Beth"), ("two teas under Marta, thanks", "Marta"),
+        ("a tea for me", ""), ("a tea for my wife", ""), ("a latte for breakfast", ""),
+        ("one latte for now please", ""), ("I'm thirsty, a tea", ""),
+    ],
+)  # fmt: skip
+async def test_a_name_beside_a_drink_is_kept(
+    call: Call, scope: SessionScope, message: str, name: str
+) -> None:
+    scope.said = (message,)
+    told = await call("order_drink", drink="tea")
+    assert (scope.customer, f"The name is {name}." in told) == (name, bool(name))
 
 
 @pytest.mark.parametrize(
@@ -355,7 +419,7 @@ async def test_the_order_is_told_with_what_it_comes_to(call: Call) -> None:
     assert await call("answer_question", **asked) == "That comes to €14.30."
     assert (await call("read_order")).endswith("with a triple shot. That comes to €14.30.")
     assert (await call("confirm_order")).endswith(" That comes to €14.30.")
-    assert (await call("answer_question", **asked)).endswith(" That comes to €14.30.")
+    assert await call("answer_question", **asked) == "That comes to €14.30."
 
 
 @pytest.mark.usefixtures("shop")

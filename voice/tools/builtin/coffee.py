@@ -22,9 +22,9 @@ from voice.tools.builtin.coffee_menu import (
     STYLES,
     answer,
     asks_the_price,
+    asks_when_ready,
     bare,
     drink_named,
-    named_in,
     near,
     not_offered,
     plural,
@@ -33,7 +33,7 @@ from voice.tools.builtin.coffee_menu import (
     sold,
 )
 from voice.tools.registry import Asked, Choose, Known, Readable, ToolError, Unreadable, tool
-from voice.tools.scope import Drink, SessionScope
+from voice.tools.scope import Drink, Placed, SessionScope
 from voice.tools.spoken_money import money
 from voice.tools.spoken_numbers import amount, digits
 from voice.tools.store import Store
@@ -103,14 +103,48 @@ def _ordered(said: str, *, scope: SessionScope) -> None:
         raise ToolError(f"There is no {name} in the order.")
 
 
+def _is_made(scope: SessionScope) -> bool:
+    """Whether the order is placed and being made, too late for a change."""
+    placed, now_s = scope.placed, scope.now().timestamp()
+    return placed is not None and now_s > placed.at_s + 60 * scope.shop.change_min
+
+
 def _check_open(scope: SessionScope) -> None:
-    """Refuse to change an order that is placed.
+    """Refuse to change an order that is being made.
 
     Raises:
-        ToolError: It is, and nothing was ordered since.
+        ToolError: It is.
     """
-    if scope.placed and not scope.order:
-        raise ToolError("The order is placed already, so I cannot change it.")
+    if _is_made(scope):
+        raise ToolError("The order is being made already, so I cannot change it.")
+
+
+def _saved(scope: SessionScope, store: Store, told: str) -> str:
+    """Keep a placed order as it is now; what is told says so, and whose it is."""
+    named = _name_beside(scope)
+    if named and named != scope.customer:
+        scope.customer = named
+        told = f"{told} The name is {named}."
+    if scope.placed is None:
+        return told
+    if not store.change_order(scope.placed.order_id, scope.customer, _content(scope)):
+        raise ToolError("The order is not there any more, so I cannot change it.")
+    if not scope.order:
+        scope.placed = None
+        return f"{told} So I have cancelled the order."
+    return f"{told} The order is placed like that.{_total(scope)}"
+
+
+def _name_beside(scope: SessionScope) -> str:
+    """The customer's name that a message gives beside what it orders; empty for none."""
+    message = next(iter(scope.said), "").replace("’", "'")
+    found = _NAME_BESIDE.search(message)
+    if found is None:
+        return ""
+    try:
+        return _customer(found["sure"] or found["name"])
+    except Unreadable:
+        return ""
 
 
 def _naming(kind: str, *named: str) -> Readable:
@@ -190,6 +224,7 @@ def order_drink(
     quantity: _Quantity = "",
     *,
     scope: SessionScope,
+    store: Store,
 ) -> str:
     """Add a drink to the order."""
     _check_sold({"drink": drink}, next(iter(scope.said), ""), scope=scope)
@@ -199,6 +234,9 @@ def order_drink(
         _addition(sweetener), _addition(extras),
     )  # fmt: skip
     _check_goes(ordered)
+    if _is_made(scope):
+        scope.order.clear()
+        scope.placed = None
     old = scope.removed
     if isinstance(old, Ordered) and _is_kind_of(ordered.name, old.drink.name):
         said = {"size": size, "roast": roast, "shots": shots, "milk": milk,
@@ -207,7 +245,7 @@ def order_drink(
         ordered, count = replace(ordered, **kept), count if quantity else old.count
         scope.removed = None
     scope.order[ordered] = scope.order.get(ordered, 0) + count
-    return f"Added: {_label(ordered, count, always_count=False)}."
+    return _saved(scope, store, f"Added: {_label(ordered, count, always_count=False)}.")
 
 
 @tool()
@@ -222,8 +260,10 @@ def change_drink(
     quantity: _Quantity = "",
     *,
     scope: SessionScope,
+    store: Store,
 ) -> str:
     """Change a drink of the order."""
+    _check_open(scope)
     ordered = _meant(re.sub(_ONE_OF, "", drink.lower().strip()), scope)
     had = scope.order[ordered]
     changed = replace(
@@ -243,29 +283,35 @@ def change_drink(
     if (changed, count) == (ordered, had):
         raise ToolError(f"The order has {_label(ordered, had, True)}. What am I to change?")
     _put_in_place(scope.order, ordered, changed, count, had - 1 if one_of else 0)
-    return f"Changed: {_label(changed, count, always_count=False)}."
+    return _saved(scope, store, f"Changed: {_label(changed, count, always_count=False)}.")
 
 
 @tool(undoes=True)
-def remove_drink(drink: _Ordered, *, scope: SessionScope) -> str:
+def remove_drink(drink: _Ordered, *, scope: SessionScope, store: Store) -> str:
     """Remove a drink from the order."""
+    _check_open(scope)
     said = singular(bare(drink))
-    found = _called(said, scope)
+    if said in _LAST and scope.placed and scope.done and scope.done[-1].tool == "confirm_order":
+        # Of what was placed just now "it" is the order.
+        return cancel_order(scope=scope, store=store)
+    found = list(scope.order)[-1:] if said in _LAST else _called(said, scope)
     if not found:
         raise ToolError(f"There is no {said} in the order.")
     removed = Ordered(found[-1], scope.order.pop(found[-1]))
     scope.removed = removed
-    return f"Removed: {_label(removed.drink, removed.count, always_count=False)}."
+    told = f"Removed: {_label(removed.drink, removed.count, always_count=False)}."
+    return _saved(scope, store, told)
 
 
 @tool()
-def cancel_order(*, scope: SessionScope) -> str:
+def cancel_order(*, scope: SessionScope, store: Store) -> str:
     """Cancel the whole order."""
     _check_open(scope)
     if not scope.order:
         return "The order is empty."
     content = _content(scope)
     scope.order.clear()
+    _saved(scope, store, "")
     return f"Cancelled: {content}."
 
 
@@ -273,38 +319,48 @@ def cancel_order(*, scope: SessionScope) -> str:
 def read_order(*, scope: SessionScope) -> str:
     """Read the order back."""
     if not scope.order:
-        return f"The order is placed: {scope.placed}." if scope.placed else "The order is empty."
-    return f"The order is: {_content(scope)}.{_total(scope)}"
+        return "The order is empty."
+    name = f" for {scope.customer}" if scope.customer else ""
+    placed = " placed" if scope.placed else ""
+    return f"The order{name} is{placed}: {_content(scope)}.{_total(scope)}"
+
+
+def _ready(scope: SessionScope) -> str:
+    """When a placed order will be ready, as a sentence; empty where that is unknown."""
+    if scope.placed is None or not scope.shop.ready_min:
+        return ""
+    left_s = scope.placed.at_s + 60 * scope.shop.ready_min - scope.now().timestamp()
+    left_min = max(1, round(left_s / 60))
+    ready = f"will be ready in about {phrasing.counted(left_min, 'minute')}"
+    return f"Your order {ready if left_s > 0 else 'should be ready'}."
 
 
 @tool(read_only=True)
 def answer_question(message: str, *, scope: SessionScope) -> str:
     """Answer a question about what there is to be had."""
-    placed = f" The order is placed: {scope.placed}." if scope.placed and not scope.order else ""
-    if asks_the_price(message) and (told := _total(scope) or placed):
+    if asks_the_price(message) and (told := _total(scope)):
         return told.strip()
-    return answer(message, scope.shop) + placed * (not named_in(message.lower()))
+    if asks_when_ready(message) and (told := _ready(scope)):
+        return told
+    if _ASKS_THE_NAME.search(message.lower()):
+        return f"The name is {scope.customer}." if scope.customer else "The order has no name yet."
+    return answer(message, scope.shop)
 
 
-_PLACE_IT = re.compile(
-    r"\b(?:that|this|it)(?:'?s|'ll be| is| was| will be) (?:all|it|everything)\b"
-    r"|\b(?:place|submit|send|confirm|finish|complete) (?:(?:the|my|our|this) order|it|that)\b"
-    r"|\b(?:confirm(?:ed)?|check ?out|nothing (?:else|more)|go ahead|done|finished|all set)\b"
-    r"|^(?:yes|yeah|yep|yup|sure|correct|perfect|(?:looks?|sounds?) (?:good|right)|i'm good)\b"
-    r"|\b(?:we're good|good to go|ready to order|order (?:it|for|under))\b"
-    r"|\bjust (?:that|those|the one)\b|\bput (?:it|that) (?:through|under)\b"
-    r"|^(?:no|nope)(?:,? (?:thanks|thank you))?$"
+_ASKS_THE_NAME_BESIDE = re.compile(
+    r"(?:\b(?i:(?:(?:my|the) )?name(?:'s| is|:)|under(?: the name(?: of)?)?"
+    r"|(?:it|that|this|order)(?:'s| is) for|i'm|i am|call(?:ed)? (?:it|me))"
+    r" (?P<sure>[^\W\d_]+(?: (?!please|thanks|then)[^\W\d_]+)?)"
+    r"|[ ,](?i:for) (?P<name>[A-Z][^\W\d_]+(?:[- '][A-Z][^\W\d_]+)?))"
+    r"(?i:,? (?:please|thanks|then))*[.!]*$",
 )
-_NOT_YET = re.compile(r"\b(?:don't|do not|not|wait|hang on|hold on|before|isn't|without)\b|\?$")
-_GIVEN_NAME = (
-    r"(?:for|under|names?(?:'s| is| of)?|i'm|i am|it's|this is|that's|call(?: it| me)?|to|on|down)"
-)
+"""A name at the end of a message; behind "for" alone it has a capital."""
 _NO_NAMES = """
 i you he she it we they me him her them his hers my your our their mine yours this that these those
 the a an and or but so to of in on at with for from is are was be no not yes yeah ok okay please
 thanks thank here there now then all one ones more else order name place good done great right fine
 everything nothing go ahead just big bigger wants want same again today later pickup takeaway
-delivery everyone hot iced cold
+delivery everyone hot iced cold me us breakfast lunch work home
 """
 
 
@@ -315,7 +371,7 @@ def places_order(message: str) -> bool:
 
 
 def _shall_i(*, scope: SessionScope) -> str:
-    if not scope.order:
+    if not scope.order or scope.placed:
         return ""
     return f"The order is: {_content(scope)}.{_total(scope)} Shall I place it?"
 
@@ -325,11 +381,15 @@ def confirm_order(name: _Name = "", *, scope: SessionScope, store: Store) -> str
     """Place the order."""
     if not scope.order:
         raise ToolError("The order is empty. What would you like?")
-    customer = _customer_or_none(name, scope.said)
+    known = scope.customer
+    customer = scope.customer = _customer_or_none(name, scope.said) or _name_beside(scope) or known
     content, total = _content(scope), _total(scope)
-    store.place_order(customer, content, scope.now().timestamp())
-    scope.order.clear()
-    scope.placed = f"{content}.{total}".removesuffix(".")
+    if scope.placed and (_is_made(scope) or customer == known):
+        return f"The order is placed: {content}.{total}"
+    if scope.placed:
+        return _saved(scope, store, f"The name is {customer}.")
+    now_s = scope.now().timestamp()
+    scope.placed = Placed(store.place_order(customer, content, now_s), now_s)
     return f"Order confirmed{f' for {customer}' if customer else ''}: {content}.{total}"
 
 

@@ -57,11 +57,15 @@ _FOOD = re.compile(
 )
 _PRICE = re.compile(
     r"\b(?:prices?|costs?|total|charge|come to|expensive|cheap|pay(?:ing)?|owe"
-    r"|how much(?: is| are|'s| for| do|$))\b"
+    r"|how much(?: is| are|'s| was| for| do|$))\b"
+)
+_READY = re.compile(
+    r"\b(?:ready|how long|how (?:many|much) (?:more )?(?:minutes|time|longer)|how soon"
+    r"|(?:take|be) (?:very |too )?long"
+    r"|when (?:will|can|is|do|should) (?:it|that|this|i|we|they|my|the order))\b"
 )
 _KINDS = (
-    (r"\b(?:ready|how long|take long|when will)\b",
-     "Sorry, I do not know how long it takes."),
+    (_READY.pattern, "Sorry, I do not know how long it takes."),
     (r"\b(?:what|which|how many|kinds? of) sizes?\b|\bhow (?:big|large|small)\b",
      "The sizes are small, medium, large and extra large. I do not know what they hold."),
     (r"\b(?:what|which|kinds? of) (?:\w+ )?milks?\b",
@@ -157,6 +161,11 @@ def asks_the_price(message: str) -> bool:
     """Whether a question is what something costs, and not of a drink that it names."""
     said = message.lower()
     return _PRICE.search(said) is not None and not named_in(said)
+
+
+def asks_when_ready(message: str) -> bool:
+    """Whether a question is when an order will be ready."""
+    return _READY.search(message.lower()) is not None
 
 
 def sold(name: str, shop: ShopConfig) -> bool:

@@ -1,0 +1,87 @@
+"""Details of what was made last, in few words, told from another thing of its kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from voice.config import ToolsConfig, TurnConfig
+from voice.dialogue.details import detailed
+from voice.tools import SessionScope, Toolbox
+from voice.tools.scope import Drink
+from voice.types import Message, Role, ToolCall
+
+
+def detail(said: str, *made: ToolCall, told: str = "Added.") -> dict[str, str] | None:
+    """The arguments by which a message changes what was made; an order has lattes and a tea."""
+    scope = SessionScope("x", order={Drink("tea"): 1, Drink("latte", "small"): 2})
+    toolbox = Toolbox(ToolsConfig(database=":memory:"), TurnConfig())
+    tools = {spec.name: spec for spec in toolbox.specs(["order_drink", "change_drink"], scope)}
+    made = made or (ToolCall("1", "order_drink", {"drink": "latte"}),)
+    results = (Message(Role.TOOL, told, call_id=call.call_id, name=call.name) for call in made)
+    turn = (Message(Role.USER, "a latte"), Message(Role.AGENT, "", tool_calls=made), *results)
+    call = detailed((*turn, Message(Role.USER, said)), tools)
+    assert call is None or call.name == "change_drink"
+    return dict(call.arguments) if call else None
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("make it a large one, and with oat milk", {"size": "large", "milk": "oat milk"}),
+        ("a small one, with almond milk please", {"size": "small", "milk": "almond milk"}),
+        ("decaf, please", {"roast": "decaf"}),
+        ("and two sugars", {"sweetener": "two sugars"}),
+        ("oh, with an extra shot", {"shots": "extra shot"}),
+        ("could you put vanilla in it", {"sweetener": "vanilla"}),
+        ("whipped cream and a double shot", {"extras": "whipped cream", "shots": "double shot"}),
+        ("no sugar, thanks", {"sweetener": "no sugar"}),
+        ("can I have that with soy", {"milk": "soy"}),
+        ("one of them with soy", {"milk": "soy"}),
+    ],
+)
+def test_details_are_of_the_last_one(said: str, expected: dict[str, str]) -> None:
+    assert detail(said) == {"drink": "it", **expected}
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("some milk in the tea", {"drink": "tea", "milk": "milk"}),
+        ("actually the tea decaf", {"drink": "tea", "roast": "decaf"}),
+        ("make the latte large", {"drink": "latte", "size": "large"}),
+        ("just one latte", {"drink": "latte", "quantity": "one"}),
+    ],
+)
+def test_what_is_there_and_is_pointed_at_is_changed(said: str, expected: dict[str, str]) -> None:
+    assert detail(said) == expected
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "a large latte", "another one with oat milk", "and a tea with lemon", "one more, large",
+        "a second one with milk", "is it large", "do you have oat milk", "that's all", "yes", "two",
+        "a large one for my wife and a muffin", "with oat milk and a spaceship", "large mocha",
+        "what milk is that", "",
+    ],
+)  # fmt: skip
+def test_what_asks_for_another_one_or_anything_else_is_no_detail(said: str) -> None:
+    assert detail(said) is None
+
+
+def test_a_size_behind_a_size_is_another_one_unless_it_corrects() -> None:
+    large = ToolCall("1", "order_drink", {"drink": "latte", "size": "large"})
+    assert detail("and a small one", large) is None
+    assert detail("make it small", large) == {"drink": "it", "size": "small"}
+
+
+def test_which_one_is_not_guessed() -> None:
+    both = (
+        ToolCall("1", "order_drink", {"drink": "latte"}),
+        ToolCall("2", "order_drink", {"drink": "tea"}),
+    )
+    assert detail("large please", *both) is None
+    two = ToolCall("1", "order_drink", {"drink": "latte", "quantity": "two"})
+    assert detail("one with soy", two) is None
+    failed = ToolCall("1", "order_drink", {"drink": "beer"})
+    assert detail("large please", failed, told="Error: no beer") is None

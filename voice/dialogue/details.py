@@ -1,0 +1,144 @@
+"""Details that a message adds to what was made last: "make it a large one, and with oat milk".
+
+Each is read by the tool that changes the thing, so nothing is guessed: every word of the message is
+part of such a value, or says nothing by itself. What names a thing is a detail of it only if it is
+there already and is pointed at ("the tea with milk", "just one tea"); else it asks for another one.
+The words are English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from voice.dialogue.english import ARTICLES, GRAMMAR, HESITATING, NUMBERS, asks, plain, word_set
+from voice.types import Message, Reading, Role, ToolCall, ToolSpec
+
+_LONGEST, _MOST = 5, 20
+"""Words of a value, and of a message."""
+_MAKING = ("order", "set", "add", "book", "create")
+_ANOTHER = word_set("another more second again else different others other too cancel remove")
+"""Words by which something new is asked for, or what there is goes."""
+_ONLY = word_set("just only")
+_POINTING = word_set("the my that this")
+_SMALL = (
+    GRAMMAR | ARTICLES | _ONLY | frozenset(HESITATING.split("|"))
+    | word_set("add change could i'd i'll i'm it's that's use where which without sort kind bit")
+)  # fmt: skip
+_LINKS = word_set("and with in on the to for please a an of but or as is it some any")
+_IT = "it"
+
+
+def detailed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> ToolCall | None:
+    """The call by which the last message changes what the turn before it has made.
+
+    None where it says anything else, or where several things were made.
+    """
+    *before, last = messages
+    made = _made(before)
+    words = re.findall(r"[\w'%-]+", plain(last.content))
+    if last.role is not Role.USER or not 0 < len(words) <= _MOST or asks(last.content):
+        return None
+    verb, _, thing = made[-1].name.partition("_") if made else ("", "", "")
+    change = tools.get(f"change_{thing}") if verb in (*_MAKING, "change") else None
+    if change is None or any(call.name.partition("_")[2] != thing for call in made):
+        return None
+    named = _named(words, change)
+    if named is None or (not named and len(made) > 1):
+        return None
+    values, left = _values(words, change, named)
+    if not values or not {*left} - NUMBERS <= _SMALL or _ANOTHER & {*words}:
+        return None
+    if not named and _is_another(words, left, values, made[-1]):
+        return None
+    (required,) = change.parameters["required"]
+    return ToolCall("", change.name, {required: named or _IT, **values})
+
+
+def _made(before: Sequence[Message]) -> list[ToolCall]:
+    """The calls of the turn before, or of the one before that, that have not failed."""
+    failed = {one.call_id for one in before if one.content.startswith("Error: ")}
+    turns: list[list[ToolCall]] = [[]]
+    for one in before:
+        turns += [[]] * (one.role is Role.USER)
+        turns[-1] = turns[-1] + [call for call in one.tool_calls if call.call_id not in failed]
+    return next(filter(None, reversed(turns[-2:])), [])
+
+
+def _named(words: Sequence[str], change: ToolSpec) -> str | None:
+    """The thing that is there and that words point at; "" for none, None for another thing."""
+    required = change.parameters.get("required", ())
+    reading = change.readings.get(required[0]) if len(required) == 1 else None
+    if reading is None or not reading.anywhere:
+        return None
+    for length in range(3, 0, -1):
+        for start in range(len(words) - length + 1):
+            span = words[start : start + length]
+            small = (_POINTING | NUMBERS) & {span[0]} or {*span} <= _SMALL | NUMBERS
+            if small or not reading.read(" ".join(span)):
+                continue
+            pointed = words[max(0, start - 1) : start]
+            counted = _ONLY & {*words} and NUMBERS & {*pointed}
+            return " ".join(span) if _POINTING & {*pointed} or counted else None
+    return ""
+
+
+def _values(
+    words: Sequence[str], change: ToolSpec, named: str
+) -> tuple[dict[str, str], list[str]]:
+    """The values of a message by the arguments that they are of, and its other words."""
+    required = change.parameters.get("required", ())
+    readings = {
+        name: one
+        for name, one in change.readings.items()
+        if name not in required and not (one.free or one.anywhere)
+    }
+    open_ = [True] * len(words)
+    for start in range(len(words)):
+        if named and words[start : start + len(named.split())] == named.split():
+            open_[start : start + len(named.split())] = [False] * len(named.split())
+    values: dict[str, str] = {}
+    for here, span in _spans(words):
+        if all(open_[here]) and (name := _read(span, readings, values, words)):
+            values[name] = span
+            open_[here] = [False] * (here.stop - here.start)
+    return values, [word for word, left in zip(words, open_, strict=True) if left]
+
+
+def _spans(words: Sequence[str]) -> Iterator[tuple[slice, str]]:
+    """Runs of words, the longest first, that neither begin nor end with a joining word."""
+    for length in range(min(_LONGEST, len(words)), 0, -1):
+        for start in range(len(words) - length + 1):
+            here = slice(start, start + length)
+            span = " ".join(words[here])
+            joined = {"and", "with"} & {*span.replace("half and half", "").split()}
+            if not joined and not {words[here.start], words[here.stop - 1]} & _LINKS:
+                yield here, span
+
+
+def _read(
+    span: str, readings: Mapping[str, Reading], values: Mapping[str, str], words: Sequence[str]
+) -> str:
+    """The argument whose value some words are; a number alone is one behind "just" alone."""
+    number = {*span.split()} <= NUMBERS | _ONLY | {"of", "them", "those"}
+    if number and not ({*span.split()} <= NUMBERS and _ONLY & {*words}):
+        return ""
+    # How many is declared last.
+    for name, reading in reversed(readings.items()) if number else readings.items():
+        meant = None if name in values else reading.read(span)
+        if meant is not None and "" not in (meant if isinstance(meant, tuple) else (meant,)):
+            return name
+    return ""
+
+
+def _is_another(
+    words: Sequence[str], left: Sequence[str], values: Mapping[str, str], made: ToolCall
+) -> bool:
+    """Whether words may want another thing: "and a small one" behind a large one.
+
+    Or one of several, without saying so.
+    """
+    again = any(made.arguments.get(name) not in (None, value) for name, value in values.items())
+    corrects = {"it", "actually", "make", "no", "wait", "sorry", "that", "change"} & {*words}
+    several = str(made.arguments.get("quantity", "one")) not in ("one", "1", "a")
+    return (again and not corrects) or (several and "one" in left and "of" not in left)
