@@ -347,7 +347,26 @@ def answer_question(message: str, *, scope: SessionScope) -> str:
     return answer(message, scope.shop)
 
 
-_ASKS_THE_NAME_BESIDE = re.compile(
+_ASKS_THE_NAME = re.compile(
+    r"\b(?:what|which|whose|who)\b.*\b(?:names?|under|for)\W*$|\b(?:what|which|whose) name\b"
+    r"|\b(?:my|a|the) name (?:on|for|down)\b"
+)
+
+
+_PLACE_IT = re.compile(
+    r"\b(?:that|this|it)(?:'?s|'ll be| is| was| will be) (?:all|it|everything)\b"
+    r"|\b(?:place|submit|send|confirm|finish|complete) (?:(?:the|my|our|this) order|it|that)\b"
+    r"|\b(?:confirm(?:ed)?|check ?out|nothing (?:else|more)|go ahead|done|finished|all set)\b"
+    r"|^(?:yes|yeah|yep|yup|sure|correct|perfect|(?:looks?|sounds?) (?:good|right)|i'm good)\b"
+    r"|\b(?:we're good|good to go|ready to order|order (?:it|for|under))\b"
+    r"|\bjust (?:that|those|the one)\b|\bput (?:it|that) (?:through|under)\b"
+    r"|^(?:no|nope)(?:,? (?:thanks|thank you))?$"
+)
+_NOT_YET = re.compile(r"\b(?:don't|do not|not|wait|hang on|hold on|before|isn't|without)\b|\?$")
+_GIVEN_NAME = (
+    r"(?:for|under|names?(?:'s| is| of)?|i'm|i am|it's|this is|that's|call(?: it| me)?|to|on|down)"
+)
+_NAME_BESIDE = re.compile(
     r"(?:\b(?i:(?:(?:my|the) )?name(?:'s| is|:)|under(?: the name(?: of)?)?"
     r"|(?:it|that|this|order)(?:'s| is) for|i'm|i am|call(?:ed)? (?:it|me))"
     r" (?P<sure>[^\W\d_]+(?: (?!please|thanks|then)[^\W\d_]+)?)"
