@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from voice.dialogue.corrections import Correction, made_instead
+from voice.dialogue.corrections import Correction, made_instead, repeated
 from voice.dialogue.details import detailed
 from voice.dialogue.doubt import in_doubt, named
 from voice.dialogue.filled import filled, shared
@@ -99,7 +99,7 @@ class CallChecks:
         seen, tools = self._dialogue.view(self._limits.max_history), self.own_tools(reply)
         correction = Correction.of(reply.requests.first.text)
         calls = correction.calls(seen, tools) if correction else ()
-        if not calls and (detail := detailed(seen, tools)):
+        if not calls and (detail := repeated(seen, tools) or detailed(seen, tools)):
             reply.take_apart(replace(reply.requests, left=()))
             calls = (detail,)
         return tuple(replace(call, call_id=self._ids("call")) for call in calls)

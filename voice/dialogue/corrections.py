@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from voice.dialogue.english import HESITATING, TAKING_BACK, UNITS, VERBS
+from voice.dialogue.english import HESITATING, TAKING_BACK, UNITS, VERBS, plain
 from voice.dialogue.opposites import asks_to_end
 from voice.dialogue.repairs import kind_of, repaired
-from voice.tools.spoken_dates import is_day
+from voice.tools.spoken_dates import beside, is_day, is_moment
 from voice.types import Message, Role, ToolCall, ToolSpec
 
 _CORRECTING = (
@@ -43,6 +43,15 @@ _POINTING = re.compile(
 )
 _ENDING_IT = re.compile(r"\b(cancel|stop|delete|remove) (?:it|that)(?=\W*$)", re.IGNORECASE)
 _WANTING = re.compile(r"\b(?:want|have|get|need|like|add|order|take|another|also)\b", re.IGNORECASE)
+_ONCE_MORE = re.compile(
+    r"(?:(?:ok|okay|oh|yes|so|then|please|can you|could you|thanks|great) )*"
+    r"(?P<lead>(?:and|also|again|(?:do |set )?(?:the |it the )?same(?: thing| one| again)?"
+    r"|(?:do |set )?another(?: one)?|one more|do (?:it|that)(?: again)?)"
+    r"(?: (?:again|also|for|the same|another(?: one)?))*)?"
+    r" ?(?:(?:on|at|for) )?(?P<value>(?:\S+ ){0,7}?\S+?)(?P<tail>(?: (?:too|as well|also|again))+)?"
+    r"(?: please| thanks)*"
+)
+"""Asks for what was made before once more, at another time."""
 _GOES_ON = re.compile(
     r"(?:(?:ok|okay|so|right|well|thanks|hm+|oh)\W+)*(?:(?:and )?(?:what|how) about"
     r"|and(?= (?:in|on|at|till|until|to|for|from|by|into|as|next|this|today|tomorrow)\b|.*\?\s*$))"
@@ -82,6 +91,24 @@ def with_the_rest(call: ToolCall, before: ToolCall, tool: ToolSpec) -> ToolCall:
     same = all(call.arguments.get(name) == before.arguments.get(name) for name in required)
     kept = {n: one for n, one in before.arguments.items() if same or n in required}
     return replace(call, arguments={**kept, **call.arguments})
+
+
+def repeated(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> ToolCall | None:
+    """The call of the turn before, once more at another time: "and the day after as well"."""
+    *before, last = messages
+    found = _ONCE_MORE.fullmatch(plain(last.content)) if last.role is Role.USER else None
+    if found is None or not (found["lead"] or found["tail"]):
+        return None
+    asked = max((at for at, one in enumerate(before) if one.role is Role.USER), default=0)
+    made = next(_made(before[asked:], tools), None)
+    if made is None or made.name.partition("_")[0] not in _MAKING:
+        return None
+    for name, old in made.arguments.items():
+        reading = tools[made.name].readings.get(name)
+        new = beside(str(old), found["value"]) if is_moment(str(old)) else ""
+        if new and (reading is None or reading.read(new) is not None):
+            return replace(made, arguments={**made.arguments, name: new})
+    return None
 
 
 def pointed_out(message: str, messages: Sequence[Message]) -> str:

@@ -54,7 +54,8 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
     carried_by = carriers(folded, calls)
     told = _known([*(text for spec in specs for text in (spec.name, spec.description)), *results])
     parts = []
-    for first, last in [*_before(folded, carried_by, calls), *_gaps(folded, carried_by, calls)]:
+    told_before = [*_before(folded, carried_by, calls), *_comma(request, words, carried_by, calls)]
+    for first, last in [*told_before, *_gaps(folded, carried_by, calls)]:
         for start, end in _pieces(folded, first, last):
             named = (word for word in folded[start:end] if not _is_grammar(word))
             said = " ".join(folded[start:end]).replace("’", "'")
@@ -153,6 +154,21 @@ def _before(
     joint = max((at for at in range(start) if words[at] in ("and", "then")), default=0)
     if joint and all(call.arguments for call in calls):
         yield 0, joint
+
+
+def _comma(
+    request: str,
+    words: Sequence[re.Match[str]],
+    carriers: Sequence[int | None],
+    calls: Sequence[ToolCall],
+) -> Iterator[tuple[int, int]]:
+    """What stands before the last comma ahead of the first argument, if it begins as a request."""
+    start = next((at for at, carrier in enumerate(carriers) if carrier is not None), 0)
+    commas = [at for at in range(1, start) if "," in request[words[at - 1].end() : words[at].start()]]
+    if commas and words[0][0].casefold() in VERBS and all(call.arguments for call in calls):
+        joint = commas[-1]
+        if "and" not in (word[0].casefold() for word in words[joint:start]):
+            yield 0, joint
 
 
 def _pieces(words: Sequence[str], first: int, last: int) -> Iterator[tuple[int, int]]:

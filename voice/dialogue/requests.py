@@ -20,6 +20,7 @@ from voice.dialogue.corrections import pointed_out
 from voice.dialogue.english import ARTICLES, GRAMMAR, NUMBERS, VERBS, plain
 from voice.dialogue.history import History
 from voice.dialogue.repairs import repaired
+from voice.dialogue.several import several
 from voice.dialogue.told_apart import told_apart
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 
@@ -145,7 +146,11 @@ class Requests:
         before = [entry.message for entry in dialogue][-_RECENT:-1]
         apart = tuple(pointed_out(one, before) for one in apart) if spoken else apart
         is_thing = partial(_is_thing, tools)
-        first, *left = (Request(part) for one in apart for part in told_apart(one, is_thing))
+        first, *left = (
+            Request(part)
+            for one in apart
+            for part in several(one, tools) or told_apart(one, is_thing)
+        )
         return cls(last.item_id, first, tuple(left))
 
     @property

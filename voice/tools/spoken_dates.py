@@ -10,6 +10,7 @@ from __future__ import annotations
 import calendar
 import contextlib
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from typing import Any
@@ -48,6 +49,14 @@ _PART_HOURS = {
     "night": (*range(19, 24), *range(5)),
 }  # fmt: skip
 _SHIFT = re.compile(r"(?:by )?(.+) (later|earlier)")
+_BESIDE = re.compile(r"(?P<length>(?:the|an?|\d+) [a-z]+(?: [\w ]+?)?) (?P<way>after|before) (?P<other>.+)")
+_LATER = re.compile(
+    r"(?P<length>.+) (?P<way>later|earlier|after|before)(?: (?:that|it|the (?:first|last)(?: one)?))?"
+)
+_NEXT_DAY = re.compile(
+    r"(?:the )?(?:(?:next|following) (?:day|week)|(?:day|week) after(?: (?:that|it))?)"
+    r"|(?:an?|1) (?:day|week) (?:later|after)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +129,12 @@ def moment(text: str, now: datetime, first_hour: int = 1, near: datetime | None 
             # By way of UTC: adding to local time is wrong by an hour when summer time changes.
             then = now.astimezone(UTC) + duration(text)
             return When(then.astimezone(now.tzinfo), time_said=True)
+    if (match := _BESIDE.fullmatch(said)) and (length := _length(match["length"])):
+        other = moment(match["other"], now, first_hour, near)
+        then = other.moment + (length if match["way"] == "after" else -length)
+        if then <= now:
+            raise ToolError("That time has already passed.")
+        return When(then, other.time_said)
     found, rest = take_day(said, now)
     clock, part, rest = _take_time(rest)
     if rest or (found is None and clock is None and part is None):
@@ -136,6 +151,50 @@ def moment(text: str, now: datetime, first_hour: int = 1, near: datetime | None 
     if found == now.date() and re.search(WEEKDAY, said):
         days = [found, found + timedelta(7)]
     return When(_first_after(now, days, hours, clock.minute), time_said=True)
+
+
+def _length(said: str) -> timedelta | None:
+    """How far beside another moment one is: "the day", "an hour"; None for no length."""
+    with contextlib.suppress(Unreadable):
+        return duration(re.sub(r"^the ", "1 ", said))
+    return None
+
+
+def beside(old: str, said: str) -> str:
+    """A moment said by way of another: "the day after", "on Thursday too", "an hour later".
+
+    Args:
+        old: The words of the other one.
+        said: What is said of the new one; without a day or a time it has that of the old.
+
+    Returns:
+        Words that `moment` reads; empty where they say nothing of the kind.
+
+    >>> beside("tomorrow at nine", "the day after"), beside("seven tomorrow", "on thursday")
+    ('the day after tomorrow at nine', 'thursday at 7')
+    """
+    words = re.sub(r"^(?:on|at|for) ", "", normal_form(said))
+    if _NEXT_DAY.fullmatch(words):
+        return f"the {'week' if 'week' in words else 'day'} after {old}"
+    if (match := _LATER.fullmatch(words)) and _length(match["length"]):
+        way = "after" if match["way"] in ("later", "after") else "before"
+        return f"{match['length']} {way} {old}"
+    noon = datetime(2026, 1, 7, 12, tzinfo=UTC)
+    found, rest = take_day(words, noon)
+    old_found, old_rest = take_day(normal_form(old), noon)
+    with contextlib.suppress(ToolError):
+        clock, part, left = _take_time(rest)
+        old_clock, _, old_left = _take_time(old_rest)
+        if left or old_left or (found is None and clock is None and part is None):
+            return ""
+        if clock is None and part is None and old_clock is not None:
+            return f"{words} at {re.sub('^at ', '', old_rest)}"
+        if found is None and old_found is not None:
+            gone = old_rest.split()
+            day_of_old = [one for one in normal_form(old).split() if one not in gone]
+            return f"{words} {' '.join(day_of_old)}"
+        return words
+    return ""
 
 
 def may_mean(text: str, then: datetime, now: datetime) -> bool:
@@ -212,7 +271,7 @@ def take_day(said: str, now: datetime) -> tuple[date | None, str]:
         (r"tomorrow", today + timedelta(1)),
         (r"yesterday", today - timedelta(1)),
         (r"today", today),
-        (r"(?:this|the) weekend", today + timedelta((5 - today.weekday()) % 7)),
+        (r"(?:(?:this|the|my) )?weekend", today + timedelta((5 - today.weekday()) % 7)),
         (r"next week", today + timedelta(7)),
     ]
     for pattern, meant in relative:
@@ -365,10 +424,53 @@ def titled(text: str) -> str:
     )
 
 
+def shared_day(values: Sequence[str]) -> list[str]:
+    """Spoken times with the day, or the part of it, that one of them says for its neighbours.
+
+    >>> shared_day(["7", "8 on Saturday"]), shared_day(["six tomorrow", "quarter past six"])
+    (['7 on Saturday', '8 on Saturday'], ['six tomorrow', 'quarter past six tomorrow'])
+    """
+    days = [_day_behind(value) for value in values]
+    for order in (range(len(days) - 1, 0, -1), range(-len(days) + 1, 0)):
+        for at in order:
+            here, there = (at - 1, at) if at > 0 else (at, at - 1)
+            days[here] = days[here] or days[there]
+    return [
+        value if not day or _day_behind(value) else f"{value} {day}"
+        for value, day in zip(values, days, strict=True)
+    ]
+
+
+def _day_behind(value: str) -> str:
+    """The words for a day, or a part of one, behind a time of day; empty for none."""
+    words = value.split()
+    noon = datetime(2026, 1, 7, 12, tzinfo=UTC)
+    for at in range(1, len(words)):
+        before, behind = " ".join(words[:at]), normal_form(" ".join(words[at:]))
+        found, rest = take_day(behind, noon)
+        with contextlib.suppress(ToolError):
+            clock, part = _take_time(normal_form(before)), _take_time(rest)
+            if clock[0] and not clock[2] and part[0] is None and not part[2] and (found or part[1]):
+                return " ".join(words[at:])
+    return ""
+
+
 def is_day(said: str) -> bool:
     """Whether words name a day."""
+    return _is_read(day, said)
+
+
+def is_moment(said: str) -> bool:
+    """Whether words name a moment."""
+    return _is_read(moment, said)
+
+
+def _is_read(read: Callable[[str, datetime], object], said: str) -> bool:
     try:
-        day(said, datetime(2026, 1, 7, 12, tzinfo=UTC))
-    except ToolError:
+        read(said, datetime(2026, 1, 7, 0, 0, 1, tzinfo=UTC))
+    except Unreadable:
         return False
+    # One that has passed was read.
+    except ToolError:
+        return True
     return True

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
-from voice.tools.builtin.alerts import EVERY_ONE, due_at, listed, moved, only, when_due
+from voice.tools.builtin.alerts import EVERY_ONE, due_at, every_one, listed, moved, only, when_due
 from voice.tools.registry import Readable, ToolError, Unreadable, tool
 from voice.tools.ringer import Ringer
 from voice.tools.scope import SessionScope
@@ -61,7 +61,10 @@ def cancel_alarm(when: str = "", *, scope: SessionScope, store: Store, ringer: R
     now = scope.now()
     alarms = store.alerts(AlertKind.ALARM)
     said = _bare(when)
-    chosen = alarms if alarms and EVERY_ONE.fullmatch(said) else [_chosen(said, alarms, now)]
+    if alarms and EVERY_ONE.fullmatch(said):
+        chosen = every_one(alarms, scope, lambda alarm: when_due(alarm, now), "when")
+    else:
+        chosen = [_chosen(said, alarms, now)]
     cancelled = [alarm for alarm in chosen if store.remove_alert(alarm.id)]
     ringer.wake()
     if len(cancelled) > 1:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime, timedelta
 
 from voice.tools import phrasing, spoken_dates, spoken_repeats
 from voice.tools.registry import Choose, ToolError
+from voice.tools.scope import SessionScope
 from voice.tools.store import Alert
 
 EVERY_ONE = re.compile(r"(?:all|both|every|each)(?: of)?(?: (?:them|the|my|our))?")
 """How a user says that all of them are meant."""
+_LONGEST = 250
+"""Characters of a message that are read for a day."""
 _PLACES = {"next": 0, "first": 0, "earliest": 0, "second": 1, "last": -1, "latest": -1}
 
 
@@ -33,6 +36,35 @@ def only(
     names = [describe(alert) for alert in alerts]
     which = phrasing.joined(names, last="or")
     raise Choose(f"{several} Which one: {article}{which}?", argument, names)
+
+
+def every_one(
+    alerts: Sequence[Alert], scope: SessionScope, describe: Callable[[Alert], str], argument: str
+) -> list[Alert]:
+    """All of some entries, or of those on the day that the user's message names.
+
+    Raises:
+        ToolError: There are none on that day.
+        Choose: "Both" are meant, and there are more.
+    """
+    said = next(iter(scope.said), "").lower().replace("’", "'").replace("'s", "")
+    now = scope.now()
+    if days := _days(said, now):
+        alerts = [one for one in alerts if one.due and moment_due(one, now).date() in days]
+        if not alerts:
+            raise ToolError("There is none on that day.")
+    if len(alerts) > 2 and re.search(r"\bboth\b", said):
+        names = [describe(alert) for alert in alerts]
+        raise Choose(f"There are {len(alerts)}: {phrasing.joined(names)}. Which?", argument, names)
+    return [*alerts]
+
+
+def _days(said: str, now: datetime) -> tuple[date, ...]:
+    """The days that a message names; none where it names none."""
+    day, _ = spoken_dates.take_day(spoken_dates.normal_form(said[:_LONGEST]), now)
+    if day and re.search(r"\bweekends?\b", said):
+        return (day, day + timedelta(6 - day.weekday()))
+    return (day,) if day else ()
 
 
 def listed(alerts: Sequence[Alert], none: str, describe: Callable[[Alert], str]) -> str:

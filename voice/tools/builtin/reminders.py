@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
-from voice.tools.builtin.alerts import EVERY_ONE, due_at, listed, moved, only, when_due
+from voice.tools.builtin.alerts import EVERY_ONE, due_at, every_one, listed, moved, only, when_due
 from voice.tools.registry import Known, Readable, ToolError, tool
 from voice.tools.ringer import Ringer
 from voice.tools.scope import SessionScope
@@ -88,8 +88,10 @@ def cancel_reminder(text: str = "", *, scope: SessionScope, store: Store, ringer
     """Delete a reminder."""
     reminders = store.alerts(AlertKind.REMINDER)
     said = _bare(text)
-    everything = reminders and EVERY_ONE.fullmatch(said)
-    chosen = reminders if everything else [_chosen(said, reminders, scope.now())]
+    if reminders and EVERY_ONE.fullmatch(said):
+        chosen = every_one(reminders, scope, lambda reminder: reminder.label, "text")
+    else:
+        chosen = [_chosen(said, reminders, scope.now())]
     cancelled = [reminder for reminder in chosen if store.remove_alert(reminder.id)]
     ringer.wake()
     if len(cancelled) > 1:

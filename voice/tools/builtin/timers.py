@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Annotated
 
 from voice.tools import phrasing, spoken_numbers
-from voice.tools.builtin.alerts import EVERY_ONE, listed, only
+from voice.tools.builtin.alerts import EVERY_ONE, every_one, listed, only
 from voice.tools.registry import Readable, ToolError, Unreadable, tool
 from voice.tools.ringer import Ringer, timer_name
 from voice.tools.scope import SessionScope
@@ -99,7 +99,10 @@ def cancel_timer(name: str = "", *, scope: SessionScope, store: Store, ringer: R
     """Stop a running timer."""
     timers = _running(store, scope)
     label = _bare(name)
-    chosen = timers if EVERY_ONE.fullmatch(label) and timers else _chosen(label, timers)
+    if timers and EVERY_ONE.fullmatch(label):
+        chosen = every_one(timers, scope, timer_name, "name")
+    else:
+        chosen = _chosen(label, timers)
     cancelled = [timer for timer in chosen if store.remove_alert(timer.id)]
     scope.removed = cancelled[-1] if cancelled else None
     ringer.wake()
