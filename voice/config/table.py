@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from voice.config import AgentConfig, Config
 from voice.config.agent import TakesOverConfig
 from voice.config.answers import AnswerConfig
-from voice.config.flow import BranchConfig, NeedConfig, StepConfig
+from voice.config.flow import BranchConfig, KeptConfig, NeedConfig, StepConfig
 from voice.config.moments import Moment
 from voice.config.options import Section
 from voice.config.shop import ShopConfig
@@ -66,6 +66,7 @@ def page() -> str:
         "shop.": ShopConfig,
         "shop.answers.NAME.": AnswerConfig,
         "asides.NAME.": AnswerConfig,
+        "kept.": KeptConfig,
         "steps.NAME.": StepConfig,
         "steps.NAME.needs.NAME.": NeedConfig,
         "steps.NAME.branches.": BranchConfig,

@@ -64,12 +64,14 @@ _OTHERWISE = (
 )
 _MINE = r"(?:my|our|the|his|her|that|this|it|mine)"
 _TELLING = (
-    rf"\b(?:when|what time|what day|what date|which day|which time)(?: is| was| are| were)? {_MINE}\b"
+    r"\b(?:when|what time|what day|what date|which day|which time)(?: is| was| are| were)?"
+    rf" {_MINE}\b"
     r"|\b(?:do|did|have|had|am|are|was|is) (?:i|we|he|she|they|there) (?:\w+ ){0,2}?"
     r"(?:have|got|booked|book|made|make|down|any|an?)\b(?!.* (?:see|get|come|free|available)\b)"
     r"|\b(?:if|whether|think|believe|sure|said|forgotten|forgot|remember) (?:that )?(?:i|we)"
     r" (?:am|are|have|had|was)(?: got)?(?: an?)? ?(?:\w+ )?(?:booked|down|appointment|coming)\b"
-    rf"|\b(?:check|confirm|look up|find|remind me(?: of| about)?|tell me(?: about)?|details of) {_MINE}"
+    r"|\b(?:check|confirm|look up|find|remind me(?: of| about)?|tell me(?: about)?|details of)"
+    rf" {_MINE}"
     r"|\bwhat (?:did|have) you (?:book|got down|down)\b|\bwhich appointment|\b(?:what|how many)"
     r" appointments (?:have i|do i|are|i)\b"
 )
@@ -90,7 +92,8 @@ _BESIDE = re.compile(
 )
 _NOT_DO = re.compile(rf"\b(?:do|should|must|please) not (?:{_ENDING}|{_MOVING})")
 _AVAILABLE = re.compile(
-    r"\b(?:do you have|have you got|you got|can i (?:get|have|see|come)|free|available|next opening)\b"
+    r"\b(?:do you have|have you got|you got|can i (?:get|have|see|come)|free|available"
+    r"|next opening)\b"
 )
 
 

@@ -26,7 +26,7 @@ _CORRECTING = (
 )
 _LEAD = (
     rf"(?:(?:{_CORRECTING}|{HESITATING}|and|but|i'll have|i'd like|i want|i need|it's|it is|it was"
-    r"|with|have|use|put|for|at)\b ?)*"
+    r"|with|have|use|put|for|at|about|around|roughly)\b ?)*"
 )
 _TAIL = r"(?: (?:please|sorry|after all|instead|actually|though|then|i said|i meant))*"
 _SAID = re.compile(rf"{_LEAD}(?P<value>.+?){_TAIL}")

@@ -83,9 +83,7 @@ def _named(words: Sequence[str], change: ToolSpec) -> str | None:
     return ""
 
 
-def _values(
-    words: Sequence[str], change: ToolSpec, named: str
-) -> tuple[dict[str, str], list[str]]:
+def _values(words: Sequence[str], change: ToolSpec, named: str) -> tuple[dict[str, str], list[str]]:
     """The values of a message by the arguments that they are of, and its other words."""
     required = change.parameters.get("required", ())
     readings = {

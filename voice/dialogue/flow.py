@@ -222,8 +222,8 @@ class Team:
 
     def _aside(self, position: Position) -> bool:
         """Whether it stands in a step to which no other goes."""
-        agent = self.agent(position)
-        return bool(agent.steps) and position.step not in steps_from([*agent.steps][0], agent.steps)
+        steps = self.agent(position).steps
+        return bool(steps) and position.step not in steps_from(next(iter(steps)), steps)
 
     def _changes(
         self, position: Position, message: str, tools: Mapping[str, ToolSpec]
@@ -415,9 +415,7 @@ class Team:
         earlier = (needs[n].tool for p in position.path for n in agent.steps[p].needs if n in needs)
         others = (o for o in agent.hand_over if not (exact and self._agents[o].takes_over.patterns))
         hand_over = map(hand_over_tool, others)
-        names = dict.fromkeys(
-            (*agent.tools, *step.tools, *earlier, *agent.kept.tools, *hand_over)
-        )
+        names = dict.fromkeys((*agent.tools, *step.tools, *earlier, *agent.kept.tools, *hand_over))
         # What patterns call, and what is read.
         read = {*agent.calls, *step.calls, *agent.kept.tools} | {
             need.tool

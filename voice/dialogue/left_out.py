@@ -164,7 +164,9 @@ def _comma(
 ) -> Iterator[tuple[int, int]]:
     """What stands before the last comma ahead of the first argument, if it begins as a request."""
     start = next((at for at, carrier in enumerate(carriers) if carrier is not None), 0)
-    commas = [at for at in range(1, start) if "," in request[words[at - 1].end() : words[at].start()]]
+    commas = [
+        at for at in range(1, start) if "," in request[words[at - 1].end() : words[at].start()]
+    ]
     if commas and words[0][0].casefold() in VERBS and all(call.arguments for call in calls):
         joint = commas[-1]
         if "and" not in (word[0].casefold() for word in words[joint:start]):

@@ -70,7 +70,7 @@ _BESIDE = word_set("""
     it's that that's is be would will i i'd i'll we let's do can could take change move prefer
     rather like instead better best good fine great perfect ok okay works suits me us how what not
     no nope yes yeah yep sure sorry please thanks thank you oh ah uh um er erm hmm well wait
-    actually hello hi hey if you have possible
+    actually hello hi hey if you have possible roughly thereabouts dot exactly
 """)
 """What stands beside the value in an answer that says nothing else."""
 _BEFORE_NAME = re.compile(

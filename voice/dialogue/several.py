@@ -20,11 +20,14 @@ _LONGEST, _MOST = 7, 40
 _WORD = re.compile(r"[^\s,;]+")
 _EDGES = word_set("and for at of in to the another one again then on please with by about")
 _LENGTH = re.compile(r"\b(seconds?|minutes?|hours?|secs?|mins?)\b", re.IGNORECASE)
-_HOUR = re.compile(r"\b(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b")
+_HOUR = re.compile(
+    r"\b(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b"
+)
 _NO_HOUR = re.compile(r"(?:.* )?(?:past|after|to|before)", re.IGNORECASE)
 _COUNTED = re.compile(r" (?:one|timer|alarm|more|other|of|different)", re.IGNORECASE)
 _BETWEEN = re.compile(
-    r"(?: (?:timer|alarm))?(?P<rest>(?: (?:for|called|named) (?!another\b|one\b)[\w']+(?: [\w']+){0,2}?)?)"
+    r"(?: (?:timer|alarm))?"
+    r"(?P<rest>(?: (?:for|called|named) (?!another\b|one\b)[\w']+(?: [\w']+){0,2}?)?)"
     r"(?:,? (?:and|then|plus)(?: (?:also|then))?|,)"
     r"(?: (?:set|start|put|do|make|wake me|get me up))?"
     r"(?: (?:another|one more|one|(?:a|the) (?:second|third|other|next)|again|an?|also))*"
@@ -106,7 +109,12 @@ def _values(request: str, reading: Reading) -> list[tuple[int, int]]:
             # "A second one" is no length.
             counts = _is_number(span) or edges & {"second"}
             counts = counts and _COUNTED.match(request, here[-1].end())
-            if counts or edges & _EDGES or re.search(r"[,;]| and ", span) or not _reads(span, reading):
+            if (
+                counts
+                or edges & _EDGES
+                or re.search(r"[,;]| and ", span)
+                or not _reads(span, reading)
+            ):
                 continue
             places.append((here[0].start(), here[0].start() + len(span)))
             step = length

@@ -21,8 +21,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 _HELLO = (
-    r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|um|uh|well|so|yes|yeah|ok|okay|please|then"
-    r"|no|sorry|actually|i mean|there|and|but|oh|also|right|great|hang on|wait)\b[ ,.!]*)*"
+    r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|um|uh|well|so|yes|yeah|ok|okay|please"
+    r"|no|sorry|actually|i mean|there|and|but|oh|also|then|right|great|hang on|wait)\b[ ,.!]*)*"
 )
 _KIN = (
     r"(?:(?:my|our) (?:son|daughter|husband|wife|partner|mother|father|mom|mum|dad|child|kid|boy"

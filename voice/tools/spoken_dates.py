@@ -42,16 +42,41 @@ _HOLIDAYS = {
 _ON_24_HOURS = re.compile(r"(?:oh )?(?:[01]?\d|2[0-4]) ?[0-5]\d hours")
 """A time of day as on a duty roster: "1930 hours", "oh 730 hours"."""
 
-PARTS_OF_DAY = {"morning": 9, "afternoon": 15, "evening": 19, "night": 21}
+PARTS_OF_DAY = {
+    "morning": 9, "afternoon": 15, "evening": 19, "night": 21, "first thing": 8, "breakfast": 8,
+    "before lunch": 11, "lunch": 12, "after lunch": 14, "tea": 17, "end of day": 17,
+    "after work": 18, "dinner": 18, "after dinner": 20, "bed": 22,
+}  # fmt: skip
+"""Where nothing but the part is said, the hour that is meant."""
+_MORNINGS = ("morning", "first thing", "breakfast", "before lunch")
+_PART = re.compile(
+    r"\b(?:(?:in|at|on|by|during) )?(?:(?:the|this|my|early|late|later) )*"
+    r"(?:(?P<part>morning|afternoon|evening|night|(?:first|1st) thing(?: in the morning)?"
+    r"|(?:before|after) lunch|after (?:work|dinner)|(?:breakfast|lunch|tea|dinner|bed) ?time"
+    r"|lunch|end of (?:the |my )?(?:working )?day|close of business)|(?:late )?tonight)\b"
+)
+_HEDGES = re.compile(
+    r"\b(?:roughly|approximately|approx|round(?= about)|(?:some ?where|just|shortly|right|bang|some"
+    r" ?time|any ?time|maybe|perhaps|ideally|preferably|say)"
+    r"(?: (?:around|about|before|after|gone))?"
+    r"|early(?= tomorrow)|or so|or there ?abouts|ish|on the dot|sharp|exactly|if possible)\b"
+)
+"""What makes a time less or more certain, and no other."""
 
 _PART_HOURS = {
     "morning": range(12), "afternoon": range(12, 18), "evening": range(17, 24),
-    "night": (*range(19, 24), *range(5)),
+    "night": (*range(19, 24), *range(5)), "first thing": range(5, 10), "breakfast": range(5, 11),
+    "before lunch": range(9, 13), "lunch": range(11, 15), "after lunch": range(12, 17),
+    "tea": range(15, 19), "end of day": range(16, 20), "after work": range(16, 22),
+    "dinner": range(17, 22), "after dinner": range(18, 24), "bed": range(20, 24),
 }  # fmt: skip
 _SHIFT = re.compile(r"(?:by )?(.+) (later|earlier)")
-_BESIDE = re.compile(r"(?P<length>(?:the|an?|\d+) [a-z]+(?: [\w ]+?)?) (?P<way>after|before) (?P<other>.+)")
+_BESIDE = re.compile(
+    r"(?P<length>(?:the|an?|\d+) [a-z]+(?: [\w ]+?)?) (?P<way>after|before) (?P<other>.+)"
+)
 _LATER = re.compile(
-    r"(?P<length>.+) (?P<way>later|earlier|after|before)(?: (?:that|it|the (?:first|last)(?: one)?))?"
+    r"(?P<length>.+) (?P<way>later|earlier|after|before)"
+    r"(?: (?:that|it|the (?:first|last)(?: one)?))?"
 )
 _NEXT_DAY = re.compile(
     r"(?:the )?(?:(?:next|following) (?:day|week)|(?:day|week) after(?: (?:that|it))?)"
@@ -86,7 +111,7 @@ class _Clock:
         if part == "night":
             return [after if before >= 5 else before + 24]
         if part is not None:
-            return [before if part == "morning" else after]
+            return [before if part in _MORNINGS else after]
         return [hour for hour in (before, after) if hour >= first_hour]
 
 
@@ -251,15 +276,19 @@ def time_of_day(text: str, first_hour: int = 1) -> tuple[int, int] | None:
 def normal_form(text: str) -> str:
     """A text in lower case with numbers in digits, "a.m." as "am" and plain apostrophes."""
     said = digits(text.replace("’", "'"), ordinals=True, fractions=False)
-    said = re.sub(r"(?<=\d)(?=[ap]\.?m\b)", " ", said)
+    said = re.sub(r"(?<=\d)-?(?=(?:[ap]\.?m|ish)\b)|-(?=ish\b)", " ", said)
+    said = re.sub(r"\b(?:an? )?fortnight\b", "2 weeks", said)
     said = re.sub(r"\b([ap])\.? ?m\b\.?", r"\1m", said)
-    return re.sub(r"\bo'? ?clock\b", "o'clock", said)
+    return " ".join(_HEDGES.sub(" ", re.sub(r"\bo'? ?clock\b", "o'clock", said)).split())
 
 
 def take_day(said: str, now: datetime) -> tuple[date | None, str]:
     """The day in the text, and the text without it."""
     today = now.date()
-    if match := re.search(r"\b(?:in )?(\d+|an?) (day|week)s?(?: from (?:now|today))?\b", said):
+    if match := re.search(
+        r"\b(?:in )?(\d+|an?) (day|week)s?(?: (?:from )?(?:now|today))?\b(?! (?:on|from) \w+day)",
+        said,
+    ):
         count = int(match[1]) if match[1].isdigit() else 1
         # The calendar ends with the year 9999.
         with contextlib.suppress(OverflowError):
@@ -321,15 +350,20 @@ def _take_date(said: str, today: date) -> tuple[date | None, str]:
 
 
 def _take_weekday(said: str, today: date) -> tuple[date | None, str]:
-    match = re.search(rf"\b(next |last |this |on )?({WEEKDAY})s?\b", said)
+    match = re.search(
+        rf"\b(?:1 |an? )?(?P<week>week (?:on |from )?)?"
+        rf"(?:(?:the |this )?(?:coming|following) |(next |last |this |on ))?"
+        rf"({WEEKDAY})s?(?P<after> week)?\b",
+        said,
+    )
     if match is None:
         return None, said
-    ahead = (WEEKDAYS.index(match[2]) - today.weekday()) % 7
-    meant = today + timedelta(ahead)
-    if match[1] == "next ":
+    ahead = (WEEKDAYS.index(match[3]) - today.weekday()) % 7
+    meant = today + timedelta(ahead + 7 * bool(match["week"] or match["after"]))
+    if match[2] == "next ":
         # The one of the week that begins next Monday.
-        meant = today + timedelta(7 - today.weekday() + WEEKDAYS.index(match[2]))
-    elif match[1] == "last ":
+        meant = today + timedelta(7 - today.weekday() + WEEKDAYS.index(match[3]))
+    elif match[2] == "last ":
         meant = today + timedelta(ahead - 7)
     return meant, _without(said, match)
 
@@ -337,10 +371,8 @@ def _take_weekday(said: str, today: date) -> tuple[date | None, str]:
 def _take_time(said: str) -> tuple[_Clock | None, str | None, str]:
     """The time of day, the part of the day, and what could not be read."""
     part = None
-    if match := re.search(r"\b(?:(?:in the|this|at) )?(morning|afternoon|evening|night)\b", said):
-        part, said = match[1], _without(said, match)
-    elif match := re.search(r"\btonight\b", said):
-        part, said = "night", _without(said, match)
+    if match := _PART.search(said):
+        part, said = _part_named(match["part"] or "night"), _without(said, match)
     said = re.sub(
         r"^(?:at|for|by|around|about|on)\b|\b(?:at|for|by|on|sharp|exactly|please)$", "", said
     )
@@ -349,7 +381,14 @@ def _take_time(said: str) -> tuple[_Clock | None, str | None, str]:
     return clock, part, "" if clock else " ".join(said.split())
 
 
+def _part_named(said: str) -> str:
+    """A part of the day by its name in `PARTS_OF_DAY`."""
+    name = re.sub(r" ?time$| in the morning$", "", said).replace("1st", "first")
+    return "end of day" if name.startswith(("end of", "close of")) else name
+
+
 def _clock(said: str) -> _Clock | None:
+    said = re.sub(r"^12 (?=noon|midday|midnight)", "", said)
     if said in ("noon", "midday", "midnight"):
         return _Clock(24 if said == "midnight" else 12, 0, certain=True)
     half = None

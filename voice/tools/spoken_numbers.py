@@ -101,7 +101,7 @@ def duration(text: str) -> timedelta:
         Unreadable: It is not a length of time, is not positive, or is longer than a year.
     """
     said = digits(text)
-    said = re.sub(r"^(?:for|in|about|around|after|of) ", "", said)
+    said = re.sub(r"^(?:(?:for|in|about|around|after|of|roughly|just|another) )+", "", said)
     said = re.sub(r" (?:from now|later|please|long|timer)$", "", said).replace("-", " ")
     said = re.sub(r"\ba (?:couple(?: of)?) ", "2 ", said)
     said = re.sub(r"\ba few ", "3 ", said)

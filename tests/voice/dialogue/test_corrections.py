@@ -11,6 +11,7 @@ from voice.dialogue.corrections import (
     followed,
     made_instead,
     pointed_out,
+    repeated,
     with_the_rest,
 )
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
@@ -223,3 +224,37 @@ def test_what_is_not_there_is_made_where_it_is_wanted(message: str, tool: str) -
     assert made_instead(made, tools, message) == replace(made, name=tool)
     there_is = replace(made, arguments={"drink": "tea"})
     assert made_instead(there_is, tools, message) == there_is
+
+
+def once_more(said: str, tool: str, /, **arguments: str) -> dict[str, str] | None:
+    made = ToolCall("c", tool, arguments)
+    call = repeated(
+        (
+            Message(Role.USER, "please"),
+            Message(Role.AGENT, tool_calls=(made,)),
+            Message(Role.TOOL, "Done.", call_id="c", name=tool),
+            Message(Role.USER, said),
+        ),
+        TOOLS,
+    )
+    assert call is None or call.name == tool
+    return dict(call.arguments) if call else None
+
+
+@pytest.mark.parametrize(
+    ("said", "when"),
+    [
+        ("and the day after as well", "the day after tomorrow at nine"),
+        ("same on thursday", "thursday at 9"), ("and again on friday", "friday at 9"),
+        ("do the same the next day", "the day after tomorrow at nine"),
+        ("another one an hour later", "an hour after tomorrow at nine"),
+        ("on monday too, please", "monday at 9"), ("and at noon too", "noon tomorrow"),
+        ("call the bank", None), ("and eggs", None), ("thursday", None), ("and the cat too", None),
+        ("what about thursday", None),
+    ],
+)  # fmt: skip
+def test_what_was_set_is_set_once_more_at_another_time(said: str, when: str | None) -> None:
+    set_ = {"text": "call the bank", "when": "tomorrow at nine"}
+    expected = {**set_, "when": when} if when else None
+    assert once_more(said, "set_reminder", **set_) == expected
+    assert once_more(said, "change_reminder", **set_) is None

@@ -10,7 +10,7 @@ from tests.voice.tools.services import Clock
 from tests.voice.tools.test_store import ASSISTANTS, conversation
 from tests.voice.tools.test_timers import tell
 from voice.config import ToolsConfig, TurnConfig
-from voice.tools import Toolbox
+from voice.tools import SessionScope, Toolbox
 from voice.tools.database import Database
 from voice.tools.ringer import Ringer
 from voice.tools.store import AlertKind, Store
@@ -142,3 +142,16 @@ async def test_moments_that_nobody_heard_are_told_as_one(clock: Clock) -> None:
             assert "stretch" in await anext(heard)
             await tell(heard)
         assert store.alerts(due_by=clock().timestamp()) == []
+
+
+async def test_all_of_a_day_are_cancelled_and_both_are_two(call: Call, scope: SessionScope) -> None:
+    for when in ("seven tomorrow", "nine tomorrow", "six on tuesday", "eight on wednesday"):
+        await call("set_alarm", when=when)
+    scope.said = ("cancel both of them",)
+    assert (await call("cancel_alarm", when="both")).startswith("Error: There are 4: 7:00 AM")
+    scope.said = ("cancel tomorrow's alarms, both of them",)
+    assert await call("cancel_alarm", when="both") == "2 alarms cancelled."
+    scope.said = ("delete all of friday's alarms",)
+    assert await call("cancel_alarm", when="all") == "Error: There is none on that day."
+    scope.said = ("cancel all my alarms",)
+    assert await call("cancel_alarm", when="all") == "2 alarms cancelled."

@@ -180,3 +180,99 @@ def test_names_of_days_are_written_with_capitals() -> None:
     assert spoken_dates.titled("the day after tomorrow") == "the day after tomorrow"
     assert spoken_dates.is_weekday("next friday")
     assert not spoken_dates.is_weekday("friday the thirteenth")
+
+
+HOURS = ("one two three four five six seven eight nine ten eleven twelve").split()  # noqa: SIM905
+MORE = {
+    "after lunch, about two": "2026-11-22 14:00",
+    "lunchtime": "2026-11-22 12:00",
+    "tomorrow around lunchtime": "2026-11-22 12:00",
+    "first thing tomorrow": "2026-11-22 08:00",
+    "first thing in the morning": "2026-11-22 08:00",
+    "late tonight": "2026-11-21 21:00",
+    "early tomorrow morning": "2026-11-22 09:00",
+    "after work": "2026-11-21 18:00",
+    "teatime": "2026-11-21 17:00",
+    "after dinner": "2026-11-21 20:00",
+    "just before eleven": "2026-11-21 23:00",
+    "eightish": "",
+    "8ish": "2026-11-21 20:00",
+    "quarter to nine or so": "2026-11-21 20:45",
+    "twelve noon tomorrow": "2026-11-22 12:00",
+    "in about twenty minutes": "2026-11-21 16:02",
+    "friday week": "2026-12-04 09:00",
+    "a week on friday at six": "2026-12-04 06:00",
+    "in a fortnight": "2026-12-05 09:00",
+    "this coming friday at six": "2026-11-27 06:00",
+    "end of the day": "2026-11-21 17:00",
+    "the following monday at nine": "2026-11-23 09:00",
+    "sometime tomorrow": "2026-11-22 09:00",
+    "the day after sunday at ten": "2026-11-23 10:00",
+    "an hour after six": "2026-11-21 19:00",
+    "two hours before noon tomorrow": "2026-11-22 10:00",
+    "ten minutes after six": "2026-11-21 18:10",
+}
+
+
+@pytest.mark.parametrize(("said", "expected"), MORE.items())
+def test_parts_of_the_day_and_moments_beside_others(said: str, expected: str) -> None:
+    if not expected:
+        with pytest.raises(Unreadable):
+            spoken_dates.moment(said, NOW)
+        return
+    then = datetime.fromisoformat(expected).replace(tzinfo=NOW.tzinfo)
+    assert spoken_dates.moment(said, NOW).moment == then
+
+
+def clocks(hour: int) -> dict[str, tuple[int, int]]:
+    """How people say times of an hour."""
+    this, following = HOURS[hour - 1], HOURS[hour % 12]
+    return {
+        this: (hour, 0), f"{this} o'clock": (hour, 0), f"{hour}": (hour, 0),
+        f"half past {this}": (hour, 30), f"half {this}": (hour, 30), f"{this} thirty": (hour, 30),
+        f"quarter past {this}": (hour, 15), f"a quarter to {following}": (hour, 45),
+        f"{this} forty-five": (hour, 45), f"{this} oh five": (hour, 5), f"{hour}:30": (hour, 30),
+        f"{hour}.15": (hour, 15), f"ten past {this}": (hour, 10),
+        f"five to {following}": (hour, 55),
+        f"twenty five past {this}": (hour, 25), f"ten after {this}": (hour, 10),
+        f"quarter of {following}": (hour, 45), f"five minutes past {this}": (hour, 5),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("hour", range(1, 12))
+def test_every_time_of_day_is_read_in_every_part_of_it(hour: int) -> None:
+    wrong = []
+    parts = {"in the afternoon": 12, "pm": 12, "p.m.": 12, "in the morning": 0, "am": 0, "": None}
+    for said, (_, minute) in clocks(hour).items():
+        for lead in ("", "about ", "at about ", "roughly ", "round about ", "say ", "just after "):
+            for part, added in parts.items():
+                for tail in ("", " or so", " sharp", " please"):
+                    words = f"{lead}{said} {part}{tail}".replace("  ", " ").strip()
+                    first = 12 if added is None and hour < 7 else 0
+                    expected = hour + (first if added is None else added), minute
+                    read = spoken_dates.time_of_day(spoken_dates.normal_form(words), 7)
+                    wrong += [(words, read)] if read != expected else []
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("old", "said", "expected"),
+    [
+        ("tomorrow at nine", "the day after", "2026-11-23 09:00"),
+        ("seven tomorrow", "on thursday", "2026-11-26 07:00"),
+        ("tomorrow at ten", "an hour later", "2026-11-22 11:00"),
+        ("monday at seven in the evening", "on thursday", "2026-11-26 19:00"),
+        ("eight tonight", "tomorrow morning", "2026-11-22 09:00"),
+        ("december 3rd at 9", "the following day", "2026-12-04 09:00"),
+        ("tomorrow at nine", "at eleven", "2026-11-22 11:00"),
+        ("wednesday at 9", "a week later", "2026-12-02 09:00"),
+        ("saturday at ten", "eggs", ""),
+        ("eggs", "two dozen", ""),
+    ],
+)
+def test_a_moment_is_said_by_way_of_another(old: str, said: str, expected: str) -> None:
+    words = spoken_dates.beside(old, said)
+    assert bool(words) is bool(expected)
+    if expected:
+        then = datetime.fromisoformat(expected).replace(tzinfo=NOW.tzinfo)
+        assert spoken_dates.moment(words, NOW).moment == then

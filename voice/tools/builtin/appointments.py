@@ -78,7 +78,11 @@ def _soon(said: str, _: datetime) -> timedelta | str | int:
         return found[1]
     if found := _SHIFT.fullmatch(words):
         length = duration(found["by"] or found["length"])
-        return length if (found["way"] or found["to"]) in ("later", "back", "postpone", "delay") else -length
+        return (
+            length
+            if (found["way"] or found["to"]) in ("later", "back", "postpone", "delay")
+            else -length
+        )
     if (found := _THAT.fullmatch(words)) and (" one" in words or " of " in words):
         return _OFFERED.index(found[1]) if found[1] in _OFFERED else _TOLD - 1
     if _SOON.fullmatch(words):
