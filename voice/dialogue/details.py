@@ -122,7 +122,7 @@ def _read(
     if number and not ({*span.split()} <= NUMBERS and _ONLY & {*words}):
         return ""
     # How many is declared last.
-    for name, reading in reversed(readings.items()) if number else readings.items():
+    for name, reading in [*readings.items()][:: -1 if number else 1]:
         meant = None if name in values else reading.read(span)
         if meant is not None and "" not in (meant if isinstance(meant, tuple) else (meant,)):
             return name

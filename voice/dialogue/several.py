@@ -62,11 +62,10 @@ def several(request: str, tools: Mapping[str, ToolSpec]) -> tuple[str, ...]:
         return ()
     for thing in ("timer", "alarm"):
         spec = tools.get(f"set_{thing}")
-        required = spec.parameters.get("required", ()) if spec else ()
-        if spec and len(required) == 1 and required[0] in spec.readings:
-            parts = _parts(request, thing, spec.readings[required[0]])
-            if parts:
-                return parts
+        required = [*spec.parameters.get("required", ())] if spec else []
+        reading = spec.readings.get(required[0]) if spec and len(required) == 1 else None
+        if reading and (parts := _parts(request, thing, reading)):
+            return parts
     return ()
 
 
@@ -107,8 +106,8 @@ def _values(request: str, reading: Reading) -> list[tuple[int, int]]:
             edges = {here[0][0].lower(), here[-1][0].lower()}
             span = request[here[0].start() : here[-1].end()].rstrip(".!?")
             # "A second one" is no length.
-            counts = _is_number(span) or edges & {"second"}
-            counts = counts and _COUNTED.match(request, here[-1].end())
+            counted = _is_number(span) or "second" in edges
+            counts = counted and _COUNTED.match(request, here[-1].end()) is not None
             if (
                 counts
                 or edges & _EDGES
