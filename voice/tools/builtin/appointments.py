@@ -60,12 +60,12 @@ _THAT = re.compile(rf"(?:the )?({'|'.join(_OFFERED)}|last)(?: one)?(?: of (?:tho
 def _days(said: str, now: datetime) -> tuple[date, date]:
     """The first and the last day that some words may mean: one, or those of a week."""
     words = spoken_dates.normal_form(said.strip(" ."))
+    words = re.sub(r"^(?:on|for) |(?: (?:at|in|on|the|for|by|please))+$", "", words)
     if found := _WEEK.fullmatch(words):
         monday = now.date() - timedelta(now.weekday()) + timedelta(7 * (found[1] == "next"))
         return monday, monday + timedelta(4)
     on = kinds.day_of(said, now)
-    bare = re.sub(r"^(?:on|for) | (?:at|in|on|the|please)$", "", words)
-    if on == now.date() and spoken_dates.is_weekday(bare):
+    if on == now.date() and spoken_dates.is_weekday(words):
         # Who means today says so.
         on += timedelta(7)
     return on, on
@@ -129,17 +129,17 @@ def choose_time(
 
 
 def _found(
-    said: Mapping[str, str], known: Mapping[str, str], scope: SessionScope, store: Store
+    given: Mapping[str, str], known: Mapping[str, str], scope: SessionScope, store: Store
 ) -> Noted:
     """The day and the time that are meant, or what is free then.
 
     Args:
-        said: What was said of it, by the arguments of `choose_time`; empty for nothing.
+        given: What was said of it, by the arguments of `choose_time`; empty for nothing.
         known: What is known of it by now.
     """
-    now, time, soon = scope.now(), said["time"], said["soon"]
-    day = said["day"] or known.get("day", "")
-    part = said["part"] or ("" if time else known.get("part", ""))
+    now, time, soon = scope.now(), given["time"], given["soon"]
+    day = given["day"] or known.get("day", "")
+    part = given["part"] or ("" if time else known.get("part", ""))
     first, last = _days(day, now) if day else (now.date(), (now + _AHEAD).date())
     on = first if first == last else None
     if on:
