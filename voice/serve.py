@@ -34,6 +34,7 @@ _SHUTDOWN_S = 3
 _OTHER_FILES = 128
 """Open files besides connections: of models, the database, documents, and requests of tools."""
 _BACKLOG = 128
+"""Connections that wait; so many are taken at a time, and those that are too many then closed."""
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Config:
@@ -117,12 +118,12 @@ def make_room_for(max_connections: int) -> None:
         return
     import resource
 
-    needed = max_connections + _OTHER_FILES
+    needed = max_connections + 2 * _BACKLOG + _OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise ConfigError(
             f"server.max_connections: got {max_connections}; with {hard} open files (ulimit -Hn) "
-            f"expected at most {max(0, hard - _OTHER_FILES)}"
+            f"expected at most {max(0, hard - 2 * _BACKLOG - _OTHER_FILES)}"
         )
     if soft != resource.RLIM_INFINITY and soft < needed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
@@ -157,6 +158,7 @@ def uvicorn_config(app: ASGIApp, config: ServerConfig) -> uvicorn.Config:
         log_config=_uvicorns_log(),
         log_level="warning",
         timeout_graceful_shutdown=_SHUTDOWN_S,
+        backlog=_BACKLOG,
     )
 
 

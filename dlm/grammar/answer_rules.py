@@ -204,14 +204,15 @@ def _bound(tool: Tool, sources: Sources) -> dict[str, list[str]]:
 
 def _tool(rule: str, tool: Tool, called: str, sources: Sources, calls: MarkedCalls) -> list[str]:
     parts, values = [_literal(called)], []
-    keys = worded(tool.properties)
-    for number, (name, schema) in enumerate(tool.properties.items()):
+    properties, required = tool.properties, tool.required
+    keys = worded(properties)
+    for number, (name, schema) in enumerate(properties.items()):
         texts = sources.of_parameter(schema)
         if texts == []:
             continue
         value = f"{rule}_{number}"
         key = f"<[{calls.key}]> {_literal(keys[name])} <[{calls.value}]> {value}"
-        parts.append(key if name in tool.required else f"({key})?")
+        parts.append(key if name in required else f"({key})?")
         try:
             values.append(f"{value}: {_value(schema, texts)}")
         except FormatError as error:

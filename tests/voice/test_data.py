@@ -138,6 +138,9 @@ async def test_a_fact_is_corrected_and_deleted_over_the_api(keyed: Server) -> No
     for caller in ("local", NUMBER):
         others = await keyed.http.delete(f"/v1/callers/{caller}/facts/{fact.id}", headers=BEARER)
         assert (others.status_code, others.json()["error"]["code"]) == (404, "not_found")
+    for number in ("9" * 30, "9" * 5000, "x"):
+        none = await keyed.http.delete(f"/v1/callers/local/facts/{number}", headers=BEARER)
+        assert none.status_code == 404
     wrong = await keyed.http.put(path, json={"text": "blue"}, headers=BEARER)
     assert wrong.status_code == 400
     put = await keyed.http.put(path, json={"content": "my car is blue"}, headers=BEARER)

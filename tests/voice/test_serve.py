@@ -123,8 +123,8 @@ def test_a_mistake_is_one_line(
 @pytest.mark.parametrize(
     ("limits", "told"),
     [
-        ("ulimit -Sn 200", "200 640"),
-        ("ulimit -n 639", "at most 511"),
+        ("ulimit -Sn 200", "200 896"),
+        ("ulimit -n 895", "at most 511"),
         ("ulimit -n 100", "at most 0"),
     ],
 )

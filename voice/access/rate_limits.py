@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from weakref import WeakValueDictionary
 
 from voice.access.keys import MAX_EPHEMERAL_KEYS
+from voice.access.origins import AccessDenied
 from voice.config.server import ServerConfig
 
 AUDIO_BYTES_PER_S = 64_000
@@ -21,31 +23,47 @@ class SessionSlots:
 
     Args:
         limit: Most at once.
+        per_key: Of these, most with one ephemeral key.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, per_key: int) -> None:
         self.limit = limit
         self.taken = 0
+        self._per_key = per_key
+        self._of_keys: Counter[str] = Counter()
 
-    @property
-    def full(self) -> str:
-        """Why one more is refused, and when it may be worth another try."""
+    def refused(self, account: str = "") -> AccessDenied | None:
+        """Why one more is refused, and when it may be worth another try; None where it is not.
+
+        Args:
+            account: Of an ephemeral key; empty for who is not limited.
+        """
+        if account and self._of_keys[account] >= self._per_key:
+            text = f"this key has {self._per_key} already; try again in {RETRY_AFTER_S} seconds"
+            return AccessDenied(text, 429, "too_many_of_key")
+        if self.taken < self.limit:
+            return None
         count = (
             f"all {self.limit} conversations are" if self.limit > 1 else "the one conversation is"
         )
-        return f"{count} taken; try again in {RETRY_AFTER_S} seconds"
+        text = f"{count} taken; try again in {RETRY_AFTER_S} seconds"
+        return AccessDenied(text, 503, "capacity")
 
     @contextmanager
-    def slot(self) -> Iterator[bool]:
-        """Take a slot for as long as the context lasts; False when there is none."""
-        if self.taken >= self.limit:
-            yield False
+    def slot(self, account: str = "") -> Iterator[AccessDenied | None]:
+        """Take a slot for as long as the context lasts; gives why there is none, see `refused`."""
+        if refused := self.refused(account):
+            yield refused
             return
         self.taken += 1
+        self._of_keys[account] += 1
         try:
-            yield True
+            yield None
         finally:
             self.taken -= 1
+            self._of_keys[account] -= 1
+            if not self._of_keys[account]:
+                del self._of_keys[account]
 
 
 class TokenBucket:
@@ -124,13 +142,24 @@ class ClientLimits:
     def __init__(self, config: ServerConfig, clock: Callable[[], float] = time.monotonic) -> None:
         burst = max(AUDIO_BURST_S * AUDIO_BYTES_PER_S, config.max_message_bytes)
         rate = config.max_messages_per_s
+        self._longest = config.max_message_bytes
         self._messages = TokenBucket(rate, 10 * rate, clock)
         self._bytes = TokenBucket(config.max_audio_speed * AUDIO_BYTES_PER_S, burst, clock)
+        self._answers = TokenBucket(config.max_audio_speed * AUDIO_BYTES_PER_S, 2 * burst, clock)
 
     def excess(self, message_bytes: int) -> str | None:
         """Why a message of this length is too much; None when it is within the limits."""
+        if message_bytes > self._longest:
+            return "the message is too long"
         if not self._messages.take(1):
             return "too many messages"
         if not self._bytes.take(message_bytes):
             return "audio comes faster than it can be spoken"
         return None
+
+    def excess_of_answers(self, answer_bytes: int) -> str | None:
+        """Why what a message brings back is too much; None when it is within the limits.
+
+        A short message may ask for a long item again and again, of a client that does not read.
+        """
+        return None if self._answers.take(answer_bytes) else "too much was asked for"

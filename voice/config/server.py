@@ -27,6 +27,9 @@ class ServerConfig(Section):
     max_sessions: int = Field(default=0, ge=0)
     """Conversations served at once; one more is told so and refused with close code 1013. 0 is as
     many as the machine holds, which the start measures and says."""
+    max_sessions_per_key: int = Field(default=2, ge=1)
+    """Of these, with one ephemeral key: whoever has one does not take all. Two, since a connection
+    that has broken may be noticed after its client is back."""
     max_message_bytes: int = Field(default=2 * 1024 * 1024, ge=1024)
     """Largest WebSocket message accepted."""
     send_timeout_s: float = Field(default=10.0, gt=0)

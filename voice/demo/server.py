@@ -19,7 +19,7 @@ EMBEDDED = ('tools.database=":memory:"', "server.max_sessions=8")
 default parts download nothing."""
 START_TIMEOUT_S = 900.0
 """Long enough to fetch models over a slow line the first time."""
-STOP_TIMEOUT_S = 10.0
+STOP_TIMEOUT_S = 30.0
 ASK_EVERY_S = 0.01
 
 
@@ -54,7 +54,10 @@ def as_arguments(settings: Iterable[str]) -> list[str]:
 
 @asynccontextmanager
 async def serving(
-    arguments: Sequence[str], environ: Mapping[str, str] | None = None, port: int = 0
+    arguments: Sequence[str],
+    environ: Mapping[str, str] | None = None,
+    port: int = 0,
+    module: str = "voice.serve",
 ) -> AsyncGenerator[ServerProcess, None]:
     """Run ``python -m voice.serve`` until the block is left.
 
@@ -62,13 +65,14 @@ async def serving(
         arguments: Of the command; host and port are added.
         environ: Its environment; ours unless given.
         port: Where it listens; 0 is a free one.
+        module: Run in its place.
 
     Raises:
         VoiceError: It ended before it answered, or did not answer in time. Why is on its standard
             error, which is ours.
     """
     host, port = "127.0.0.1", port or free_port()
-    command = ["-m", "voice.serve", *as_arguments([f'server.host="{host}"', f"server.port={port}"])]
+    command = ["-m", module, *as_arguments([f'server.host="{host}"', f"server.port={port}"])]
     begun_s = asyncio.get_running_loop().time()
     process = await asyncio.create_subprocess_exec(
         sys.executable, *command, *arguments, env=environ

@@ -88,14 +88,18 @@ class Outbox:
         self._closed = False
         self._changed = asyncio.Event()
 
-    def put(self, events: Iterable[ServerEvent]) -> None:
+    def put(self, events: Iterable[ServerEvent]) -> int:
         """Add events; they are dropped when the outbox is closed.
+
+        Returns:
+            How many bytes were added.
 
         Raises:
             SlowClient: More than the limit is waiting.
         """
         if self._closed:
-            return
+            return 0
+        before = self._bytes
         for event in events:
             audio_of = event["response_id"] if event["type"] == AUDIO_DELTA else None
             text = _json(event)
@@ -104,6 +108,7 @@ class Outbox:
         if self._bytes > self._max_bytes:
             raise SlowClient(f"{self._bytes} bytes wait for a client that does not read")
         self._changed.set()
+        return self._bytes - before
 
     def drop_audio(self, stale: Callable[[str], bool]) -> None:
         """Drop audio that has not left yet, of the replies whose ids are ``stale``."""
@@ -234,11 +239,15 @@ class RealtimeConnection:
             if self._limits is not None and (excess := self._limits.excess(len(text))):
                 raise Closing(CloseCode.POLICY, excess)
             self._answer(text)
+            # What has arrived comes without a wait: other conversations are let in between.
+            await asyncio.sleep(0)
 
     def _answer(self, text: str) -> None:
         self._answering = True
-        self._outbox.put(self._protocol.receive(text))
+        answer_bytes = self._outbox.put(self._protocol.receive(text))
         self._answering = False
+        if self._limits is not None and (excess := self._limits.excess_of_answers(answer_bytes)):
+            raise Closing(CloseCode.POLICY, excess)
         while self._behind:
             self._handle(self._behind.popleft())
 

@@ -251,7 +251,8 @@ class Routes:
         self._resources = resources
         self._config = config
         self._agents = _offered(resources, config.server.agents)
-        self.slots = SessionSlots(config.server.max_sessions or resources.conversations)
+        held = config.server.max_sessions or resources.conversations
+        self.slots = SessionSlots(held, config.server.max_sessions_per_key)
         self._reply_limits = ReplyLimits(config.server.max_responses_per_min)
         public = urlsplit(config.telephony.public_url).hostname
         hosts = (*config.server.allowed_hosts, *([public] if public else []))
@@ -299,15 +300,15 @@ class Routes:
             denial = refusal(400, str(error), error.code, error.param)
             await socket.send_denial_response(denial)
             return
-        with self.slots.slot() as free:
+        with self.slots.slot(grant.account) as refused:
             await socket.accept(chosen_subprotocol(socket.scope["subprotocols"]))
-            if free:
+            if refused is None:
                 await self._converse(socket, grant)
             else:
-                self.metrics.refused("capacity")
-                event = error_event(self.slots.full, "capacity", "server_error")
+                self.metrics.refused(refused.code)
+                event = error_event(str(refused), refused.code, "server_error")
                 await socket.send_text(json.dumps(event))
-                await socket.close(CloseCode.TRY_AGAIN_LATER, self.slots.full)
+                await socket.close(CloseCode.TRY_AGAIN_LATER, str(refused))
 
     def _chosen(self, connection: HTTPConnection, grant: Grant) -> Resources:
         """Those of the agent that the address names, or an ephemeral key's session.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 Endpoint = Callable[[Request, Grant], Awaitable[Response]]
 Body = Callable[[Request], Awaitable[str]]
 Guard = Callable[[Endpoint], Callable[[Request], Awaitable[Response]]]
+
+_ID = re.compile("[0-9]{1,18}")
+"""Those that a database can hold."""
 
 
 class _FactChange(BaseModel):
@@ -72,12 +76,14 @@ def caller_routes(
         content = ""
         if request.method == "PUT":
             content = validated(_FactChange, parse_json(await body(request))).content
-        number, caller = request.path_params["id"], _caller_of(request)
+        named, caller = request.path_params["id"], _caller_of(request)
+        # Not as a number of the route: one of thousands of digits is an error there, of anybody's.
+        number = int(named) if _ID.fullmatch(named) else 0
         if not await asyncio.to_thread(database.correct_fact, caller, number, content):
             return refusal(404, "there is no such fact", "not_found", "id")
         return JSONResponse({"caller": str(caller), "id": number, "content": content or None})
 
-    path, of_fact = "/v1/callers/{caller:path}/data", "/v1/callers/{caller:path}/facts/{id:int}"
+    path, of_fact = "/v1/callers/{caller:path}/data", "/v1/callers/{caller:path}/facts/{id}"
     return [
         Route(of_fact, guarded(fact), methods=["PUT", "DELETE"]),
         Route("/v1/callers", guarded(callers)),

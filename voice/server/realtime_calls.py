@@ -111,9 +111,9 @@ class RealtimeCalls:
             return refusal(501, REMEDY, "webrtc_not_installed")
         offer, changes = await _offer(request)
         async with AsyncExitStack() as stack:
-            if not stack.enter_context(self._slots.slot()):
-                self._metrics.refused("capacity")
-                busy = refusal(503, self._slots.full, "capacity")
+            if refused := stack.enter_context(self._slots.slot(grant.account)):
+                self._metrics.refused(refused.code)
+                busy = refusal(refused.status, str(refused), refused.code)
                 busy.headers["Retry-After"] = str(RETRY_AFTER_S)
                 return busy
             # It takes a while to import.

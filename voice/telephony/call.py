@@ -297,6 +297,8 @@ class Call:
                 return
             for event in self._codec.receive(message):
                 self._hear(bridge, event)
+            # As `RealtimeConnection`: what has arrived comes without a wait.
+            await asyncio.sleep(0)
 
     def _hear(self, bridge: CallBridge, event: CallEvent) -> None:
         self._gone = self._gone or isinstance(event, CallEnded)

@@ -102,8 +102,8 @@ class TelephoneRoutes:
             fields = await self._signed_form(request)
             call_id = fields.get("CallSid", "")
             far = "From" if fields.get("Direction", "inbound") == "inbound" else "To"
-            if self._slots.taken >= self._slots.limit:
-                self._metrics.refused("capacity")
+            if busy := self._slots.refused():
+                self._metrics.refused(busy.code)
                 return Response(busy_twiml(), media_type="application/xml")
             chosen = {TICKET: self._calls.ticket(call_id, fields.get(far, ""))}
         except AccessDenied as denied:
@@ -157,9 +157,9 @@ class TelephoneRoutes:
         peer = writer.get_extra_info("peername")[0]
         networks = map(ip_network, self._config.audiosocket_peers)
         allowed = is_loopback(peer) or in_networks(peer, networks)
-        with self._slots.slot() as free, ExitStack() as stack:
-            if not allowed or not free:
-                self._metrics.refused("capacity" if allowed else "peer_not_allowed")
+        with self._slots.slot() as refused, ExitStack() as stack:
+            if not allowed or refused:
+                self._metrics.refused(refused.code if refused and allowed else "peer_not_allowed")
                 writer.close()
                 return
             connection = StreamConnection(reader, writer)
@@ -175,10 +175,9 @@ class TelephoneRoutes:
             return
         offered = socket.scope["subprotocols"]
         chosen = next((one for one in offered if one in protocol.subprotocols), None)
-        with self._slots.slot() as free, ExitStack() as stack:
-            if not free:
-                self._metrics.refused("capacity")
-                busy = _error(503, self._slots.full, "capacity")
+        with self._slots.slot() as refused, ExitStack() as stack:
+            if refused:
+                busy = self._refuse(refused)
                 busy.headers["Retry-After"] = str(RETRY_AFTER_S)
                 await socket.send_denial_response(busy)
                 return

@@ -6,6 +6,7 @@ import pytest
 
 from dlm.grammar.answer_rules import AnswerRules, lark
 from dlm.grammar.formats import FormatError, Regex
+from dlm.language import messages
 from tests.dlm.answers import FACTORY, SAID, allows, call
 from tests.dlm.tiny import TIMER, WORDS, tool
 
@@ -49,6 +50,16 @@ def test_the_grammar_of_tools_that_take_no_words_holds_none() -> None:
     assert lark(AnswerRules((COUNT,), copy_sources=SAID)) == lark(AnswerRules((COUNT,)))
     assert "minutes" in lark(AnswerRules((COUNT, MARKED), user_texts=SAID))
     assert "minutes" in lark(AnswerRules((COUNT, TIMER), copy_sources=SAID))
+
+
+def test_a_tool_of_many_parameters_is_read_a_few_times_and_not_once_for_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = []
+    monkeypatch.setattr(messages, "admits_null", lambda schema: read.append(schema) or False)
+    wide = tool("wide", [], **{f"p{number}": {"type": "boolean"} for number in range(200)})
+    lark(AnswerRules((wide,)))
+    assert len(read) < 200 * 20
 
 
 ORDER = tool(

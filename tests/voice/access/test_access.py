@@ -214,15 +214,24 @@ def test_ephemeral_keys_are_bounded() -> None:
 
 
 def test_slots_are_given_back() -> None:
-    slots = SessionSlots(2)
+    slots = SessionSlots(2, per_key=1)
     with slots.slot() as first, slots.slot() as second:
-        assert (first, second, slots.taken) == (True, True, 2)
+        assert (first, second, slots.taken) == (None, None, 2)
         with slots.slot() as third:
-            assert not third
+            assert third is not None and third.code == "capacity"
         assert slots.taken == 2
     with pytest.raises(KeyError), slots.slot():
         raise KeyError
     assert slots.taken == 0
+
+
+def test_who_has_an_ephemeral_key_does_not_take_all_slots() -> None:
+    slots = SessionSlots(4, per_key=1)
+    with slots.slot("ada"), slots.slot("ada") as again, slots.slot("bob") as other:
+        assert again is not None and (again.status, again.code) == (429, "too_many_of_key")
+        assert (other, slots.taken) == (None, 2)
+    with slots.slot("ada") as later:
+        assert later is None
 
 
 def test_the_subprotocol_with_the_key_is_never_selected() -> None:
@@ -272,9 +281,10 @@ def test_a_meter_allows_a_burst_and_then_its_rate() -> None:
 
 def test_a_client_may_send_a_minute_of_audio_at_once_and_then_in_time() -> None:
     now = [0.0]
-    config = ServerConfig(max_audio_speed=2, max_messages_per_s=1000)
+    minute = 60 * AUDIO_BYTES_PER_S
+    config = ServerConfig(max_audio_speed=2, max_messages_per_s=1000, max_message_bytes=minute)
     intake = ClientLimits(config, clock=lambda: now[0])
-    assert intake.excess(60 * AUDIO_BYTES_PER_S) is None
+    assert intake.excess(minute) is None
     assert intake.excess(1) == "audio comes faster than it can be spoken"
     for _ in range(10):
         now[0] += 1

@@ -27,6 +27,7 @@ from tests.support.serving import receive_until, send
 KEY = "the-key-of-this-cluster"
 TEXT = {"output_modalities": ["text"]}
 PARTS = ("cluster.ingress.least=2", "cluster.ingress.most=2", "cluster.drain_s=1")
+MANY_CALLS = ("server.max_sessions=8", "server.max_sessions_per_key=8")
 COMPUTES_S = 0.02
 """More than a process takes that waits."""
 
@@ -68,7 +69,7 @@ def test_cores_and_gpus_are_set_aside_for_each_part(repo_root: Path) -> None:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def address(repo_root: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     place = tmp_path_factory.mktemp("cluster") / "entries.sqlite"
-    settings = (*PARTS, f'tools.database="{place}"', "server.max_sessions=8")
+    settings = (*PARTS, f'tools.database="{place}"', *MANY_CALLS)
     command = (str(ray()), "-m", "voice.cluster")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("QUICKSILVER_API_KEY", KEY)

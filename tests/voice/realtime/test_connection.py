@@ -189,6 +189,58 @@ async def test_a_client_that_floods_is_sent_away() -> None:
         assert await talk.close_code() == 1008
 
 
+async def test_a_client_that_asks_for_a_long_item_again_and_again_is_sent_away() -> None:
+    limits = ClientLimits(ServerConfig(max_message_bytes=10_000_000))
+    async with line(limits=limits) as talk:
+        await receive(talk.socket)
+        content = [{"type": "input_text", "text": "long " * 200_000}]
+        item = {"id": "long", "type": "message", "role": "user", "content": content}
+        await send(talk.socket, "conversation.item.create", item=item)
+        for _ in range(30):
+            await send(talk.socket, "conversation.item.retrieve", item_id="long")
+        assert await talk.close_code() == 1008
+        assert talk.socket.close_reason == "too much was asked for"
+
+
+async def test_a_message_is_no_longer_than_it_may_be_whoever_has_let_it_through() -> None:
+    async with line(limits=ClientLimits(ServerConfig(max_message_bytes=1024))) as talk:
+        await receive(talk.socket)
+        await send(talk.socket, "input_audio_buffer.append", audio="AAAA" * 300)
+        assert await talk.close_code() == 1008
+        assert talk.socket.close_reason == "the message is too long"
+
+
+class Burst:
+    """A channel on which many messages wait to be read."""
+
+    def __init__(self, messages: int) -> None:
+        self._left = messages
+
+    async def receive(self) -> Message:
+        if not self._left:
+            return {"type": "websocket.disconnect"}
+        self._left -= 1
+        return {"type": "websocket.receive", "text": '{"type": "input_audio_buffer.clear"}'}
+
+    async def send_text(self, data: str) -> None:
+        pass
+
+    async def close(self, code: int, reason: str | None = None) -> None:
+        pass
+
+
+async def test_a_burst_of_messages_lets_other_conversations_in_between() -> None:
+    session, others = FakeSession(), 0
+    protocol = RealtimeProtocol(session, LocalNames("quicksilver", "espeak"))  # type: ignore[arg-type]
+    connection = RealtimeConnection(Burst(100), session, protocol, lambda _: None, 1.0)  # type: ignore[arg-type]
+    running = asyncio.create_task(connection.run())
+    while not running.done():
+        others += 1
+        await asyncio.sleep(0)
+    assert len(session.calls) >= 100
+    assert others > 100
+
+
 async def test_a_close_that_comes_too_late_is_no_failure() -> None:
     """The server ends a connection of its own accord where frames break the protocol."""
 

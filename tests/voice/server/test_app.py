@@ -284,6 +284,22 @@ async def test_one_conversation_too_many_is_sent_away_and_may_come_again() -> No
             await receive(third)
 
 
+async def test_one_ephemeral_key_leaves_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUICKSILVER_API_KEY", KEY)
+    async with running(max_sessions=3, max_sessions_per_key=1) as server:
+        made = (await server.http.post("/v1/realtime/client_secrets", headers=BEARER)).json()
+        visitor = {"Authorization": f"Bearer {made['value']}"}
+        async with connect(server.url, additional_headers=visitor) as first:
+            await receive(first)
+            async with connect(server.url, additional_headers=visitor) as second:
+                assert (await receive(second))["error"]["code"] == "too_many_of_key"
+                with pytest.raises(ConnectionClosed):
+                    await second.recv()
+                assert second.close_code == 1013
+            async with connect(server.url, additional_headers=BEARER) as another:
+                assert (await receive(another))["type"] == "session.created"
+
+
 @pytest.mark.parametrize(
     ("options", "message", "code"),
     [
