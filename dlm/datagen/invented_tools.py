@@ -13,10 +13,11 @@ from random import Random
 from dlm.datagen.catalog import InventedTool
 from dlm.datagen.made_up import pseudo_word
 from dlm.datagen.phrases import fill, template
-from dlm.datagen.spoken_values import WEEKDAYS, number
+from dlm.datagen.spoken_values import WEEKDAYS
 from dlm.datagen.values import Values
 from dlm.datagen.words import WORDS
 from dlm.datagen.world import Arguments, Result, capital, failure
+from dlm.language.spoken_numbers import number
 
 
 def answer(tool: InventedTool, arguments: Arguments, values: Values, rng: Random) -> Result:

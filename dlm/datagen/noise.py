@@ -12,9 +12,10 @@ from functools import cache
 from random import Random
 
 from dlm.datagen.phrases import Piece
-from dlm.datagen.spoken_values import MONTHS, WEEKDAYS, words_of
+from dlm.datagen.spoken_values import MONTHS, WEEKDAYS
 from dlm.datagen.tables import read
 from dlm.datagen.words import WORDS
+from dlm.language.spoken_numbers import words_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,13 @@ from dlm.datagen.noise import Style, draw_style, utter
 from dlm.datagen.orders import ORDERS
 from dlm.datagen.phrases import Piece, fill, is_order, parameter_of, polite, template
 from dlm.datagen.simulated_tools import SIMULATED, alarm_text, list_name, some_items
-from dlm.datagen.spoken_values import moment_text, when, words_of
+from dlm.datagen.spoken_values import moment_text, when
 from dlm.datagen.spontaneous import Speaker, varied
 from dlm.datagen.values import Values, currency_pair, plural, unit_pair
 from dlm.datagen.wording import WORDING
 from dlm.datagen.words import CURRENCIES, UNITS, WORDS
 from dlm.datagen.world import Arguments, Result, World, capital
+from dlm.language.spoken_numbers import words_of
 
 Call = tuple[str, Arguments]
 

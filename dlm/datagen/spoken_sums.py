@@ -10,8 +10,9 @@ import re
 import zlib
 from random import Random
 
-from dlm.datagen.spoken_values import digits, figures, number
+from dlm.datagen.spoken_values import digits, figures
 from dlm.datagen.words import CURRENCIES, UNITS
+from dlm.language.spoken_numbers import number
 
 _OPERATORS = {
     "times": "*", "multiplied by": "*", "x": "*", "*": "*", "plus": "+", "+": "+", "and": "+",

@@ -9,15 +9,8 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta
 
-_ONES = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-]  # fmt: skip
-_TENS = [
-    "_", "_", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
-]  # fmt: skip
-_VALUES = {w: i for i, w in enumerate(_ONES)} | {w: 10 * i for i, w in enumerate(_TENS) if i > 1}
-_SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000}
+from dlm.language.spoken_numbers import SCALES, TENS, VALUES, number
+
 _ORDINALS = [
     "_", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth",
     "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth",
@@ -43,25 +36,11 @@ _UNIT_SECONDS = {
 }  # fmt: skip
 
 
-def words_of(number: int) -> str:
-    """A whole number from 0 to below a billion in words: 125 is "one hundred and twenty five"."""
-    if number < 20:
-        return _ONES[number]
-    if number < 100:
-        return _TENS[number // 10] + (f" {_ONES[number % 10]}" if number % 10 else "")
-    for scale, name in ((1_000_000, "million"), (1000, "thousand"), (100, "hundred")):
-        if number >= scale:
-            rest = number % scale
-            joint = " and " if scale == 100 or 0 < rest < 100 else " "
-            return f"{words_of(number // scale)} {name}" + (joint + words_of(rest) if rest else "")
-    raise AssertionError(number)
-
-
 def ordinal_of(number: int) -> str:
     """An ordinal from 1 to 31 in words: 21 is "twenty first"."""
     if number <= 20:
         return _ORDINALS[number]
-    return "thirtieth" if number == 30 else f"{_TENS[number // 10]} {_ORDINALS[number % 10]}"
+    return "thirtieth" if number == 30 else f"{TENS[number // 10]} {_ORDINALS[number % 10]}"
 
 
 _ORDINAL_VALUES = {ordinal_of(n): n for n in range(1, 32)} | {
@@ -75,58 +54,7 @@ def figures(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if value % 1 else str(int(value))
 
 
-def number(text: str) -> float | None:
-    """The number that a text says, in words or digits; None where it is not a number."""
-    words = text.lower().replace("-", " ").replace(",", "").split()
-    if not words:
-        return None
-    if len(words) == 1 and re.fullmatch(r"\d+(\.\d+)?", words[0]):
-        return float(words[0])
-    if "point" in words:
-        at = words.index("point")
-        whole = number(" ".join(words[:at])) if at else 0.0
-        digits = [_digit(w) for w in words[at + 1 :]]
-        if whole is None or None in digits or not digits:
-            return None
-        return float(f"{int(whole)}.{''.join(str(d) for d in digits)}")
-    if words[-2:] == ["a", "half"] and len(words) > 3 and words[-3] == "and":
-        whole = number(" ".join(words[:-3]))
-        return None if whole is None else whole + 0.5
-    return _whole(words)
-
-
-def _digit(word: str) -> int | None:
-    return int(word) if word.isdigit() else _VALUES.get(word)
-
-
-def _whole(words: list[str]) -> float | None:
-    total, group, seen = 0.0, 0.0, False
-    for index, word in enumerate(words):
-        if word == "and" and seen:
-            continue
-        if word in ("a", "an") and index == 0 and len(words) > 1:
-            group = 1
-            continue
-        if word in _SCALES:
-            scale = _SCALES[word]
-            if scale == 100:
-                group = (group or 1) * 100
-            else:
-                total, group = total + (group or 1) * scale, 0
-        elif word in _VALUES:
-            value = _VALUES[word]
-            if seen and group % 10 and value < 100 and group < 100:
-                return None
-            group += value
-        elif re.fullmatch(r"\d+(\.\d+)?", word):
-            group += float(word)
-        else:
-            return None
-        seen = True
-    return total + group if seen and words[-1] != "and" else None
-
-
-_NUMBER_WORDS = frozenset((*_VALUES, *_SCALES, "point"))
+_NUMBER_WORDS = frozenset((*VALUES, *SCALES, "point"))
 
 
 def is_number_word(word: str) -> bool:
@@ -145,7 +73,7 @@ def digits(text: str) -> str:
             words[end] in _NUMBER_WORDS or (end > at and words[end] == "and")
         ):
             end += 1
-        if words[at] in ("a", "an") and at + 1 < len(words) and words[at + 1] in _SCALES:
+        if words[at] in ("a", "an") and at + 1 < len(words) and words[at + 1] in SCALES:
             end = at + 2
         value = None
         while end > at and value is None:

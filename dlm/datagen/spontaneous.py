@@ -16,8 +16,9 @@ from random import Random
 from dlm.datagen.holdout import members
 from dlm.datagen.mentions import VERBS
 from dlm.datagen.phrases import Piece, fill, template, tidy
-from dlm.datagen.spoken_values import is_number_word, number, words_of
+from dlm.datagen.spoken_values import is_number_word
 from dlm.datagen.tables import Lists, read
+from dlm.language.spoken_numbers import number, words_of
 
 SIDE = "(side)"
 """Slot of words that belong to no parameter; a bad recogniser spares most of them."""

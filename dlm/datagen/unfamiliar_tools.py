@@ -18,7 +18,6 @@ from dlm.datagen.intent_tools import IntentTool, Purpose
 from dlm.datagen.mentions import is_mentionable, mentioned
 from dlm.datagen.noise import Style, draw_style, utter
 from dlm.datagen.phrases import Piece, fill
-from dlm.datagen.spoken_values import number
 from dlm.datagen.spontaneous import (
     JOINED,
     SPEECH,
@@ -41,6 +40,7 @@ from dlm.datagen.tables import read
 from dlm.datagen.values import Values
 from dlm.datagen.wording import WORDING
 from dlm.datagen.world import Arguments, capital
+from dlm.language.spoken_numbers import number
 
 Tool = ComposedTool | IntentTool
 

@@ -16,7 +16,7 @@ from random import Random
 from dlm.datagen import free_text
 from dlm.datagen.made_up import blend, pseudo_word, salad
 from dlm.datagen.rows import rows
-from dlm.datagen.spoken_values import HOLIDAYS, MONTHS, WEEKDAYS, ordinal_of, words_of
+from dlm.datagen.spoken_values import HOLIDAYS, MONTHS, WEEKDAYS, ordinal_of
 from dlm.datagen.words import (
     CORPUS_LISTS,
     CURRENCIES,
@@ -25,6 +25,7 @@ from dlm.datagen.words import (
     UNITS,
     WORDS,
 )
+from dlm.language.spoken_numbers import words_of
 
 
 class Values:

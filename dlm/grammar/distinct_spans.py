@@ -5,9 +5,9 @@ is complete, a later value of the same call may only be a span of unused words. 
 twice may be used twice, in any order. Where no unused words are left every span is allowed: a call
 must always come to an end.
 
-So it is with numbers: once one of a call is a numeral of the user's message, a later number of the
-same call is another numeral, as long as there is one that fits. A number that the message labels
-(``width=4``) is that one.
+So it is with numbers, which are among those that were said, in words or figures, as long as one
+that fits is left. A number that the message labels (``width=4``) is that one. Where a text says
+numbers that are not read here ("half a dozen") the first one of a call is free.
 
 A value that a reader must be able to read is a span that it reads, where there is one. An optional
 one is left out where there is none: its parameter cannot be begun.
@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import islice
 
 from dlm.language.chat_format import MarkedCalls
+from dlm.language.spoken_numbers import numbers_in
 
 ASSIGNMENTS = 64
 """Assignments of a call's values to spans that are followed, at most."""
@@ -34,10 +35,10 @@ KEPT_TEXTS = 64
 # Pieces of a span: a number and a contraction are one word each.
 PIECES = re.compile(r"\d+(?:[.,:]\d+)+|\w+(?:['’]\w+)*|\s+|[^\w\s]")
 
-# A numeral that JSON writes as it stands in a text.
-_NUMERAL = re.compile(r"(?:0|[1-9]\d{0,14})(?:\.\d{1,6})?", re.ASCII)
-
 _BETWEEN = b"\xff"
+
+Place = tuple[int, int]
+"""Where a span begins and ends, in bytes of the joined texts."""
 
 
 class Spans:
@@ -67,7 +68,7 @@ class Spans:
                 end = start
             end -= len(_BETWEEN)
 
-    def occurrences(self, span: bytes) -> Iterator[tuple[int, int]]:
+    def occurrences(self, span: bytes) -> Iterator[Place]:
         """Where a whole span stands."""
         at = self.text.find(span)
         while at >= 0:
@@ -75,7 +76,7 @@ class Spans:
                 yield at, at + len(span)
             at = self.text.find(span, at + 1)
 
-    def places(self, prefix: bytes) -> Iterator[tuple[int, int]]:
+    def places(self, prefix: bytes) -> Iterator[Place]:
         """The shortest spans that begin with these bytes, which may be a whole span."""
         at = self.text.find(prefix)
         while at >= 0:
@@ -90,32 +91,42 @@ def spans_of(texts: tuple[str, ...]) -> Spans:
     return Spans(texts)
 
 
-def numerals_of(text: str) -> list[str]:
-    """The numerals of a text that JSON writes as they stand there, as often as they do."""
-    return [piece for piece in PIECES.findall(text) if _NUMERAL.fullmatch(piece)]
+@functools.lru_cache(KEPT_TEXTS)
+def numbers_of(texts: tuple[str, ...]) -> Mapping[str, Sequence[Place]]:
+    """The numbers that some texts say, as JSON writes them, and where they stand in `Spans`."""
+    found: dict[str, list[Place]] = {}
+    base = 0
+    for text in texts:
+        for value, start, end in numbers_in(text):
+            before = base + len(text[:start].encode())
+            place = before, before + len(text[start:end].encode())
+            found.setdefault(value, []).append(place)
+        base += len(text.encode()) + len(_BETWEEN)
+    return found
 
 
-def labelled(numerals: Sequence[str], text: str, name: str) -> str | None:
-    """The numeral that a text gives to a name in so many words: ``name=4``, ``name is 4``."""
+def labelled(numbers: Collection[str], text: str, name: str) -> str | None:
+    """The number that a text gives to a name in so many words: ``name=4``, ``name is 4``."""
     found = re.search(rf"(?i)\b{re.escape(name)}(?: ?[:=] ?| is )(\d[\d.]*)", text)
     value = found[1].rstrip(".") if found else None
-    return value if value in numerals else None
+    return value if value in numbers else None
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The spans that a value may be, as they stand in the texts.
+    """What a value may be, and where it is said.
 
     Attributes:
-        find: Brings them. It is called when a call may have the value, and again for each token.
+        find: Brings the values, and for each where it stands. It is called when a call may have the
+            value, and again for each token.
         certain: Whether it must be one of them, whatever other values of the call are.
-        numerals: Whether they are numerals.
+        numbers: Whether they are numbers.
         needed: Whether the value is left out where no unused one is left.
     """
 
-    find: Callable[[], frozenset[bytes]]
+    find: Callable[[Spans], Mapping[bytes, Sequence[Place]]]
     certain: bool = False
-    numerals: bool = False
+    numbers: bool = False
     needed: bool = False
 
 
@@ -147,7 +158,7 @@ class Parameters:
                 return
 
 
-Assignment = tuple[tuple[int, int], ...]
+Assignment = tuple[Place, ...]
 """Disjoint spans, one for each value of a call so far."""
 
 
@@ -185,7 +196,7 @@ class DistinctSpans:
         self._span = False
         # What the value may be, where that is more than any span.
         self._candidates: Candidates | None = None
-        # Whether an earlier number of the call is a numeral of the texts.
+        # Whether an earlier number of the call is one of the texts.
         self._copied_number = False
         self._restricted = False
         self.binds = False
@@ -241,8 +252,8 @@ class DistinctSpans:
         """Take the words of the value that is complete."""
         # Where no unused words were left the value uses none.
         found = list(islice(self._assigned(), ASSIGNMENTS))
-        numerals = self._candidates is not None and self._candidates.numerals
-        self._copied_number |= bool(found) and numerals
+        numbers = self._candidates is not None and self._candidates.numbers
+        self._copied_number |= bool(found) and numbers
         self._assignments = found or self._assignments
 
     def _goes_on_with_name(self, token: int) -> bool:
@@ -291,28 +302,35 @@ class DistinctSpans:
             for one in self._assignments
         )
 
-    def _places(self, prefix: bytes, candidates: Candidates | None) -> Iterator[tuple[int, int]]:
+    def _places(self, prefix: bytes, candidates: Candidates | None) -> Iterator[Place]:
         """Where the value that begins with these bytes may stand, as `Spans.places`."""
         spans = self._spans()
         if candidates is None:
             yield from spans.places(prefix)
             return
-        for text in candidates.find():
-            if text.startswith(prefix):
-                yield from spans.occurrences(text)
+        for value, places in candidates.find(spans).items():
+            if value.startswith(prefix):
+                yield from places
 
     def _assigned(self) -> Iterator[Assignment]:
         """Assignments of the call's values to spans, the value being written included."""
         spans, value = self._spans(), self._text[1:]
-        for start, end in self._places(value, self._candidates):
-            if end == start + len(value) and end in spans.ends:
-                for one in self._assignments:
-                    if _unused((start, end), one):
-                        yield (*one, (start, end))
+        if self._candidates is not None:
+            places = self._candidates.find(spans).get(value, ())
+        else:
+            places = [
+                (start, end)
+                for start, end in spans.places(value)
+                if end == start + len(value) and end in spans.ends
+            ]
+        for place in places:
+            for one in self._assignments:
+                if _unused(place, one):
+                    yield (*one, place)
 
 
 _NONE = Parameters()
 
 
-def _unused(place: tuple[int, int], assignment: Assignment) -> bool:
+def _unused(place: Place, assignment: Assignment) -> bool:
     return all(place[1] <= start or end <= place[0] for start, end in assignment)

@@ -26,8 +26,10 @@ from dlm.grammar.distinct_spans import (
     Candidates,
     DistinctSpans,
     Parameters,
+    Place,
+    Spans,
     labelled,
-    numerals_of,
+    numbers_of,
     spans_of,
 )
 from dlm.grammar.formats import FormatError, format_rules, reason
@@ -38,6 +40,7 @@ from dlm.language.identifiers import worded, words
 from dlm.language.messages import Tool
 from dlm.language.references import DEFINITIONS, references
 from dlm.language.schema import is_number
+from dlm.language.spoken_numbers import is_unread
 from dlm.language.template import Template
 from dlm.language.tokenizer import Tokenizer
 
@@ -123,7 +126,7 @@ class GrammarFactory:
                 for name in properties
                 if sources.of_parameter(properties[name])
             }
-            bound |= self._numerals(tool, rules)
+            bound |= self._numbers(tool, rules)
             if len(bound) > 1 or any(one and one.certain for one in bound.values()):
                 keys = {name: spelled(key).encode() for name, key in worded(properties).items()}
                 found[spelled(names[tool.name]).encode()] = Parameters(
@@ -133,20 +136,24 @@ class GrammarFactory:
                 )
         return found
 
-    def _numerals(self, tool: Tool, rules: AnswerRules) -> dict[str, Candidates]:
-        """By parameter that is a number, the numerals of the user's last message that fit."""
-        text = rules.user_texts[-1] if rules.user_texts else ""
-        numerals = numerals_of(text)
+    def _numbers(self, tool: Tool, rules: AnswerRules) -> dict[str, Candidates]:
+        """By parameter that is a number, the numbers that were said and fit."""
+        texts = rules.user_texts if rules.copy_sources is None else rules.copy_sources
+        newest = rules.user_texts[-1] if rules.user_texts else ""
+        numbers = numbers_of(texts)
+        certain = not any(map(is_unread, texts))
         found: dict[str, Candidates] = {}
         for name, schema in tool.properties.items():
-            if not (numerals and is_number(schema)):
+            if not (numbers and is_number(schema)):
                 continue
             fits = self.accepts(schema)
-            fitting = [one for one in numerals if fits(json.loads(one))]
-            own = labelled(fitting, text, words(name) or name)
+            fitting = {one: at for one, at in numbers.items() if fits(json.loads(one))}
+            own = labelled(fitting, newest, words(name) or name)
             if fitting:
-                texts = frozenset(one.encode() for one in ([own] if own else fitting))
-                found[name] = Candidates(functools.partial(frozenset, texts), own is not None, True)
+                places = {k.encode(): at for k, at in fitting.items() if own in (None, k)}
+                found[name] = Candidates(
+                    lambda _, at=places: at, certain or own is not None, numbers=True
+                )
         return found
 
 
@@ -164,16 +171,17 @@ def _read(tool: Tool, name: str, texts: Sequence[str], rules: AnswerRules) -> Ca
     newest = rules.user_texts[-1] if rules.user_texts else ""
 
     @functools.cache
-    def find() -> frozenset[bytes]:
+    def find(spans: Spans) -> Mapping[bytes, Sequence[Place]]:
         here = readable([newest], reader)
         refers = reader.anywhere and refers_back(newest)
         if required and not here and not refers:
-            return frozenset()
+            return {}
         # "And in pounds?" names one of two units, and it may be either.
         others = [one.read for key, one in tool.readers.items() if key != name]
         unsure = refers or not here or any(read(one) is not None for read in others for one in here)
         earlier = readable(texts, reader) if unsure else ()
-        return frozenset(one.encode() for one in (*here, *earlier))
+        values = (one.encode() for one in (*here, *earlier))
+        return {value: tuple(spans.occurrences(value)) for value in values}
 
     return Candidates(find, certain=True, needed=not required)
 

@@ -1,21 +1,21 @@
 """Values of a JSON schema as they stand in texts, so that a small model chooses and never invents.
 
-Strings are spans and numbers are numerals. JSON has no other way to say so than to list them. What
+Strings are spans and numbers are said ones. JSON has no other way to say so than to list them. What
 the schema restricts further may be any of them that fits; where none does, it stays as it is.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from dlm.grammar.distinct_spans import PIECES, numerals_of
+from dlm.grammar.distinct_spans import PIECES
 from dlm.grammar.schemas import rewritten
 from dlm.language.schema import options
+from dlm.language.spoken_numbers import is_unread, numbers_in
 
 SPAN_PIECES = 24
 """Longest span of a text in JSON, in words and what stands between them."""
@@ -25,12 +25,6 @@ LONGEST_SPAN = 200
 
 _DEFINED = "x-said"
 _REMARKS = {"type", "title", "description", "default", "examples", "x-as-said"}
-
-# Where a text spells out numbers, its numerals are not all of them.
-_NUMBER_WORDS = """one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
-hundred thousand million dozen half"""
-_SPELLED_OUT = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS.split())})\b", re.IGNORECASE)
 
 Accepts = Callable[[Mapping[str, Any]], Callable[[Any], bool]]
 """By a schema, whether something is one of its values."""
@@ -42,7 +36,7 @@ class Said:
 
     Attributes:
         spans: Runs of words, shorter ones the longer the texts are.
-        numbers: Of their numerals; none where they spell numbers out as well.
+        numbers: In words or figures; none where they say some that cannot be read as well.
         words: How many words there are.
     """
 
@@ -56,11 +50,11 @@ class Said:
         pieces = [PIECES.findall(text) for text in texts]
         longest = max(1, min(SPAN_PIECES, MOST_SPANS // max(1, sum(map(len, pieces)))))
         found = (run for one in pieces for run in runs(one, longest) if len(run) <= LONGEST_SPAN)
-        spelled_out = any(map(_SPELLED_OUT.search, texts))
-        numerals = [one for text in texts for one in numerals_of(text)]
+        read = [] if any(map(is_unread, texts)) else list(map(numbers_in, texts))
+        numbers = islice((value for one in read for value, _, _ in one), MOST_SPANS)
         return cls(
             tuple(dict.fromkeys(islice(found, MOST_SPANS))),
-            () if spelled_out else tuple(dict.fromkeys(map(json.loads, numerals[:MOST_SPANS]))),
+            tuple(dict.fromkeys(map(json.loads, numbers))),
             sum(len(text.split()) for text in texts),
         )
 

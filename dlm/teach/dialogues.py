@@ -7,9 +7,10 @@ against each other.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -19,28 +20,44 @@ from dlm.datagen.made_up import blend, pseudo_word, salad
 from dlm.datagen.mentions import is_mentionable, mentioned
 from dlm.datagen.noise import Style, draw_style, utter
 from dlm.datagen.phrases import Piece, fill, is_order, polite, template
-from dlm.datagen.spoken_values import number, words_of
 from dlm.datagen.values import Values
 from dlm.datagen.wording import WORDING
 from dlm.datagen.words import WORDS
 from dlm.datagen.world import capital
 from dlm.language.identifiers import words
 from dlm.language.schema import is_number, options
-from dlm.teach.requests import SEEING, TABLE, Asking, is_switch, parameter_kind, several, skeleton
+from dlm.language.spoken_numbers import number, words_of
+from dlm.teach.requests import (
+    SEEING,
+    TABLE,
+    Asking,
+    is_switch,
+    parameter_kind,
+    sayings_of,
+    several,
+    skeleton,
+)
 
 Row = dict[str, Any]
 Arguments = dict[str, Any]
 
 KINDS: dict[str, int] = {
-    "request": 60, "two": 8, "missing": 9, "mention": 9, "nothing": 6, "absent": 4, "together": 4,
+    "request": 64, "missing": 8, "mention": 9, "nothing": 6, "absent": 3, "foreign": 5,
+    "together": 5,
 }  # fmt: skip
-"""What dialogues are about, by weight."""
+"""What the parts of a dialogue are about, by weight."""
+_PARTS = (1, 1, 2, 3, 4, 5, 6)
+"""Numbers of parts. Most of a short dialogue are the declarations, of which nothing is learned."""
 _SHUFFLED = 0.5
 _SOME = 0.6
 """Share of dialogues that declare a few of the tools alone, which take less time to learn."""
 _FEW = 4
 _ROUND, _FRACTIONS = 0.4, 0.07
 """Shares of numbers that are whole hundreds or tens, and of those that are no whole ones."""
+_BEFORE, _BEHIND = 0.12, 0.08
+"""Shares of requests with words about them before and behind them."""
+_OTHER_WORDS = 0.25
+"""Share of values of a list that are said in other words."""
 _TRIES = 40
 _DRAWS = 600
 _ANYTHING = ("salad", "noun", "item", "name", "place", "blend", "topic")
@@ -79,20 +96,17 @@ class Writer:
     def dialogues(self, seed: int) -> Iterator[Row]:
         """Dialogues without end, the same of a seed."""
         rng = Random(f"{seed}/{self.split}")
-        written = _kinds()
-        turns = 0
+        training = self.split == "train"
+        # Each tool is asked for as often as any other.
+        askings = itertools.cycle(self.askings)
         while True:
-            # Each tool is asked for as often as any other.
-            asking = self.askings[turns % len(self.askings)]
-            kind = (
-                rng.choices(list(KINDS), list(KINDS.values()))[0]
-                if self.split == "train"
-                else "request"
-            )
             dialogue = _Dialogue(self, rng, draw_style(rng))
-            if written[kind](dialogue, asking):
-                turns += 1
-                yield self._row(dialogue.messages, rng)
+            for _ in range(rng.choice(_PARTS) if training else 1):
+                asking = next(askings)
+                kind = ""
+                while not (kind and dialogue.add(kind, asking)):
+                    kind = rng.choices(list(KINDS), KINDS.values())[0] if training else "request"
+            yield self._row(dialogue.messages, rng)
 
     def plain(self, asking: Asking, rng: Random, style: Style) -> list[Row]:
         """The messages of one request; none where no draw fits."""
@@ -118,14 +132,28 @@ class _Dialogue:
     style: Style
     messages: list[Row] = field(default_factory=list)
 
+    def add(self, kind: str, asking: Asking) -> bool:
+        """Add a part of a kind; nothing is added where no draw fits."""
+        before = len(self.messages)
+        written: bool = getattr(self, kind)(asking)
+        if not written:
+            del self.messages[before:]
+        return written
+
     def request(self, asking: Asking) -> bool:
         """The user asks for a tool, which is called and answers."""
         pieces, meant = self.pieces(asking)
-        return bool(pieces) and self.call([(asking, self.speak(pieces, meant))])
-
-    def two(self, asking: Asking) -> bool:
-        """Two requests, one after the other."""
-        return self.request(asking) and self.request(self.other(asking))
+        if not pieces:
+            return False
+        why, rng = self.rng.random(), self.rng
+        if why < _BEFORE:
+            pieces = [
+                Piece(rng.choice(TABLE.before) + rng.choice((", ", ", so ", " and "))),
+                *pieces,
+            ]
+        elif why < _BEFORE + _BEHIND and "?" not in pieces[-1].text:
+            pieces = [*pieces, Piece(f", {rng.choice(TABLE.behind)}")]
+        return self.call([(asking, self.speak(pieces, meant))])
 
     def together(self, asking: Asking) -> bool:
         """Two requests in one breath."""
@@ -206,6 +234,26 @@ class _Dialogue:
             capital(fill(self.rng.choice(WORDING.declines), self.rng, {"what": tool.ability}))
         )
 
+    def foreign(self, asking: Asking) -> bool:
+        """Something is to be done with a thing of the list that none of its tools does."""
+        verb = self.rng.choice(TABLE.foreign)
+        if any(verb == one.verb or verb in one.listed.about.lower() for one in self.writer.askings):
+            return False
+        alike = sayings_of(verb)
+        if alike and any(sayings_of(one.verb) == alike for one in self.writer.askings):
+            return False
+        found = replace(asking, verb=verb, own=()).named(self.rng)
+        if not found:
+            return False
+        noun = asking.nouns[0]
+        pieces = [
+            Piece(self.value(asking, piece.slot)[0]) if piece.slot else piece
+            for piece in self._expanded(found)
+        ]
+        self.speak(pieces, {})
+        answer = self.rng.choice(TABLE.foreign_answers)
+        return self.say(answer.replace("VERB", verb).replace("NOUNs", several(noun)))
+
     def other(self, asking: Asking) -> Asking:
         """Another tool; half of the time one that is alike."""
         rest = [one for one in self.writer.askings if one is not asking] or [asking]
@@ -246,6 +294,9 @@ class _Dialogue:
         schema, rng = asking.listed.properties[name], self.rng
         if listed := options(schema):
             option = rng.choice(list(listed))
+            said = TABLE.same.get(words(str(option)), ())
+            if said and rng.random() < _OTHER_WORDS:
+                return rng.choice(said), option
             return _spoken(option, self.style.digits), option
         if schema.get("type") == "boolean":
             yes = rng.random() < 0.6
@@ -255,7 +306,7 @@ class _Dialogue:
             return fill(form, rng, {}).replace("NAME", words(name)), yes
         if is_number(schema):
             return self._number(schema, asking.listed.notes.get(name, ""), words(name))
-        kind = parameter_kind(name)
+        kind = parameter_kind(name, asking.listed.notes.get(name, ""))
         if kind is None or rng.random() < 0.15:
             return self._text(rng.choice(_ANYTHING)), None
         return self._text(rng.choice(kind.values)), None
@@ -340,10 +391,6 @@ def skeletons(asking: Asking) -> frozenset[str]:
     """What requests for a tool come down to, of many draws."""
     rng = Random(asking.listed.name)
     return frozenset(skeleton(asking.phrasing(rng), asking.listed) for _ in range(_DRAWS))
-
-
-def _kinds() -> dict[str, Callable[[_Dialogue, Asking], bool]]:
-    return {kind: getattr(_Dialogue, kind) for kind in KINDS}
 
 
 def _spoken(option: Any, digits: bool) -> str:

@@ -13,6 +13,7 @@ class Listed:
 
     Attributes:
         description: One line.
+        about: The whole description, which the model is not told.
         parameters: JSON schema, as far as the model can say its values.
         notes: Parameter → its description, which the model is not told.
         left_out: Optional parameters that the model cannot say.
@@ -27,6 +28,7 @@ class Listed:
     left_out: tuple[str, ...] = ()
     unsayable: Mapping[str, str] = field(default_factory=dict)
     request: tuple[str, str, Mapping[str, str]] | None = None
+    about: str = ""
 
     @property
     def properties(self) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from random import Random
 from typing import Any
 
 from dlm.datagen.composed_tools import KINDS, THINGS, plural
+from dlm.datagen.phrases import is_order
 from dlm.datagen.tables import read
 from dlm.language.identifiers import words
 from dlm.language.schema import is_number, options
@@ -55,6 +56,13 @@ class _Convert:
 
 
 @dataclass(frozen=True, slots=True)
+class _Asked:
+    names: tuple[str, ...]
+    it: tuple[str, ...]
+    of: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Key:
     number: tuple[str, ...]
     name: tuple[str, ...]
@@ -78,8 +86,14 @@ class Table:
     option: tuple[str, ...]
     option_seen: tuple[str, ...]
     option_chosen: tuple[str, ...]
+    same: dict[str, tuple[str, ...]]
     nothing: tuple[str, ...]
     nothing_answers: tuple[str, ...]
+    before: tuple[str, ...]
+    behind: tuple[str, ...]
+    foreign: tuple[str, ...]
+    foreign_answers: tuple[str, ...]
+    aspect: tuple[str, ...]
     ends: tuple[str, ...]
     no_nouns: tuple[str, ...]
     whose: tuple[str, ...]
@@ -94,6 +108,7 @@ class Table:
     convert: _Convert
     pair: tuple[_Named, ...]
     action: tuple[_Action, ...]
+    asked: dict[str, _Asked]
     counted: dict[str, _Named]
     parameter: dict[str, _Parameter]
 
@@ -102,14 +117,16 @@ TABLE = read("declared_tools", Table)
 SEEING = frozenset(verb for action in TABLE.action[:3] for verb in action.verbs)
 """Verbs of tools that tell something and change nothing."""
 _SETTING = frozenset(TABLE.action[6].verbs)
+_COUNTING = frozenset(TABLE.action[10].verbs)
 _MAKING = frozenset(verb for action in TABLE.action[3:5] for verb in action.verbs)
 _VERBS = {verb for action in TABLE.action for verb in action.verbs}
-_NO_NOUN = _VERBS | set(TABLE.no_nouns)
 _CUT = re.compile(
     r"\s(?:by|with|using|based|from|given|for|in|via|to|where|when|which|that|and|or|if|so|as|at|on"
     r"|within|between|into|matching|including|along)\s|[,;:.(]"
 )
 _UNIT = re.compile(r"\b(?:in|number of) (?:the )?(?:unit of )?([a-z]{3,})\b")
+_PART = re.compile(r"\b(first|last|top|next|latest) (?:n|x|number of) ([a-z]+)")
+"""A number that counts a part: "the last N lines"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +166,21 @@ class Asking:
             forms = TABLE.option_seen if self.verb in SEEING else making
             found |= dict.fromkeys(form.replace("{}", f"{{{option}}}") for form in forms)
         if not option or option not in self.listed.required:
-            action = next((a for a in TABLE.action if self.verb in a.verbs), None)
-            found |= dict.fromkeys(action.say if action else TABLE.anything)
+            found |= dict.fromkeys(sayings_of(self.verb) or TABLE.anything)
+            found |= dict.fromkeys(self._questions())
         return tuple(found)
+
+    def _questions(self) -> Iterator[str]:
+        """Questions for what the tool tells, in the words that ask for such a thing."""
+        if self.verb not in SEEING and self.verb not in _COUNTING:
+            return
+        for noun in self.nouns:
+            yield from (say for one in _asked(noun) for say in one.it)
+        told = _ASPECTS.search(self.listed.about)
+        for aspect in re.split(r", (?:and )?| and ", told[1]) if told else ():
+            if 0 < len(aspect.split()) <= _LONGEST_ASPECT:
+                yield from (say.replace("ASPECT", aspect) for say in TABLE.aspect)
+                yield from (say for one in _asked(aspect) for say in one.of)
 
     def phrasing(self, rng: Random) -> str:
         """A random request, all that is required in it."""
@@ -169,9 +198,16 @@ class Asking:
         said |= set(re.findall(r"\{([^}]+)\}", text))
         if self.place and rng.random() < _PLACED and self.place not in text:
             text = _joined(text, self.place)
-        for more in self._more(rng, said):
-            text = _joined(text, more)
-        return text
+        more = self._more(rng, said)
+        first = more.pop(0) if more and _FRONT.match(more[0]) and rng.random() < _FRONTED else ""
+        for one in more:
+            text = _joined(text, one)
+        return f"{'!' if is_order(text) else ''}{first} {text.lstrip('!')}" if first else text
+
+    def named(self, rng: Random) -> str:
+        """An order to do what the verb says with the tool's thing."""
+        text, _ = self._object(rng, "!VERB OBJECT", self.nouns[0])
+        return text.replace("NOUN", self.nouns[0]).replace("VERB", self.verb)
 
     def _theme(self) -> tuple[_Theme, str, str] | None:
         """What the verb acts upon, of two texts that a call must have, and the other one."""
@@ -220,6 +256,9 @@ class Asking:
         some = rng.sample(other, min(len(other), rng.choice((0, 0, 1, 1, most))))
         if not self.listed.required and not said and not some and other and rng.random() < 0.7:
             some = [other[0]]
+        # Nothing is changed to nothing.
+        if self.verb in _SETTING and other and not some and {self.key} >= {*self.listed.required}:
+            some = [rng.choice(other)]
         wanted = [p for p in self.listed.properties if p in required or p in some]
         found = []
         pair = _pair(wanted)
@@ -309,19 +348,27 @@ class Asking:
             yield f"{{{name}}}"
             return
         forms: tuple[str, ...]
+        part = _PART.search(self.listed.notes.get(name, "").lower())
         if options(schema):
             forms = TABLE.said.list
+        elif is_number(schema) and part:
+            forms = tuple(f"{lead}{part[1]} {{}} {part[2]}" for lead in ("the ", "", "just the "))
         elif is_number(schema):
             forms = _counted(words(name).split())
         else:
-            known = parameter_kind(name)
+            known = parameter_kind(name, self.listed.notes.get(name, ""))
             forms = known.say if known else TABLE.said.words
         unit = self._unit(name)
+        # Of several numbers a bare one might be any.
+        several_numbers = sum(map(is_number, self.listed.properties.values())) > 1
+        is_bare = is_number(schema) and several_numbers and not unit
         if is_number(schema) and self.verb in _SETTING and self.listed.required == (name,):
             forms = (*TABLE.said.set * 3, *forms)
         for form in forms:
             if "UNIT" in form and not unit:
                 form = form.replace(" UNIT", "")
+            if is_bare and form == "{}":
+                continue
             yield form.replace("NAME", self._name(name)).replace("UNIT", unit).replace("{}", slot)
 
     def _unit(self, name: str) -> str:
@@ -333,9 +380,21 @@ class Asking:
         return unit if unit.endswith("s") or unit in ("celsius", "percent") else several(unit)
 
 
+def sayings_of(verb: str) -> tuple[str, ...]:
+    """Requests with a verb, or one that means the same; none where it is not known."""
+    return next((action.say for action in TABLE.action if verb in action.verbs), ())
+
+
+def _asked(noun: str) -> list[_Asked]:
+    return [one for one in TABLE.asked.values() if set(noun.split()) & set(one.names)]
+
+
 OWN = 0.5
 """Share of a user's own phrasings, where there are any."""
 _PLACED = 0.6
+_FRONTED = 0.15
+_FRONT = re.compile(r"(?:in|for|from|on|at|with|under) ")
+"""Share of requests with a value before them, and what such words begin with: "in my photos"."""
 _ABOUT = re.compile(r" (?:infos?|information|details?|status|data|metadata)$")
 _PLACE = re.compile(
     r"^(?:add|remove|put|append|insert|save|move|take|delete)\b.* (to|from|into)"
@@ -348,6 +407,9 @@ _BARE = 0.3
 _PLAIN, _DESCRIBED = 0.3, 0.1
 """Share of requests with the tool's own verb, and among all those with its description's words."""
 _LONGEST_DESCRIBED = 6
+_LONGEST_ASPECT = 3
+_ASPECTS = re.compile(r"\b(?:including|such as) ([^.()]+)", re.IGNORECASE)
+"""What a tool tells, in its description: "including size, creation time, and type"."""
 
 
 def _counted(name: list[str]) -> tuple[str, ...]:
@@ -385,7 +447,7 @@ def _verb_and_noun(listed: Listed) -> tuple[str, list[str]]:
     verb = verb or (named[0] if told and named[0] == told[0] else told[0] if told else named[0])
     nouns = []
     rest = [w for w in named if w != verb]
-    while rest and rest[-1] in _NO_NOUN:
+    while rest and (rest[-1] in TABLE.no_nouns or (rest[-1] in _VERBS and rest[-1] not in told)):
         rest.pop()
     rest = _before(rest, ("by", "with", "from", "based", "for", "on", "in", "at"))
     place = _PLACE.search(words(listed.name))
@@ -393,14 +455,14 @@ def _verb_and_noun(listed: Listed) -> tuple[str, list[str]]:
     rest = [w for w in rest if w not in dropped]
     if rest:
         nouns.append(" ".join(rest))
-    behind = _CUT.split(text.partition(" ")[2] + " ")[0]
-    behind = re.sub(r"\s(?:of|the)\s.*$", "", re.sub(r"^details of ", "", behind))
+    behind = _CUT.split(f" {text.partition(' ')[2]} ")[0].strip()
+    behind = re.sub(r"^(?:(?:the|an?) )?(?:\w+ )?(?:details|list|listing) of (?:all )?", "", behind)
+    behind = re.sub(r"\s(?:of|the)\s.*$", "", behind)
     behind = " ".join(w for w in behind.split() if w not in (*TABLE.whose, *TABLE.articles))
     if behind and len(behind.split()) <= 3 and re.fullmatch(r"[\w' -]+", behind):
         nouns.append(behind)
-    if rest and rest[-1] not in _VERBS and len(rest) > 1:
-        nouns.append(rest[-1])
-    return verb, [n for n in dict.fromkeys(nouns) if n]
+    nouns += [noun.split()[-1] for noun in nouns if " " in noun]
+    return verb, [n for n in dict.fromkeys(nouns) if n and n != verb and n not in TABLE.no_nouns]
 
 
 def _before(named: list[str], joints: Sequence[str]) -> list[str]:
@@ -423,17 +485,23 @@ def several(noun: str) -> str:
     return noun if noun.endswith("s") and not noun.endswith("ss") else plural(noun)
 
 
-def parameter_kind(name: str) -> _Parameter | None:
-    """What the words of a parameter's name say of it; the last word says most."""
-    asked = words(name).split()
-    for word in reversed(asked):
-        for kind in TABLE.parameter.values():
-            if word in kind.names or (word.endswith("s") and word[:-1] in kind.names):
-                return kind
+def parameter_kind(name: str, note: str = "") -> _Parameter | None:
+    """What the words of a parameter's name say of it, else those of its description.
+
+    The last word of a name says most, and the first of a description.
+    """
+    for word in reversed(words(name).split()):
+        if kind := _kind_of(word):
+            return kind
     for known in KINDS.values():
         if name in known.names and not known.type and known.value != "ref":
             return _Parameter(known.names, known.said, (known.value,))
-    return None
+    return next((kind for word in words(note).split() if (kind := _kind_of(word))), None)
+
+
+def _kind_of(word: str) -> _Parameter | None:
+    kinds = TABLE.parameter.values()
+    return next((k for k in kinds if word in k.names or word.removesuffix("s") in k.names), None)
 
 
 def _pair(names: Sequence[str]) -> tuple[str, str, tuple[str, ...]] | None:
@@ -482,7 +550,7 @@ def phrasing_of(
     said: str, arguments: Mapping[str, Any], properties: Mapping[str, Any]
 ) -> str | None:
     """An example as a phrasing, its values taken out; None where one cannot be found in it."""
-    from dlm.datagen.spoken_values import words_of
+    from dlm.language.spoken_numbers import words_of
 
     text = re.sub(r"[()\[\]{}|]", " ", said.strip())
     for name, value in arguments.items():

@@ -264,7 +264,8 @@ def listed(
         "properties": properties,
         "required": [k for k in properties if k in needed],
     }
-    return Listed(name, one_line(description), kept, notes, tuple(left_out), unsayable, request)
+    told = one_line(description)
+    return Listed(name, told, kept, notes, tuple(left_out), unsayable, request, description)
 
 
 def _why_not(schema: Mapping[str, Any]) -> str:

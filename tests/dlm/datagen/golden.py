@@ -157,7 +157,7 @@ def _values_read(count: int) -> Iterator[Any]:
         for number in range(count // 10):
             text = values.draw(kind, rng, digits=number % 3 == 0)
             words = tokens(f"please {text} then")
-            yield text, plain(text, False), spoken.number(text), spoken.digits(text)
+            yield text, plain(text, False), number(text), spoken.digits(text)
             yield (
                 spoken.duration(text),
                 str(spoken.day(text, now.date())),

@@ -15,17 +15,6 @@ TODAY = NOW.date()
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("a hundred", 100), ("two point five", 2.5), ("two and a half", 2.5), ("12.75", 12.75),
-        ("blue", None), ("", None), ("five six", None), ("and five", None),
-    ],
-)  # fmt: skip
-def test_number(text: str, value: float | None) -> None:
-    assert said.number(text) == value
-
-
-@pytest.mark.parametrize(
     ("text", "seconds"),
     [
         ("ten minutes", 600), ("an hour and a half", 5400), ("half an hour", 1800), ("90 secs", 90),

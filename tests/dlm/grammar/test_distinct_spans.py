@@ -63,6 +63,34 @@ def test_a_word_serves_one_value_of_a_call(
     assert allows(rules(*said), order(*values)) is expected
 
 
+POUR = tool("pour", ["much"], much={"type": "integer"}, of={"type": "integer"})
+
+
+@pytest.mark.parametrize(
+    ("said", "values", "expected"),
+    [
+        (("Two hundred and five, please",), ("205",), True),
+        (("Two hundred and five, please",), ("20",), False),
+        (("number four two seven",), ("427",), True),
+        (("number four two seven",), ("42",), False),
+        (("two of pet fifteen",), ("2", "15"), True),
+        (("two of pet fifteen",), ("2", "2"), False),
+        (("pet twelve, é", "delete it"), ("12",), True),
+        (("pet twelve, é", "delete it"), ("3",), False),
+        # What is not read may be any number, and where nothing is said so may all.
+        (("half a dozen of 7",), ("6",), True),
+        (("half a dozen of 7",), ("7", "6"), True),
+        (("all of it",), ("31",), True),
+        (("only two",), ("2", "31"), True),
+    ],
+)
+def test_a_number_is_one_that_was_said(
+    said: tuple[str, ...], values: tuple[str, ...], expected: bool
+) -> None:
+    made = call("pour", **dict(zip(POUR.properties, values, strict=False)))
+    assert allows(AnswerRules((POUR,), "required", said), made) is expected
+
+
 def test_each_call_starts_afresh() -> None:
     assert allows(rules(*LATTE), [*order("latte"), *order("latte", "shot"), *order("latte")])
     assert not allows(rules(*LATTE), [*order("latte"), *order("latte", "latte")])

@@ -31,7 +31,7 @@ from tests.dlm.tiny import LIGHT, TIMER, WEATHER, template, tokenizer, tool
         [*text("sure"), *call("get_weather")],
         call("get_weather", day="tomorrow"),
         [*call("get_weather", place="café"), *call("set_timer", duration="7:30")],
-        call("set_light", level="-30", on="true"),
+        call("set_light", level="10", on="true"),
     ],
 )
 def test_answers_within_the_rules(ids: list[int]) -> None:

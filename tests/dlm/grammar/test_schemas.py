@@ -75,7 +75,8 @@ def test_what_is_said() -> None:
     said = Said.of(["Anna is 34.5,", "or 7"])
     assert {"Anna", "34.5", "Anna is 34.5", "or 7"} <= set(said.spans)
     assert said.numbers == (34.5, 7)
-    assert Said.of(["two of 7"]).numbers == ()
+    assert Said.of(["two of 7"]).numbers == (2, 7)
+    assert Said.of(["half of 7"]).numbers == ()
     assert len(Said.of(["word " * 5000]).spans) == 1
     assert len(Said.of([" ".join(map(str, range(5000)))]).spans) <= MOST_SPANS
     assert Said.of([""]).spans == ()

@@ -1,0 +1,58 @@
+"""Numbers are read, written and found as people say them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlm.language.spoken_numbers import is_unread, number, numbers_in, words_of
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a hundred", 100),
+        ("two point five", 2.5),
+        ("two and a half", 2.5),
+        ("12.75", 12.75),
+        ("blue", None),
+        ("", None),
+        ("five six", None),
+        ("and five", None),
+    ],
+)
+def test_number(text: str, value: float | None) -> None:
+    assert number(text) == value
+
+
+def test_numbers_in_words_are_read_back() -> None:
+    for value in (*range(0, 130), 200, 1480, 9999, 20_000, 340_017, 5_000_000):
+        assert [found for found, _, _ in numbers_in(f"set {words_of(value)} please")] == [
+            str(value)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("fill in Two Hundred and Five gallons", {"205": "Two Hundred and Five"}),
+        ("from ninety three to two hundred", {"93": "ninety three", "200": "two hundred"}),
+        ("pet four two seven", {"4": "four", "2": "two", "7": "seven", "427": "four two seven"}),
+        ("room two oh five", {"2": "two", "5": "five", "205": "two oh five"}),
+        ("twenty-five, or 1,200.", {"25": "twenty-five", "1200": "1,200"}),
+        ("a hundred and two point five", {"102.5": "a hundred and two point five"}),
+        ("3 hundred at 7:30 on the 3rd", {"300": "3 hundred"}),
+        ("-30 or 20-25", {"-30": "-30", "20": "20", "25": "25"}),
+        ("that one, anyone", {}),
+        ("007", {}),
+    ],
+)
+def test_numbers_are_found_where_they_stand(text: str, found: dict[str, str]) -> None:
+    assert {value: text[start:end] for value, start, end in numbers_in(text)} == found
+
+
+@pytest.mark.parametrize(
+    ("text", "unread"),
+    [("half a dozen", True), ("the twentieth", True), ("minus five", True), ("two months", False)],
+)
+def test_some_numbers_are_known_not_to_be_read(text: str, unread: bool) -> None:
+    assert is_unread(text) is unread
