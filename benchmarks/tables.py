@@ -15,10 +15,11 @@ from typing import Any
 
 from benchmarks import quality_tables, training_tables
 from benchmarks.report import RESULTS, ROOT
+from voice.prove.figures import FIGURES
 
 DOCUMENTS = (
     "README.md", "docs/model-card.md", "docs/turn-taking.md", "docs/training.md",
-    "docs/fine-tuning.md",
+    "docs/fine-tuning.md", "docs/proving.md", "docs/teaching.md",
 )  # fmt: skip
 TIMES = {
     "voice_to_voice_ms": "voice to voice",
@@ -237,6 +238,46 @@ def interruptions(told: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def proving(told: dict[str, Any]) -> list[list[str]]:
+    """The scorecard by agent, of proving.json."""
+    agents = told["figures"]["agents"]
+    rows = [["", *(f"{name}, {one['conversations']} callers" for name, one in agents.items())]]
+    for figure in FIGURES:
+        values = [one["figures"][figure.name] for one in agents.values()]
+        if any(value[0] is not None for value in values):
+            rows.append([figure.name, *(_bounded(*value, figure.unit) for value in values)])
+    return rows
+
+
+def unproved(told: dict[str, Any]) -> list[list[str]]:
+    """The conversations that failed, and what was wrong in them, of proving.json."""
+    rows = [["conversation", "what was wrong"]]
+    for one in told["figures"]["agents"].values():
+        for name, wrong in one["failed"].items():
+            rows.append([f"`{name}`", "; ".join(wrong).replace("|", "/")])
+    return rows
+
+
+def teach(told: dict[str, Any]) -> list[list[str]]:
+    """Lists of tools before and after they were taught, of teach.json."""
+    kinds = {
+        "exact": "exact calls",
+        "tool": "the right tool",
+        "quiet": "no call where none is asked for",
+    }
+    lists, before = told["figures"]["lists"], told["figures"]["shipped"]
+    rows = [["", *(f"{name}, {when}" for name in lists for when in ("before", "after"))]]
+    for kind, name in kinds.items():
+        values = [one[when][kind] for one in lists.values() for when in ("before", "after")]
+        rows.append([name, *(f"{100 * share:.0f}% of {count}" for share, count in values)])
+    for name, found in before.items():
+        key = "call" if "call" in found else "decision"
+        values = [sets[name][key] for one in lists.values() for sets in (before, one["shipped"])]
+        label = f"what the model could do: {name}, {found[f'{key}_cases']} cases"
+        rows.append([label, *(f"{100 * share:.1f}%" for share in values)])
+    return rows
+
+
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "latency": ("turns_whisper", latency),
     "endings": ("endpointing", endings),
@@ -258,6 +299,9 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "decoding": ("decoding", decoding),
     "recipes": ("recipes", training_tables.recipes),
     "fine_tuning": ("fine_tuning", training_tables.fine_tuning),
+    "proving": ("proving", proving),
+    "unproved": ("proving", unproved),
+    "teach": ("teach", teach),
     "number_formats": ("number_formats", training_tables.number_formats),
 }
 
@@ -277,8 +321,13 @@ def render(name: str, results: Path = RESULTS) -> str:
 
 
 def filled(text: str, results: Path = RESULTS) -> str:
-    """A document with its tables made anew."""
-    return _BLOCK.sub(lambda m: f"{m[1]}{render(m[2], results)}{m[3]}", text)
+    """A document with its tables made anew; what has no results yet stays as it is."""
+
+    def made(block: re.Match[str]) -> str:
+        known = (results / f"{TABLES[block[2]][0]}.json").is_file()
+        return f"{block[1]}{render(block[2], results)}{block[3]}" if known else block[0]
+
+    return _BLOCK.sub(made, text)
 
 
 def _ms(value: float | None) -> str:
@@ -300,6 +349,14 @@ def _rate(share: dict[str, Any]) -> str:
     if not share["of"]:
         return ""
     return f"{100 * share['rate']:.1f}% ({share['count']} of {share['of']})"
+
+
+def _bounded(value: float | None, low: float | None, high: float | None, unit: str) -> str:
+    """A figure with the bounds of its interval; empty where there is none."""
+    if value is None:
+        return ""
+    bounds = f" ({low:.0f} to {high:.0f})" if low is not None and high is not None else ""
+    return f"{value:.0f} {unit}{bounds}"
 
 
 def _with_interval(found: dict[str, Any]) -> str:

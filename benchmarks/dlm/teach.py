@@ -1,8 +1,8 @@
-"""Teaching lists of tools: ``python -m benchmarks.dlm.teach --sentences DIR --corpora DIR``.
+"""Teaching lists of tools: ``python -m benchmarks.dlm.teach --corpora DIR``.
 
-Each list of benchmarks/dlm/teaching is taught by ``python -m dlm.teach``, without examples. Before
-and after it is asked sentences of people who had read the tools' descriptions alone: DIR holds them
-by list, ``NAME.jsonl``. What the shipped agents can do is measured by sets of `dlm.evaluate`.
+Lists of benchmarks/dlm/teaching are taught by ``python -m dlm.teach``, without examples. Before
+and after, each is asked sentences of somebody who had read the tools' descriptions alone,
+``NAME.jsonl`` beside it. What the shipped agents can do is measured by sets of `dlm.evaluate`.
 Results: benchmarks/results/teach.json.
 """
 
@@ -19,52 +19,61 @@ from dlm.teach import sentences, sources
 from dlm.teach.__main__ import main as teach
 
 LISTS = ROOT / "benchmarks" / "dlm" / "teaching"
+ASIDE = ("todoist", "giphy", "messages")
+"""Lists whose sentences nobody reads; those of the others were read while the generator grew."""
 SETS = ("own", "unseen", "unasked", "talk")
 SEED = 99
 
 
-def judged(checkpoint: Path, name: str, said: Path, corpora: Path | None) -> dict[str, Any]:
-    """The figures of a checkpoint on a list's sentences, and on what the shipped agents can do."""
+def judged(checkpoint: Path, name: str) -> dict[str, Any]:
+    """The figures of a checkpoint on a list's sentences."""
     tools = sources.read(str(LISTS / f"{name}.json"))
     system = f"You are a voice assistant for {name}. Use a tool when one fits."
     engine = Engine.load(checkpoint)
     try:
-        found, _ = sentences.measure(engine, sentences.read(said, tools), tools, system)
-        plan = Plan(corpora, SETS, 0.5, extras=False, seed=SEED)
-        sets = evaluate(plan, ask_engine(engine), engine, print).figures["sets"]
+        said = sentences.read(LISTS / f"{name}.jsonl", tools)
+        found, _ = sentences.measure(engine, said, tools, system)
     finally:
         engine.close()
-    return {"sentences": found, "sets": sets}
+    return found
+
+
+def shipped(checkpoint: Path, corpora: Path | None) -> dict[str, Any]:
+    """What a checkpoint does of what the shipped agents can do, by set."""
+    engine = Engine.load(checkpoint)
+    try:
+        plan = Plan(corpora, SETS, 0.5, extras=False, seed=SEED)
+        sets: dict[str, Any] = evaluate(plan, ask_engine(engine), engine, print).figures["sets"]
+    finally:
+        engine.close()
+    return sets
 
 
 def main() -> None:
     """Teach, measure, and write the results."""
     program = Program("benchmarks.dlm.teach", __doc__, "set", "corpora", "name")
-    program.add_argument("--sentences", type=Path, required=True, help="NAME.jsonl of each list")
-    program.add_argument("--lists", nargs="+", default=["mcp", "openapi", "functions"])
+    program.add_argument("--lists", nargs="+", default=ASIDE)
     program.add_argument("--minutes", type=float, default=14.0, help="for each list")
     program.add_argument("--out", type=Path, default=ROOT / "runs" / "teach")
     options = program.parse_args()
-    told: dict[str, Any] = {}
+    before = shipped(SHIPPED, options.corpora)
+    told: dict[str, Any] = {"shipped": before, "lists": {}}
     for name in options.lists:
-        out, said = options.out / name, options.sentences / f"{name}.jsonl"
-        command = [
-            str(LISTS / f"{name}.json"),
-            "--out",
-            str(out),
-            "--minutes",
-            str(options.minutes),
-        ]
+        out = options.out / name
+        command = [str(LISTS / f"{name}.json"), "--out", str(out)]
+        command += ["--minutes", str(options.minutes)]
         command += ["--corpora", str(options.corpora)] if options.corpora else []
         teach([*command, *(word for change in options.set for word in ("--set", change))])
         report = json.loads((out / "report.json").read_text(encoding="utf-8"))
-        told[name] = {
+        told["lists"][name] = {
             "minutes": report["minutes"],
             "training_minutes": report["training_minutes"],
-            "before": judged(SHIPPED, name, said, options.corpora),
-            "after": judged(out / "checkpoint", name, said, options.corpora),
+            "steps": report["steps"],
+            "before": judged(SHIPPED, name),
+            "after": judged(out / "checkpoint", name),
+            "shipped": shipped(out / "checkpoint", options.corpora),
         }
-        print(name, json.dumps(told[name]), flush=True)
+        print(name, json.dumps(told["lists"][name]), flush=True)
     program.write(told, options.name)
 
 

@@ -339,6 +339,7 @@ def _report(lesson: Lesson, notes: Sequence[str], minutes: float) -> None:
         "after": after["figures"],
         "minutes": minutes,
         "training_minutes": round(record["minutes"], 2),
+        "steps": record["step"],
         "machine": record["machine"],
         "dialogues": DIALOGUES,
         "notes": list(notes),

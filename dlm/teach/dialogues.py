@@ -109,9 +109,11 @@ class Writer:
             yield self._row(dialogue.messages, rng)
 
     def plain(self, asking: Asking, rng: Random, style: Style) -> list[Row]:
-        """The messages of one request; none where no draw fits."""
+        """The messages of one request, with nothing around it; none where no draw fits."""
         dialogue = _Dialogue(self, rng, style)
-        return dialogue.messages if dialogue.request(asking) else []
+        pieces, meant = dialogue.pieces(asking)
+        made = bool(pieces) and dialogue.call([(asking, dialogue.speak(pieces, meant))])
+        return dialogue.messages if made else []
 
     def _row(self, messages: list[Row], rng: Random) -> Row:
         specs = [asking.listed.spec for asking in self.askings]

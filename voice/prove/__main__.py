@@ -28,12 +28,15 @@ from voice.prove.call import Recording, hold
 from voice.prove.doors import AnyDoor, Door, OurDoor
 from voice.prove.figures import FIGURES, against, read, scorecard
 from voice.prove.judge import judge
+from voice.prove.mind import Mind
 from voice.prove.page import page
 from voice.prove.scenario import Take, load, load_axes, takes
 from voice.speech.audio_files import RATE_HZ, Encoder
 
 ALL = ("assistant", "coffee", "clinic")
 BIT_RATE = 24_000
+MIND_KEY = "OPENAI_API_KEY"
+"""Environment variable with the key of the server at ``--mind``."""
 
 
 def wanted(options: argparse.Namespace) -> list[Take]:
@@ -81,7 +84,10 @@ async def told_of(take: Take, door: Door, options: argparse.Namespace) -> Told:
     sound = kept.with_suffix(".ogg")
     if options.resume and kept.is_file():
         return json.loads(kept.read_text(encoding="utf-8")), sound.read_bytes()
-    recording = await hold(take, door)
+    mind = None
+    if options.mind:
+        mind = Mind(options.mind, options.mind_model, secret(MIND_KEY), take.seed)
+    recording = await hold(take, door, mind)
     told = judge(take, recording), await asyncio.to_thread(opus, recording)
     kept.parent.mkdir(parents=True, exist_ok=True)
     sound.write_bytes(told[1])
@@ -172,6 +178,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--against", type=Path, metavar="JSON", help="another scorecard to stand beside this one")
     add("--resume", action="store_true", help="go on with what lies in that folder")
     add("--list", action="store_true", help="only name the conversations")
+    add("--mind", metavar="URL", help="…/v1 of a chat model that says what callers say")
+    add("--mind-model", default="gpt-4o-mini", metavar="NAME", help="of the model there")
     add("--config", help="a TOML file, or the name of one in configs/")
     add(
         "--set",

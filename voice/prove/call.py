@@ -20,6 +20,7 @@ from voice.demo.turn_report import Received, of_type
 from voice.demo.virtual_audio import Sounding, stereo
 from voice.errors import VoiceError
 from voice.prove.doors import Door, Line, Store
+from voice.prove.mind import Mind
 from voice.prove.scenario import Take, TalkOver
 from voice.prove.script import Script
 from voice.prove.sound import Speaker
@@ -86,26 +87,31 @@ def texts(events: Sequence[Received]) -> dict[str, str]:
     return told
 
 
-async def hold(take: Take, door: Door) -> Recording:
+async def hold(take: Take, door: Door, mind: Mind | None = None) -> Recording:
     """Make a call, and hang up.
+
+    Args:
+        mind: Says what the caller says, in place of the scenario's lines.
 
     Raises:
         OSError: Nobody listens there.
-        VoiceError: The server refuses, or there is no such voice.
+        VoiceError: The server or the mind refuses, or there is no such voice.
     """
     scenario = take.scenario
     speaker = Speaker(scenario.behaviour, take.seed, scenario.recordings)
     background = await asyncio.to_thread(speaker.background)
     # Made before the call, so that nobody waits for it.
-    for text in {*(says for line in scenario.lines for says in line.says), *scenario.asides}:
+    lines = () if mind else (says for line in scenario.lines for says in line.says)
+    for text in {*lines, *scenario.asides}:
         await asyncio.to_thread(speaker.say, text)
     async with door.open(take.agent, background) as line:
-        return await _Call(line, take, speaker).run()
+        return await _Call(line, take, speaker, mind).run()
 
 
 class _Call:
-    def __init__(self, line: Line, take: Take, speaker: Speaker) -> None:
+    def __init__(self, line: Line, take: Take, speaker: Speaker, mind: Mind | None) -> None:
         self._line = line
+        self._mind = mind
         self._client: RealtimeClient = line.client
         self._speaker = speaker
         self._script = Script(take.scenario, take.seed)
@@ -148,7 +154,10 @@ class _Call:
         since = 0
         while True:
             told = " ".join(texts(self._client.events[since:]).values())
-            self._script, text = self._script.after(told)
+            if self._mind is None:
+                self._script, text = self._script.after(told)
+            else:
+                self._script, text = await self._mind.after(self._script, told)
             if text is None:
                 return
             await asyncio.sleep(self._reaction_s)

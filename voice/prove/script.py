@@ -68,30 +68,31 @@ class Script:
             return self, None
         for number, line in enumerate(self.scenario.lines):
             if line.hears and self.said[number] < line.times and re.search(line.hears, told):
-                return self._saying(number)
+                return self._line(number)
         spoke = MARK.sub("", self.last).strip()
         if spoke and (not told or NOT_HEARD.search(told)) and self.repeats < MOST_REPEATS:
-            return self._spoken(self.last, self.repeats + 1)
+            return self.saying(self.last, self.repeats + 1)
         for number, line in enumerate(self.scenario.lines):
             if not line.hears and not self.said[number]:
-                return self._saying(number)
+                return self._line(number)
         asked = heard.rstrip().endswith("?") and self.last != self.scenario.goodbye
         if asked and self.repeats < MOST_REPEATS and not self._all_said:
-            return self._spoken(self.scenario.otherwise, self.repeats + 1)
+            return self.saying(self.scenario.otherwise, self.repeats + 1)
         if self.scenario.goodbye and self.last != self.scenario.goodbye:
-            return self._spoken(self.scenario.goodbye, 0)
+            return self.saying(self.scenario.goodbye, 0)
         return self, None
 
     @property
     def _all_said(self) -> bool:
         return all(self.said[number] for number in range(len(self.scenario.lines)))
 
-    def _saying(self, number: int) -> tuple[Script, str]:
+    def _line(self, number: int) -> tuple[Script, str]:
         said = self.said + Counter([number])
         choice = random.Random(f"{self.seed} {number} {said[number]}")
         text = choice.choice(self.scenario.lines[number].says)
-        script, text = self._spoken(text, 0)
+        script, text = self.saying(text, 0)
         return replace(script, said=said), text
 
-    def _spoken(self, text: str, repeats: int) -> tuple[Script, str]:
+    def saying(self, text: str, repeats: int = 0) -> tuple[Script, str]:
+        """The caller who says this next, whatever his lines are; and the words."""
         return replace(self, last=text, repeats=repeats, turns=self.turns + 1), text

@@ -1,5 +1,13 @@
 """What a caller says next."""
 
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from tests.support.serving import serving
+from voice.errors import VoiceError
+from voice.prove.mind import Mind
 from voice.prove.scenario import Scenario
 from voice.prove.script import Script
 
@@ -61,3 +69,26 @@ def test_of_several_ways_to_say_it_the_seed_chooses():
     first = [Script(scenario, seed).after("")[1] for seed in range(20)]
     assert first == [Script(scenario, seed).after("")[1] for seed in range(20)]
     assert len(set(first)) > 3
+
+
+async def test_a_chat_model_says_what_a_caller_says_until_it_hangs_up():
+    asked = []
+    answers = iter(["A large one, [cough] please.", "HANG UP."])
+
+    async def answer(request):
+        asked.append((await request.json(), request.headers.get("authorization")))
+        return JSONResponse({"choices": [{"message": {"content": next(answers)}}]})
+
+    app = Starlette(routes=[Route("/v1/chat/completions", answer, methods=["POST"])])
+    caller = script({"says": "[cough] a latte"})
+    async with serving(app) as host:
+        mind = Mind(f"http://{host}/v1", "small", "k", seed=3)
+        first, text = await mind.after(caller, "What size?")
+        assert (text, first.turns) == ("A large one, please.", 1)
+        assert await mind.after(first, "") == (first, None)
+    with pytest.raises(VoiceError, match="mind"):
+        await mind.after(first, "Hello?")
+    body, key = asked[1]
+    assert (body["model"], body["seed"], key) == ("small", 3, "Bearer k")
+    assert [one["role"] for one in body["messages"]] == ["system", "user", "assistant", "user"]
+    assert "a latte" in body["messages"][0]["content"]

@@ -1,0 +1,85 @@
+"""A chat model as the caller's mind: it says what the caller says next, in place of his lines.
+
+Any server of OpenAI's chat completions serves. How words sound, and what is judged, is not known
+here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from voice.errors import VoiceError
+from voice.prove.scenario import MARK, Scenario
+from voice.prove.script import Script
+
+HANGS_UP = "HANG UP"
+LONGEST_CHARS = 300
+"""Of what a caller says at once; more is cut off."""
+WAIT_S = 60.0
+BRIEF = """\
+You play a person on the telephone with a voice agent. Say what this person says next: one or two
+short spoken sentences, nothing else. Never play the agent. When your goal is reached, or clearly
+cannot be reached, answer {hangs_up} alone.
+Who you are: {caller}
+Your goal: {goal}
+What you know: {facts}
+Such a caller might say, if it fits: {lines}"""
+
+
+@dataclass(slots=True)
+class Mind:
+    """A caller's side of one conversation.
+
+    Attributes:
+        url: Of the server, up to and with ``/v1``.
+        seed: Sent along, so that a server that minds it answers the same again.
+    """
+
+    url: str
+    model: str
+    api_key: str | None
+    seed: int
+    said: list[dict[str, str]] = field(default_factory=list)
+
+    async def after(self, script: Script, heard: str) -> tuple[Script, str | None]:
+        """What is said when the agent has said something; as `Script.after`.
+
+        Raises:
+            VoiceError: The model's server does not answer as it should.
+        """
+        if script.gave_up:
+            return script, None
+        self.said.append({"role": "user", "content": heard or "(silence)"})
+        brief = {"role": "system", "content": _brief(script.scenario)}
+        body = {"model": self.model, "messages": [brief, *self.said], "seed": self.seed}
+        text = await self._asked({**body, "temperature": 0, "max_tokens": 100})
+        self.said.append({"role": "assistant", "content": text})
+        text = " ".join(MARK.sub(" ", text).split())[:LONGEST_CHARS]
+        if not text or HANGS_UP.lower() in text.lower():
+            return script, None
+        return script.saying(text)
+
+    async def _asked(self, body: dict[str, Any]) -> str:
+        headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        try:
+            async with httpx.AsyncClient(timeout=WAIT_S, headers=headers) as http:
+                answer = await http.post(f"{self.url.rstrip('/')}/chat/completions", json=body)
+            answer.raise_for_status()
+            return str(answer.json()["choices"][0]["message"]["content"] or "")
+        except (httpx.HTTPError, ValueError, LookupError, TypeError) as error:
+            raise VoiceError(f"the caller's mind at {self.url}: {error!r}") from error
+
+
+def _brief(scenario: Scenario) -> str:
+    facts = "; ".join(f"{name}: {', '.join(told)}" for name, told in scenario.facts.items())
+    lines = " / ".join(MARK.sub(" ", text) for line in scenario.lines for text in line.says)
+    return BRIEF.format(
+        hangs_up=HANGS_UP,
+        caller=scenario.caller,
+        goal=scenario.goal,
+        facts=facts or "nothing else",
+        lines=" ".join(lines.split()),
+    )
