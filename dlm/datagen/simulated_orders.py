@@ -17,6 +17,7 @@ from dlm.datagen.world import (
     title,
     told,
 )  # fmt: skip
+from dlm.language.spoken_numbers import number
 
 
 def describe(a: Arguments, counted: bool = False) -> str:
@@ -25,8 +26,8 @@ def describe(a: Arguments, counted: bool = False) -> str:
     Args:
         counted: Whether a single one is counted too ("1 large latte").
     """
-    number = spoken.number(a["quantity"]) if "quantity" in a else 1.0
-    count = int(number) if number else 1
+    said = number(a["quantity"]) if "quantity" in a else 1.0
+    count = int(said) if said else 1
     name = " ".join(a[k].lower() for k in ("size", "roast", "drink") if k in a)
     if count > 1:
         name = name + ("es" if name.endswith(("ss", "ch")) else "" if name.endswith("s") else "s")
@@ -70,7 +71,7 @@ def _change_drink(world: World, a: Arguments) -> Result:
         ordered = world.order[at]
         if drink in ordered["drink"].lower() or drink.rstrip("s") == ordered["drink"].lower():
             kept = ordered | changes
-            if one_of and (count := spoken.number(kept.pop("quantity", "1")) or 1) > 1:
+            if one_of and (count := number(kept.pop("quantity", "1")) or 1) > 1:
                 world.order.insert(at, ordered | {"quantity": str(int(count) - 1)})
                 at += 1
             world.order[at] = {k: v for k, v in kept.items() if not _is_none(k, v)}

@@ -30,6 +30,7 @@ from dlm.datagen.world import (
     told,
     unread,
 )
+from dlm.language.spoken_numbers import number
 
 _PASSAGES = read("passages", Lists)
 
@@ -384,7 +385,7 @@ def _calculate(world: World, a: Arguments) -> Result:
 
 
 def _convert_units(world: World, a: Arguments) -> Result:
-    count = spoken.number(a["amount"])
+    count = number(a["amount"])
     if count is None and a["amount"].lower() in ("a", "an"):
         count = 1.0
     if count is None:
@@ -410,7 +411,7 @@ def _conversion(had: str, have: str) -> Result:
 def _convert_currency(world: World, a: Arguments) -> Result:
     if world.rng.random() < 0.08:
         return failure("The exchange rate service cannot be reached.")
-    count = spoken.number(a["amount"])
+    count = number(a["amount"])
     if count is None and a["amount"].lower() in ("a", "an"):
         count = 1.0
     if count is None:

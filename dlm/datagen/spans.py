@@ -19,6 +19,7 @@ from dlm.datagen import spoken_values as spoken
 from dlm.datagen.phrases import Piece
 from dlm.datagen.spoken_sums import evaluate
 from dlm.datagen.words import CURRENCIES, UNITS
+from dlm.language.spoken_numbers import number
 
 Span = tuple[int, int]
 """First word and the one past the last."""
@@ -114,7 +115,7 @@ def _count(words: list[str], before: int) -> Span | None:
         if start and words[start - 1] in ("of", "half", "quarter"):
             return None
         article = words[start] in ("a", "an") and before - start > 1
-        if (spoken.number(text) is not None and not article) or text in ("a", "an"):
+        if (number(text) is not None and not article) or text in ("a", "an"):
             return start, before
     return None
 

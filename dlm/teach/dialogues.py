@@ -103,9 +103,8 @@ class Writer:
             dialogue = _Dialogue(self, rng, draw_style(rng))
             for _ in range(rng.choice(_PARTS) if training else 1):
                 asking = next(askings)
-                kind = ""
-                while not (kind and dialogue.add(kind, asking)):
-                    kind = rng.choices(list(KINDS), KINDS.values())[0] if training else "request"
+                while not dialogue.add(_kind(rng) if training else "request", asking):
+                    pass
             yield self._row(dialogue.messages, rng)
 
     def plain(self, asking: Asking, rng: Random, style: Style) -> list[Row]:
@@ -387,6 +386,10 @@ class _Dialogue:
                 )
             )
         return self.rng.choice(("Done.", "Okay.", f"Done, the {noun}.", "That worked."))
+
+
+def _kind(rng: Random) -> str:
+    return rng.choices(list(KINDS), list(KINDS.values()))[0]
 
 
 def skeletons(asking: Asking) -> frozenset[str]:

@@ -40,6 +40,7 @@ class _Parameter:
     names: tuple[str, ...]
     say: tuple[str, ...]
     values: tuple[str, ...]
+    changed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,8 @@ class Table:
     foreign: tuple[str, ...]
     foreign_answers: tuple[str, ...]
     aspect: tuple[str, ...]
+    changed: tuple[str, ...]
+    taken: tuple[str, ...]
     ends: tuple[str, ...]
     no_nouns: tuple[str, ...]
     whose: tuple[str, ...]
@@ -117,6 +120,7 @@ TABLE = read("declared_tools", Table)
 SEEING = frozenset(verb for action in TABLE.action[:3] for verb in action.verbs)
 """Verbs of tools that tell something and change nothing."""
 _SETTING = frozenset(TABLE.action[6].verbs)
+_TAKING = frozenset(TABLE.action[4].verbs)
 _COUNTING = frozenset(TABLE.action[10].verbs)
 _MAKING = frozenset(verb for action in TABLE.action[3:5] for verb in action.verbs)
 _VERBS = {verb for action in TABLE.action for verb in action.verbs}
@@ -189,7 +193,10 @@ class Asking:
         if (told := self._theme()) and rng.random() < _THEMES:
             return self._acting(rng, *told)
         head = rng.choice(self.heads())
-        roll = rng.random()
+        special = self._changing(rng) if self.verb in _SETTING else self._taking(rng)
+        if special and rng.random() < _SPECIAL:
+            head = special
+        roll = rng.random() + (head == special)
         if roll < _PLAIN and self._option() is None and not self._converted():
             head = self._described() if roll < _DESCRIBED else "!VERB OBJECT"
         noun = rng.choice(self.nouns) if rng.random() < 0.4 else self.nouns[0]
@@ -203,6 +210,27 @@ class Asking:
         for one in more:
             text = _joined(text, one)
         return f"{'!' if is_order(text) else ''}{first} {text.lstrip('!')}" if first else text
+
+    def _changing(self, rng: Random) -> str:
+        """A request to change one thing of an object: "mark pet 5 as sold"; empty for none."""
+        found = [p for p in self.listed.properties if p not in self.listed.required]
+        if self.key is None or {*self.listed.required} != {self.key} or not found:
+            return ""
+        name = rng.choice(found)
+        kind = parameter_kind(name, self.listed.notes.get(name, ""))
+        own = kind.changed if kind and not is_number(self.listed.properties[name]) else ()
+        form = rng.choice((*TABLE.changed, *own * 2))
+        return form.replace("NAME", self._name(name)).replace("{}", f"{{{name}}}")
+
+    def _taking(self, rng: Random) -> str:
+        """A request for so many of something that has a number: "order two of pet 5"."""
+        numbers = [p for p, one in self.listed.properties.items() if is_number(one)]
+        things = [p for p in numbers if words(p).split()[-1] in _IDS and len(words(p).split()) > 1]
+        counts = [p for p in numbers if words(p).split()[-1] in TABLE.counted["quantity"].names]
+        if self.verb not in _TAKING or len(things) != 1:
+            return ""
+        of = f"{{{counts[0]}}} of " if counts and rng.random() < 0.5 else ""
+        return rng.choice(TABLE.taken).replace("THING", of + rng.choice(self.attached[things[0]]))
 
     def named(self, rng: Random) -> str:
         """An order to do what the verb says with the tool's thing."""
@@ -391,6 +419,8 @@ def _asked(noun: str) -> list[_Asked]:
 
 OWN = 0.5
 """Share of a user's own phrasings, where there are any."""
+_SPECIAL = 0.5
+"""Share of `_changing` and `_taking`, where a tool has any."""
 _PLACED = 0.6
 _FRONTED = 0.15
 _FRONT = re.compile(r"(?:in|for|from|on|at|with|under) ")

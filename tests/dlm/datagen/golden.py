@@ -41,6 +41,7 @@ from dlm.datagen.wording import SMALL_TALK, TALK, WORDING, Topic
 from dlm.datagen.words import CURRENCIES, UNITS, WORDS, Unit
 from dlm.evaluate.sets import SETS, Material, chosen
 from dlm.evaluate.talk import alike, openers
+from dlm.language.spoken_numbers import number
 
 ROWS_READ = 300
 """Rows of each corpus, spread evenly."""
@@ -154,8 +155,8 @@ def _values_read(count: int) -> Iterator[Any]:
     rng, values = Random(5), Values()
     now = spoken.datetime(2025, 6, 4, 10, 30)
     for kind in (*COMPOSED, *WORDS):
-        for number in range(count // 10):
-            text = values.draw(kind, rng, digits=number % 3 == 0)
+        for at in range(count // 10):
+            text = values.draw(kind, rng, digits=at % 3 == 0)
             words = tokens(f"please {text} then")
             yield text, plain(text, False), number(text), spoken.digits(text)
             yield (
