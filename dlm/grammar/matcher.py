@@ -45,6 +45,8 @@ from dlm.language.template import Template
 from dlm.language.tokenizer import Tokenizer
 
 KEPT_SPELLINGS = 4096
+MOST_NUMBERS = 64
+"""Where more are said than that, a number may be any."""
 _STATE = "\n<state>"
 _REFUSAL = "Parser Error: token"
 
@@ -141,6 +143,8 @@ class GrammarFactory:
         texts = rules.user_texts if rules.copy_sources is None else rules.copy_sources
         newest = rules.user_texts[-1] if rules.user_texts else ""
         numbers = numbers_of(texts)
+        if len(numbers) > MOST_NUMBERS:
+            return {}
         certain = not any(map(is_unread, texts))
         found: dict[str, Candidates] = {}
         for name, schema in tool.properties.items():
@@ -151,10 +155,13 @@ class GrammarFactory:
             own = labelled(fitting, newest, words(name) or name)
             if fitting:
                 places = {k.encode(): at for k, at in fitting.items() if own in (None, k)}
-                found[name] = Candidates(
-                    lambda _, at=places: at, certain or own is not None, numbers=True
-                )
+                find = functools.partial(_known, places)
+                found[name] = Candidates(find, certain or own is not None, numbers=True)
         return found
+
+
+def _known(places: Mapping[bytes, Sequence[Place]], _: Spans) -> Mapping[bytes, Sequence[Place]]:
+    return places
 
 
 def _read(tool: Tool, name: str, texts: Sequence[str], rules: AnswerRules) -> Candidates | None:

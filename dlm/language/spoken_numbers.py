@@ -104,8 +104,9 @@ def numbers_in(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def is_unread(text: str) -> bool:
-    """Whether a text may say numbers that `numbers_in` does not find: "half a dozen"."""
-    return _UNREAD.search(_NUMBER.sub("", text)) is not None
+    """Whether a text may say numbers that `numbers_in` does not find: "half a dozen", "7:30"."""
+    rest = _NUMBER.sub(lambda found: "" if _written(found[0]) else found[0], text)
+    return _UNREAD.search(rest) is not None
 
 
 def _as_one(run: Sequence[tuple[str, int, int]]) -> Iterator[tuple[str, int, int]]:
@@ -139,7 +140,7 @@ _PRONOUN = re.compile(
     r"\b(?:this|that|which|the|another|no|any|every|each|some|last|next|other) one$", re.IGNORECASE
 )
 _UNREAD = re.compile(
-    r"\b(?:half|quarters?|dozens?|couple|pair|both|twice|double|minus|negative|first|second|third)\b"
-    r"|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf|teen|tie)th\b|\d(?:st|nd|rd|th)\b",
+    r"\d|\b(?:half|quarters?|dozens?|couple|pair|both|twice|double|minus|negative)\b"
+    r"|\b(?:first|second|third)\b|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf|teen|tie)th\b",
     re.IGNORECASE,
 )

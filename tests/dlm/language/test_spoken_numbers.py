@@ -52,7 +52,14 @@ def test_numbers_are_found_where_they_stand(text: str, found: dict[str, str]) ->
 
 @pytest.mark.parametrize(
     ("text", "unread"),
-    [("half a dozen", True), ("the twentieth", True), ("minus five", True), ("two months", False)],
+    [
+        ("half a dozen", True),
+        ("the twentieth", True),
+        ("minus five", True),
+        ("at 7:30", True),
+        ("two months", False),
+        ("1,200 and -3.5", False),
+    ],
 )
 def test_some_numbers_are_known_not_to_be_read(text: str, unread: bool) -> None:
     assert is_unread(text) is unread
