@@ -245,7 +245,7 @@ def proving(told: dict[str, Any]) -> list[list[str]]:
     for figure in FIGURES:
         values = [one["figures"][figure.name] for one in agents.values()]
         if any(value[0] is not None for value in values):
-            rows.append([figure.name, *(_bounded(*value, figure.unit) for value in values)])
+            rows.append([figure.name, *(_bounded(value, figure.unit) for value in values)])
     return rows
 
 
@@ -351,8 +351,9 @@ def _rate(share: dict[str, Any]) -> str:
     return f"{100 * share['rate']:.1f}% ({share['count']} of {share['of']})"
 
 
-def _bounded(value: float | None, low: float | None, high: float | None, unit: str) -> str:
+def _bounded(figure: list[float | None], unit: str) -> str:
     """A figure with the bounds of its interval; empty where there is none."""
+    value, low, high = figure
     if value is None:
         return ""
     bounds = f" ({low:.0f} to {high:.0f})" if low is not None and high is not None else ""
