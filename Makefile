@@ -12,6 +12,8 @@ BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
 PIP_ARGS ?=
 INSTALL := $(BIN)/python -m pip install --constraint constraints.txt $(PIP_ARGS)
+# In a variable, since a comma would end an argument of call.
+DEV_EXTRAS := '.[local,dev]'
 TORCH_INDEX ?= $(shell [ "$$(uname -s)" = Linux ] && ! command -v nvidia-smi >/dev/null && \
   echo https://download.pytorch.org/whl/cpu)
 ARGS ?=
@@ -87,5 +89,5 @@ $(VENV)/.installed: $(INPUTS) | $(BIN)/python
 	@touch $@
 
 $(VENV)/.installed-dev: $(INPUTS) | $(BIN)/python
-	@$(call patiently,$(INSTALL) --editable '.[local,dev]')
+	@$(call patiently,$(INSTALL) --editable $(DEV_EXTRAS))
 	@touch $(VENV)/.installed $@
