@@ -33,6 +33,7 @@
 const MOST = 300;
 const LONGEST = 500;
 const MOST_TURNS = 50;
+const APART_MS = 0.01;
 
 /** @param {unknown} value @returns {string} */
 const text = (value) => (typeof value === "string" ? value.slice(0, LONGEST) : "");
@@ -100,7 +101,10 @@ export class Recorder {
     if (turn.moments.length >= MOST) return;
     this.begin(turn, nowMs, 0);
     const beganMs = this._beganMs.get(turn);
-    if (beganMs !== undefined) turn.moments.push({ ...moment, atMs: Math.max(0, nowMs - beganMs) });
+    if (beganMs === undefined) return;
+    // No two moments are at one time: each can be stepped to.
+    const earliestMs = (turn.moments.at(-1)?.atMs ?? -APART_MS) + APART_MS;
+    turn.moments.push({ ...moment, atMs: Math.max(earliestMs, nowMs - beganMs) });
   }
 }
 

@@ -132,7 +132,7 @@ class Replay {
   /** @param {1 | -1} way To the next moment, or the one before. */
   _step(way) {
     this.stop();
-    const times = this._moments.map(({ atMs }) => Math.ceil(atMs));
+    const times = this._moments.map(({ atMs }) => atMs);
     const next = times.find((ms) => ms > this._nowMs) ?? this._endMs();
     this._seek(way > 0 ? next : (times.findLast((ms) => ms < this._nowMs) ?? 0));
   }

@@ -55,6 +55,15 @@ test("each moment is as it was then", () => {
   );
 });
 
+test("what happens at one time is one after the other", () => {
+  const one = turn();
+  const recorder = new Recorder();
+  for (const kind of ["draft", "reply", "step"]) recorder.note(one, 5, { kind, text: "" });
+  const times = one.moments.map(({ atMs }) => atMs);
+  assert.equal(times[0], 0);
+  assert.ok(times[0] < times[1] && times[1] < times[2] && times[2] < 1);
+});
+
 test("a draft that was taken back is seen no more", () => {
   const gone = { atMs: 2, kind: "draft", text: "", number: 1, calls: [] };
   assert.equal(sceneAt([{ ...gone, atMs: 1, text: "Hi" }, gone], 5).draft, null);
