@@ -78,17 +78,16 @@ class Page:
         return result["result"].get("value")
 
     async def until(self, expression: str, timeout_s: float = PATIENCE_S) -> Any:
-        """The first value of an expression that is truthy; asked at each frame."""
-        watch = f"""new Promise((resolve, reject) => {{
+        """The first value of an expression that is truthy, asked again and again; of a promise too."""
+        watch = f"""(async () => {{
             const end = performance.now() + {timeout_s * 1000};
-            const look = () => {{
-                const value = ({expression});
-                if (value) resolve(value);
-                else if (performance.now() > end) reject(new Error("waited too long"));
-                else setTimeout(look, 15);
-            }};
-            look();
-        }})"""
+            while (performance.now() <= end) {{
+                const value = await ({expression});
+                if (value) return value;
+                await new Promise((again) => setTimeout(again, 15));
+            }}
+            throw new Error("waited too long");
+        }})()"""
         return await self.evaluate(watch)
 
     async def click(self, selector: str) -> None:
