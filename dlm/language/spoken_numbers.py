@@ -92,14 +92,15 @@ def numbers_in(text: str) -> Iterator[tuple[str, int, int]]:
     run: list[tuple[str, int, int]] = []
     for found in _NUMBER.finditer(text):
         value = _written(found[0])
-        if not value or _PRONOUN.search(text, 0, found.end()):
+        if not value or _PRONOUN.search(text, max(0, found.start() - _LONGEST_BEFORE), found.end()):
             continue
         joint = _JOINT.fullmatch(text, run[-1][2], found.start()) if run else None
         if joint is None:
             yield from _as_one(run)
             run = []
         yield value, found.start(), found.end()
-        run.append((f"{'0' if joint and joint[1] else ''}{value}", found.start(), found.end()))
+        zeros = "0" * joint[1].lower().count("oh") if joint else ""
+        run.append((zeros + value, found.start(), found.end()))
     yield from _as_one(run)
 
 
@@ -127,20 +128,22 @@ def _written(said: str) -> str:
 
 _UNIT = "|".join(ONES[1:10])
 _SMALL = rf"(?:(?:{'|'.join(TENS[2:])})(?:[ -](?:{_UNIT})\b)?|{'|'.join(ONES[::-1])})\b"
-_LARGE = r"(?:hundred|thousand|million)\b"
+_LARGE = rf"(?:{'|'.join(SCALES)})\b"
 _PART = rf"(?:(?:{_SMALL}|an?|\d+(?:\.\d+)?)(?: {_LARGE})+|{_SMALL})"
-_BEHIND_LARGE = "(?:(?<=hundred)|(?<=thousand)|(?<=million))"
+_BEHIND_LARGE = f"(?:{'|'.join(f'(?<={scale})' for scale in SCALES)})"
 _FRACTION = rf"(?: point(?: (?:{_UNIT}|zero)\b)+| and a half\b)"
 _SPELLED = rf"{_PART}(?:{_BEHIND_LARGE}(?: and)? {_PART})*{_FRACTION}?"
 _NUMBER = re.compile(rf"(?<![\w.,])(?:{_SPELLED}|-?\d+(?:[.,:]\d+)*)(?!\w)", re.IGNORECASE)
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _JSON = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,6})?", re.ASCII)
-_JOINT = re.compile(r" (oh )?", re.IGNORECASE)
+_JOINT = re.compile(r" ((?:oh )*)", re.IGNORECASE)
 _PRONOUN = re.compile(
     r"\b(?:this|that|which|the|another|no|any|every|each|some|last|next|other) one$", re.IGNORECASE
 )
+_LONGEST_BEFORE = len("another ")
 _UNREAD = re.compile(
-    r"\d|\b(?:half|quarters?|dozens?|couple|pair|both|twice|double|minus|negative)\b"
-    r"|\b(?:first|second|third)\b|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf|teen|tie)th\b",
+    r"\d|\b(?:half|quarters?|dozens?|couple|pair|both|twice|double|triple|minus|negative|point)\b"
+    r"|\b(?:hundred|thousand|(?:m|b|tr)illion)s?\b|\b(?:first|second|thirds?)\b"
+    r"|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf|teen|tie)ths?\b",
     re.IGNORECASE,
 )

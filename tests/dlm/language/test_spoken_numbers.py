@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from dlm.language.spoken_numbers import is_unread, number, numbers_in, words_of
@@ -38,11 +40,13 @@ def test_numbers_in_words_are_read_back() -> None:
         ("from ninety three to two hundred", {"93": "ninety three", "200": "two hundred"}),
         ("pet four two seven", {"4": "four", "2": "two", "7": "seven", "427": "four two seven"}),
         ("room two oh five", {"2": "two", "5": "five", "205": "two oh five"}),
+        ("two oh oh five", {"2": "two", "5": "five", "2005": "two oh oh five"}),
+        ("three billion and two", {"3000000002": "three billion and two"}),
         ("twenty-five, or 1,200.", {"25": "twenty-five", "1200": "1,200"}),
         ("a hundred and two point five", {"102.5": "a hundred and two point five"}),
         ("3 hundred at 7:30 on the 3rd", {"300": "3 hundred"}),
         ("-30 or 20-25", {"-30": "-30", "20": "20", "25": "25"}),
-        ("that one, anyone", {}),
+        ("that one, another one, anyone", {}),
         ("007", {}),
     ],
 )
@@ -50,10 +54,20 @@ def test_numbers_are_found_where_they_stand(text: str, found: dict[str, str]) ->
     assert {value: text[start:end] for value, start, end in numbers_in(text)} == found
 
 
+def test_a_long_text_is_read_in_time_that_grows_as_it_does() -> None:
+    started = time.process_time()
+    assert sum(value == "1" for value, _, _ in numbers_in("one " * 20_000)) == 20_000
+    assert time.process_time() - started < 5
+
+
 @pytest.mark.parametrize(
     ("text", "unread"),
     [
         ("half a dozen", True),
+        ("two thirds", True),
+        ("two trillion", True),
+        ("a few thousand", True),
+        ("point five", True),
         ("the twentieth", True),
         ("minus five", True),
         ("at 7:30", True),
