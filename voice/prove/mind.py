@@ -58,7 +58,8 @@ class Mind:
         text = await self._asked({**body, "temperature": 0, "max_tokens": 100})
         self.said.append({"role": "assistant", "content": text})
         text = " ".join(MARK.sub(" ", text).split())[:LONGEST_CHARS]
-        if not text or HANGS_UP.lower() in text.lower():
+        # In capitals, or nothing else: "please don't hang up" goes on.
+        if not text or HANGS_UP in text or text.strip(" .!").upper() == HANGS_UP:
             return script, None
         return script.saying(text)
 

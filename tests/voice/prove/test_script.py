@@ -73,7 +73,7 @@ def test_of_several_ways_to_say_it_the_seed_chooses():
 
 async def test_a_chat_model_says_what_a_caller_says_until_it_hangs_up():
     asked = []
-    answers = iter(["A large one, [cough] please.", "HANG UP."])
+    answers = iter(["A large one, [cough] please.", "Please don't hang up!", "Bye. HANG UP"])
 
     async def answer(request):
         asked.append((await request.json(), request.headers.get("authorization")))
@@ -85,6 +85,8 @@ async def test_a_chat_model_says_what_a_caller_says_until_it_hangs_up():
         mind = Mind(f"http://{host}/v1", "small", "k", seed=3)
         first, text = await mind.after(caller, "What size?")
         assert (text, first.turns) == ("A large one, please.", 1)
+        first, text = await mind.after(first, "Goodbye.")
+        assert text == "Please don't hang up!"
         assert await mind.after(first, "") == (first, None)
     with pytest.raises(VoiceError, match="mind"):
         await mind.after(first, "Hello?")
