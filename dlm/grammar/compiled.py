@@ -21,7 +21,6 @@ MOST_REPEATS = 20_000
 """Atoms of a pattern whose repetitions are written out."""
 
 BYTES_PER_CHARACTER = 200
-BYTES_PER_REPEAT = 1000
 # At four characters a token, each of which may be a state.
 BYTES_PER_TOKEN = 4 * 1000
 MOST_STATES = 50_000

@@ -39,10 +39,9 @@ class Graph:
         self._outputs: list[bytes] = []
         self._count = 0
 
-    def input(self, name: str, dtype: str, *shape: int | str) -> str:
-        """An input; a dimension by name may have any size. Returns its name."""
+    def input(self, name: str, dtype: str, *shape: int | str) -> None:
+        """An input; a dimension by name may have any size."""
         self._inputs.append(_field(11, _value(name, dtype, shape)))
-        return name
 
     def output(self, name: str, *shape: int | str) -> None:
         """Name a result, in float32, that the session returns."""

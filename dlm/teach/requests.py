@@ -20,6 +20,7 @@ from dlm.datagen.phrases import is_order
 from dlm.datagen.tables import read
 from dlm.language.identifiers import words
 from dlm.language.schema import is_number, options
+from dlm.language.spoken_numbers import words_of
 from dlm.teach.listed import Listed
 
 
@@ -580,8 +581,6 @@ def phrasing_of(
     said: str, arguments: Mapping[str, Any], properties: Mapping[str, Any]
 ) -> str | None:
     """An example as a phrasing, its values taken out; None where one cannot be found in it."""
-    from dlm.language.spoken_numbers import words_of
-
     text = re.sub(r"[()\[\]{}|]", " ", said.strip())
     for name, value in arguments.items():
         spoken = [str(value)]
