@@ -273,7 +273,8 @@ def teach(told: dict[str, Any]) -> list[list[str]]:
     for name, found in before.items():
         key = "call" if "call" in found else "decision"
         values = [sets[name][key] for one in lists.values() for sets in (before, one["shipped"])]
-        label = f"what the model could do: {name}, {found[f'{key}_cases']} cases"
+        of_set = (quality_tables.NAMES | quality_tables.OTHER_NAMES)[name]
+        label = f"what the model could do: {of_set}, {found[f'{key}_cases']} cases"
         rows.append([label, *(f"{100 * share:.1f}%" for share in values)])
     return rows
 
@@ -357,7 +358,7 @@ def _bounded(figure: list[float | None], unit: str) -> str:
     if value is None:
         return ""
     bounds = f" ({low:.0f} to {high:.0f})" if low is not None and high is not None else ""
-    return f"{value:.0f} {unit}{bounds}"
+    return f"{value:.0f}{'%' if unit == '%' else f' {unit}'}{bounds}"
 
 
 def _with_interval(found: dict[str, Any]) -> str:

@@ -7,10 +7,11 @@ import pytest
 
 from benchmarks.quality_tables import NAMES, UNASKED, failures
 from benchmarks.report import RESULTS
-from benchmarks.tables import DOCUMENTS, TABLES, filled, render
+from benchmarks.tables import DOCUMENTS, TABLES, filled, proving, render, teach, unproved
 from benchmarks.training_tables import shares
 from dlm.datagen.dialogues import SHARES
 from dlm.evaluate.sets import SETS
+from voice.prove.figures import FIGURES
 
 
 def test_the_documents_tables_are_those_of_the_latest_results(repo_root: Path) -> None:
@@ -53,6 +54,41 @@ def test_text_around_a_table_is_left_alone(tmp_path: Path) -> None:
     assert "old" not in new
     assert new.endswith("<!-- end -->\nAfter.\n")
     assert filled(new, tmp_path) == new
+
+
+def test_a_scorecard_is_told_by_agent_with_what_failed() -> None:
+    nothing = [None, None, None]
+    measured = {figure.name: nothing for figure in FIGURES} | {"task success": [97.4, 92, 100]}
+    agents = {
+        "assistant": {"conversations": 9, "figures": measured, "failed": {"a#1": ["late", "x|y"]}},
+        "coffee": {
+            "conversations": 2,
+            "figures": measured | {"voice to voice, p50": [469.2, None, None]},
+            "failed": {},
+        },
+    }
+    told = {"figures": {"agents": agents}}
+    assert proving(told) == [
+        ["", "assistant, 9 callers", "coffee, 2 callers"],
+        ["task success", "97% (92 to 100)", "97% (92 to 100)"],
+        ["voice to voice, p50", "", "469 ms"],
+    ]
+    assert unproved(told)[1:] == [["`a#1`", "late; x/y"]]
+
+
+def test_taught_lists_are_told_before_and_after() -> None:
+    shares = {"exact": [0.5, 52], "tool": [0.75, 52], "quiet": [1.0, 8]}
+    before = {"own": {"call": 0.9, "call_cases": 120}, "talk": {"decision": 1, "decision_cases": 7}}
+    after = {"own": {"call": 0.875}, "talk": {"decision": 0.5}}
+    lists = {"giphy": {"before": shares, "after": shares, "shipped": after}}
+    assert teach({"figures": {"lists": lists, "shipped": before}}) == [
+        ["", "giphy, before", "giphy, after"],
+        ["exact calls", "50% of 52", "50% of 52"],
+        ["the right tool", "75% of 52", "75% of 52"],
+        ["no call where none is asked for", "100% of 8", "100% of 8"],
+        [f"what the model could do: {NAMES['own']}, 120 cases", "90.0%", "87.5%"],
+        ["what the model could do: small talk, 7 cases", "100.0%", "50.0%"],
+    ]
 
 
 def test_failures_are_told_as_one_reads_them() -> None:
