@@ -7,8 +7,8 @@ against each other.
 
 from __future__ import annotations
 
-import itertools
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -59,6 +59,7 @@ _BEFORE, _BEHIND = 0.12, 0.08
 _OTHER_WORDS = 0.25
 """Share of values of a list that are said in other words."""
 _TRIES = 40
+_GIVES_UP = 100
 _DRAWS = 600
 _ANYTHING = ("salad", "noun", "item", "name", "place", "blend", "topic")
 _COMPOSED: dict[str, Callable[[Random], str]] = {"blend": blend, "salad": salad}
@@ -94,18 +95,22 @@ class Writer:
         return phrasing in asking.own or not any(told in some for some in others)
 
     def dialogues(self, seed: int) -> Iterator[Row]:
-        """Dialogues without end, the same of a seed."""
+        """Dialogues, the same of a seed; without end, where any phrasing is of the split."""
         rng = Random(f"{seed}/{self.split}")
         training = self.split == "train"
-        # Each tool is asked for as often as any other.
-        askings = itertools.cycle(self.askings)
-        while True:
+        # Each tool is asked for as often as any other, but for those that no phrasing is left for.
+        askings = deque(self.askings)
+        while askings:
             dialogue = _Dialogue(self, rng, draw_style(rng))
             for _ in range(rng.choice(_PARTS) if training else 1):
-                asking = next(askings)
-                while not dialogue.add(_kind(rng) if training else "request", asking):
-                    pass
-            yield self._row(dialogue.messages, rng)
+                while askings and not any(
+                    dialogue.add(_kind(rng) if training else "request", askings[0])
+                    for _ in range(_GIVES_UP)
+                ):
+                    askings.popleft()
+                askings.rotate(-1)
+            if dialogue.messages:
+                yield self._row(dialogue.messages, rng)
 
     def plain(self, asking: Asking, rng: Random, style: Style) -> list[Row]:
         """The messages of one request, with nothing around it; none where no draw fits."""

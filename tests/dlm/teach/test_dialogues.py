@@ -82,6 +82,17 @@ def test_held_out_phrasings_are_never_learned() -> None:
     assert not split["train"] & split["heldout"]
 
 
+def test_tools_of_which_no_phrasing_is_held_out_are_passed_over() -> None:
+    doors = [tool(f"{verb}_door", f"{verb.title()} the door.") for verb in ("open", "close")]
+    window = tool("open_window", "Open a window.")
+    askings = [Asking.of(one) for one in (*doors, window)]
+    made = Writer.of(askings, "You help.", "heldout", Values()).dialogues(1)
+    rows = list(itertools.islice(made, 20))
+    called = {call["name"] for row in rows for call in row["messages"][1]["tool_calls"]}
+    assert len(rows) == 20
+    assert called < {asking.listed.name for asking in askings}
+
+
 def test_an_example_becomes_a_phrasing() -> None:
     properties = {"petId": NUMBER, "name": TEXT}
     said = "Call pet twelve Rex (please)"
