@@ -78,7 +78,7 @@ class Page:
         return result["result"].get("value")
 
     async def until(self, expression: str, timeout_s: float = PATIENCE_S) -> Any:
-        """The first value of an expression that is truthy, asked again and again; of a promise too."""
+        """The first truthy value of an expression, or of its promise, asked for again and again."""
         watch = f"""(async () => {{
             const end = performance.now() + {timeout_s * 1000};
             while (performance.now() <= end) {{
