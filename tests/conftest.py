@@ -1,7 +1,8 @@
 """What every test shares: where things are, and that CI leaves nothing out.
 
 On a machine without an NVIDIA device Triton runs kernels in its interpreter. It reads the variable
-when it is first imported, which other packages may do at any time, so it is set here.
+when it is first imported, which other packages may do at any time, so it is set here. So is the one
+by which onnxruntime sends nothing, since some tests import it before our packages.
 
 A shell script's background commands ignore Ctrl-C, and so do their children: tests that press it
 would wait for nothing. So Python's own answer to it is restored.
@@ -28,6 +29,8 @@ CORPORA = ROOT.parent / "shared" / "data" / "text"
 
 if not Path("/dev/nvidiactl").exists():
     os.environ["TRITON_INTERPRET"] = "1"
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

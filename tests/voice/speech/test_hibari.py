@@ -103,9 +103,10 @@ def test_a_voice_that_is_not_here_is_an_error_and_not_a_download(
         HibariSynthesizer("nobody")
 
 
-def test_onnxruntime_is_told_to_send_nothing() -> None:
+@pytest.mark.parametrize("package", ["dlm", "voice"])
+def test_onnxruntime_is_told_to_send_nothing(package: str) -> None:
     program = (
-        "import os, sys, voice;"
+        f"import os, sys, {package};"
         "assert 'onnxruntime' not in sys.modules;"
         "print(os.environ['ORT_DISABLE_TELEMETRY'])"
     )
