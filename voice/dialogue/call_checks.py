@@ -10,7 +10,7 @@ from itertools import islice
 from voice.dialogue.corrections import Correction, made_instead, repeated
 from voice.dialogue.details import detailed
 from voice.dialogue.doubt import in_doubt, named
-from voice.dialogue.filled import filled, shared
+from voice.dialogue.filled import filled, shared, taken_out
 from voice.dialogue.held_back import HeldBack, Question, confirmed_ones, readable_ones
 from voice.dialogue.history import History
 from voice.dialogue.lead import Lead
@@ -131,6 +131,9 @@ class CallChecks:
             request, tools = self.request(reply), self.own_tools(reply)
             calls = tuple(
                 made_instead(one, tools, request) if one.name in tools else one for one in calls
+            )
+            calls = tuple(
+                taken_out(one, tools[one.name]) if one.name in tools else one for one in calls
             )
             calls = shared(calls, request)
             if len(calls) == 1 and calls[0].name in tools and reply.requests:

@@ -42,7 +42,10 @@ _POINTING = re.compile(
     re.IGNORECASE,
 )
 _ENDING_IT = re.compile(r"\b(cancel|stop|delete|remove) (?:it|that)(?=\W*$)", re.IGNORECASE)
-_WANTING = re.compile(r"\b(?:want|have|get|need|like|add|order|take|another|also)\b", re.IGNORECASE)
+_CHANGING = re.compile(
+    r"\b(?:change|make|swap|switch|replace|turn|instead|it|that|them|one|mine)\b", re.IGNORECASE
+)
+"""Says that something is there already."""
 _ONCE_MORE = re.compile(
     r"(?:(?:ok|okay|oh|yes|so|then|please|can you|could you|thanks|great) )*"
     r"(?P<lead>(?:and|also|again|(?:do |set )?(?:the |it the )?same(?: thing| one| again)?"
@@ -127,21 +130,23 @@ def pointed_out(message: str, messages: Sequence[Message]) -> str:
 
 
 def made_instead(call: ToolCall, tools: Mapping[str, ToolSpec], message: str) -> ToolCall:
-    """A call on what is not there, as one that makes it, where a message asks for that.
+    """A call on what is not there, as one that makes it, unless a message speaks of one there is.
 
-    "I also want an espresso" is no change of one.
+    "I also want an espresso" is no change of one, and "the espresso" takes none away.
     """
     verb, _, thing = call.name.partition("_")
     makers = (tools.get(f"{one}_{thing}") for one in sorted(_MAKING))
     maker = next(filter(None, makers), None)
-    wanted = _WANTING.search(message) and not asks_to_end(message)
-    if verb not in ("change", "remove") or maker is None or not wanted:
+    speaks_of_it = _CHANGING.search(message) or asks_to_end(message)
+    if verb not in ("change", "remove") or maker is None or speaks_of_it:
         return call
     readings = tools[call.name].readings
     for name in maker.parameters.get("required", ()):
         value = str(call.arguments.get(name, ""))
+        denied = re.search(rf"\b(?:no|not|without) (?:\w+ )?{re.escape(value)}", message)
         there = name not in readings or not readings[name].question(value)
-        if there or name not in maker.readings or maker.readings[name].read(value) is None:
+        known = name in maker.readings and maker.readings[name].read(value) is not None
+        if denied or there or not known:
             return call
     given = {n: v for n, v in call.arguments.items() if n in _parameters(maker)}
     return replace(call, name=maker.name, arguments=given)

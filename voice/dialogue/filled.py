@@ -17,6 +17,8 @@ from voice.types import Reading, ToolCall, ToolSpec
 
 _LONGEST = 5
 """Words of a value."""
+_LONGEST_AT_AN_END = 8
+"""Words of a value that a free text begins or ends with."""
 _DENYING = word_set("no not never without don't isn't except instead or if")
 _EDGES = word_set("and with a an the please to for in on")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -53,6 +55,34 @@ def filled(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
     return replace(call, arguments={**call.arguments, **values})
 
 
+def taken_out(call: ToolCall, spec: ToolSpec) -> ToolCall:
+    """A call whose free text does not hold another value: "pay the rent, on Friday at two".
+
+    What the text ends or begins with is that value where its reader can read it and it has more to
+    it than a number: a table may be "for eight".
+    """
+    missing = [
+        name
+        for name, reading in spec.readings.items()
+        if name not in call.arguments and not (reading.free or reading.anywhere)
+    ]
+    texts = [name for name in spec.parameters.get("required", ()) if name not in spec.readings]
+    if not missing or len(texts) != 1 or texts[0] not in call.arguments:
+        return call
+    (text,), name = texts, missing[0]
+    words = str(call.arguments[text]).split()
+    for length in range(min(_LONGEST_AT_AN_END, len(words) - 1), 0, -1):
+        for value, rest in (
+            (words[-length:], words[:-length]),
+            (words[:length], words[length:]),
+        ):
+            said = " ".join(value).strip(",.;:!?")
+            if _stands_alone(value) and _reads(spec.readings[name], said):
+                kept = " ".join(rest).strip(",.;:!? ")
+                return replace(call, arguments={**call.arguments, text: kept, name: said})
+    return call
+
+
 def shared(calls: Sequence[ToolCall], request: str) -> tuple[ToolCall, ...]:
     """Calls with what one of them has of all their things: "a latte and a mocha, both large"."""
     of_all = _OF_ALL.search(request.casefold())
@@ -76,6 +106,12 @@ def _says_something(words: list[str], start: int, end: int) -> bool:
     named = set(words[start:end]) - GRAMMAR - NUMBERS
     edges = {words[start], words[end - 1]} & _EDGES
     return bool(named) and not edges and _DENYING.isdisjoint(words[max(0, start - 2) : end])
+
+
+def _stands_alone(words: Sequence[str]) -> bool:
+    """Whether words are more than a number, or than what a thing may be for."""
+    folded = [word.casefold().strip(",.;:!?") for word in words]
+    return folded[0] not in ("for", "to", "of") and not NUMBERS.issuperset(folded)
 
 
 def _reads(reading: Reading, span: str) -> bool:

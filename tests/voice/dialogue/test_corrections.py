@@ -210,7 +210,11 @@ def test_it_is_what_was_made_last() -> None:
     ("message", "tool"),
     [
         ("I also want an espresso, a double", "order_drink"),
+        ("a double espresso with no sugar", "order_drink"),
+        ("the espresso, sorry", "order_drink"),
         ("make the espresso a double", "change_drink"),
+        ("no espresso please", "change_drink"),
+        ("drop the espresso", "change_drink"),
     ],
 )
 def test_what_is_not_there_is_made_where_it_is_wanted(message: str, tool: str) -> None:

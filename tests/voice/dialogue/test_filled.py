@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from voice.dialogue.filled import filled, shared
+from voice.dialogue.filled import filled, shared, taken_out
 from voice.types import Reading, ToolCall, ToolSpec
 
 
@@ -62,3 +62,27 @@ def test_what_is_said_of_all_is_given_to_all() -> None:
         assert shared((latte, large), alone) == (latte, large)
     other = replace(latte, name="take")
     assert shared((other, large), "take a latte and order a mocha, both large") == (other, large)
+
+
+_WORDS = {"next", "Saturday", "at", "two", "for"}
+WHEN = Reading(
+    lambda said: said if "two" in said and {*said.split()} <= _WORDS else None, lambda _: ""
+)
+REMINDER = ToolSpec("set_reminder", "Note.", {"required": ["text"]}, readings={"when": WHEN})
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "when"),
+    [
+        ("Nuria's birthday, next Saturday at two.", "Nuria's birthday", "next Saturday at two"),
+        ("at two, ring Nuria", "ring Nuria", "at two"),
+        ("a table for two", "a table for two", None),
+        ("read chapter two", "read chapter two", None),
+        ("at two", "at two", None),
+    ],
+)
+def test_a_time_is_taken_out_of_the_text(text: str, kept: str, when: str | None) -> None:
+    call = taken_out(ToolCall("c", "set_reminder", {"text": text}), REMINDER)
+    assert call.arguments == {"text": kept} | ({"when": when} if when else {})
+    timed = ToolCall("c", "set_reminder", {"text": text, "when": "at nine"})
+    assert taken_out(timed, REMINDER) == timed
