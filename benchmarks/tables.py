@@ -258,6 +258,29 @@ def unproved(told: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def everyday(told: dict[str, Any]) -> list[list[str]]:
+    """What became of everyday messages, of everyday.json."""
+    verdicts = ("right", "honestly declined", "wrong", "opposite")
+    rows = [["messages", "number", *verdicts]]
+    for name, label in (("aside", "never read by the developers"), ("open", "read for mends")):
+        one = told["figures"][name]
+        cells = [f"{100 * one['by_kind']['all'][verdict]['rate']:.1f}%" for verdict in verdicts]
+        rows.append([label, str(one["turns"]), *cells])
+    return rows
+
+
+def everyday_kinds(told: dict[str, Any]) -> list[list[str]]:
+    """The same by kind of conversation, of both sets together."""
+    verdicts = ("right", "honestly declined", "wrong", "opposite")
+    rows = [["conversation", "messages", *verdicts]]
+    sets = [one["by_kind"] for one in told["figures"].values()]
+    for kind in sorted({kind for one in sets for kind in one} - {"all"}):
+        found = [one[kind] for one in sets if kind in one]
+        counts = [sum(one[verdict]["count"] for one in found) for verdict in verdicts]
+        rows.append([kind.replace("_", " "), str(sum(counts)), *map(str, counts)])
+    return rows
+
+
 def teach(told: dict[str, Any]) -> list[list[str]]:
     """Lists of tools before and after they were taught, of teach.json."""
     kinds = {
@@ -280,13 +303,13 @@ def teach(told: dict[str, Any]) -> list[list[str]]:
 
 
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
-    "latency": ("turns_whisper", latency),
+    "latency": ("turns", latency),
     "endings": ("endpointing", endings),
     "dead_air": ("endpointing", dead_air),
     "opinion": ("opinion", opinion),
     "interruptions": ("interruptions", interruptions),
     "drafting": ("turns", drafting),
-    "understanding": ("turns_whisper", understanding),
+    "understanding": ("turns", understanding),
     "noise": ("turns", noise),
     "talked_over": ("turns", talked_over),
     "pareto": ("pareto", pareto),
@@ -303,6 +326,8 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "proving": ("proving", proving),
     "unproved": ("proving", unproved),
     "teach": ("teach", teach),
+    "everyday": ("everyday", everyday),
+    "everyday_kinds": ("everyday", everyday_kinds),
     "number_formats": ("number_formats", training_tables.number_formats),
 }
 

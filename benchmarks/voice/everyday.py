@@ -1,16 +1,20 @@
 """Holds everyday conversations with the agents as they ship, typed: ``benchmarks.voice.everyday``.
 
 Every conversation is a real session of its own, with the model, the tools and a store in memory;
-only speech is left out. FILE has one conversation a line, ``{"id", "agent", "kind", "turns"}``;
-what a turn expects, and how it is judged, is `benchmarks.voice.everyday_checks`. The table counts
-turns by kind of conversation.
-Results: with --name, benchmarks/results/NAME.json.
+only speech is left out. The sets lie in benchmarks/voice/everyday_sets; their author knew what the
+agents are for and which tools they have, and had seen neither code nor training data. The failures
+in ``open`` are read for mends. ``aside`` is kept apart: look at its counts, never at its messages.
+
+A set has one conversation a line, ``{"id", "agent", "kind", "turns"}``; what a turn expects, and
+how it is judged, is `benchmarks.voice.everyday_checks`. The table counts turns by kind.
+Results: benchmarks/results/everyday.json, of both sets.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import lzma
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -28,6 +32,8 @@ from voice.tools import Toolbox
 from voice.types import Message, Role, ToolCall
 
 TURN_LIMIT_S = 60.0
+SETS = ("open", "aside")
+FOLDER = Path(__file__).parent / "everyday_sets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,27 +155,39 @@ def figures(turns: Sequence[Turn]) -> dict[str, Any]:
     }
 
 
+def read(name: str) -> list[dict[str, Any]]:
+    """The conversations of one of the `SETS`, or of a file."""
+    place = FOLDER / f"{name}.jsonl.xz" if name in SETS else Path(name)
+    written = place.read_bytes()
+    text = (lzma.decompress(written) if place.suffix == ".xz" else written).decode()
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
 def main() -> None:
-    """Hold the conversations of a file and print the table."""
+    """Hold the conversations and print a table for each set."""
     program = Program("benchmarks.voice.everyday", __doc__)
-    program.add_argument("file", type=Path, help="conversations, JSON lines")
+    program.add_argument(
+        "sets", nargs="*", default=SETS, help="open, aside, or files of JSON lines"
+    )
     program.add_argument("--failures", type=Path, help="write what was not right here, JSON lines")
     program.add_argument("--kinds", nargs="*", help="only conversations of these kinds")
     program.add_argument("--set", action="append", default=[], help="as of voice.serve")
-    program.add_argument("--name", help="write figures to benchmarks/results under this name")
+    program.add_argument("--name", default="everyday", help="of the results")
     options = program.parse_args()
-    lines = options.file.read_text(encoding="utf-8").splitlines()
-    conversations = [json.loads(line) for line in lines if line.strip()]
-    if options.kinds:
-        conversations = [one for one in conversations if one["kind"] in options.kinds]
-    turns = asyncio.run(hold(conversations, options.set))
-    print(table(turns))
-    if options.failures:
-        failed = (asdict(turn) for turn in turns if turn.verdict is not Verdict.RIGHT)
-        text = "".join(json.dumps(turn, ensure_ascii=False) + "\n" for turn in failed)
-        options.failures.write_text(text, encoding="utf-8")
-    if options.name:
-        program.write({"turns": len(turns), "by_kind": figures(turns)}, options.name)
+    told: dict[str, Any] = {}
+    for name in options.sets:
+        conversations = read(name)
+        if options.kinds:
+            conversations = [one for one in conversations if one["kind"] in options.kinds]
+        turns = asyncio.run(hold(conversations, options.set))
+        print(f"{name}\n{table(turns)}")
+        told[name] = {"turns": len(turns), "by_kind": figures(turns)}
+        if options.failures and name != "aside":
+            failed = (asdict(turn) for turn in turns if turn.verdict is not Verdict.RIGHT)
+            text = "".join(json.dumps(turn, ensure_ascii=False) + "\n" for turn in failed)
+            options.failures.write_text(text, encoding="utf-8")
+    if tuple(options.sets) == SETS and not options.kinds:
+        program.write(told, options.name)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks.voice.everyday import SETS, read
 from benchmarks.voice.everyday_checks import Verdict, judge
+from voice.config import load_config
+from voice.tools import Toolbox
 from voice.types import ToolCall
 
 READ_ONLY = frozenset(["list_alarms", "read_list"])
@@ -70,3 +73,15 @@ def test_calls_may_come_in_any_order() -> None:
     assert judge(turn(wanted), "plain", made, "Done.", READ_ONLY) is Verdict.RIGHT
     missing = calls(("cancel_alarm", {}))
     assert judge(turn(wanted), "plain", missing, "Done.", READ_ONLY) is Verdict.WRONG
+
+
+def test_the_sets_ask_for_tools_that_there_are() -> None:
+    config = load_config()
+    tools = {*Toolbox(config.tools, config.turn).names}
+    ids: list[str] = []
+    for name in SETS:
+        for one in read(name):
+            ids.append(one["id"])
+            expected = (call for turn in one["turns"] for some in turn["outcomes"] for call in some)
+            assert {call["tool"] for call in expected} <= tools, one["id"]
+    assert len(ids) == len(set(ids))
