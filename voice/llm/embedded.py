@@ -24,6 +24,7 @@ from voice.llm.base import (
     new_call_id,
 )
 from voice.llm.context_window import ContextWindow, declaration_chars, fitted
+from voice.llm.plain_letters import as_said, in_plain_letters
 from voice.types import Message, Role, ToolCall, ToolSpec
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class EmbeddedModel:
 
     def __init__(self, engine: Engine, name: str) -> None:
         self._engine = engine
+        self._knows_marks = len(engine.dialect.text("é")) == 1
         self._window = ContextWindow(
             self._room,
             engine.dialect.text,
@@ -90,7 +92,7 @@ class EmbeddedModel:
                         case Snapshot(text, forwards):
                             yield DraftView(text, forwards)
                         case Finished():
-                            yield _done(event)
+                            yield _done(event, prompt)
         except AnswerError as error:
             raise MalformedAnswer(str(error)) from error
         except queue.Full as error:
@@ -134,6 +136,7 @@ class EmbeddedModel:
         self._engine.close()
 
     def _end_of_message(self, prompt: Prompt) -> float | None:
+        prompt = self._readable(prompt)
         seen = fitted(prompt, self._window)
         if seen.messages[-1:] != prompt.messages[-1:]:
             return None
@@ -141,7 +144,10 @@ class EmbeddedModel:
         return self._engine.end_of_message(request.turns, request.tools, request.priority)
 
     def _fitted(self, prompt: Prompt) -> Request:
-        return _request(fitted(prompt, self._window))
+        return _request(fitted(self._readable(prompt), self._window))
+
+    def _readable(self, prompt: Prompt) -> Prompt:
+        return prompt if self._knows_marks else in_plain_letters(prompt)
 
     def _room(self, prompt: Prompt) -> int:
         from dlm.engine.engine import Request
@@ -251,9 +257,12 @@ def _request(prompt: Prompt) -> Request:
     )
 
 
-def _done(finished: Finished) -> AnswerDone:
+def _done(finished: Finished, prompt: Prompt) -> AnswerDone:
     made, usage = finished.answer.calls, finished.usage
-    calls = tuple(ToolCall(new_call_id(), call.name, dict(call.arguments)) for call in made)
+    said = prompt.messages[::-1]
+    calls = tuple(
+        ToolCall(new_call_id(), call.name, as_said(call.arguments, said)) for call in made
+    )
     return AnswerDone(
         calls,
         finished.reason == "length",

@@ -62,6 +62,7 @@ def test_every_tool_belongs_to_an_agent(toolbox: Toolbox) -> None:
         ("coffee", "forget everything about me", "forget_me"),
         ("coffee", "what did I order?", "read_order"),
         ("coffee", "is it ready yet?", "answer_question"),
+        ("coffee", "That's the lot, thanks. It's for Ines.", "confirm_order"),
         ("coffee", "does the chai have nuts in it? I'm allergic", "answer_question"),
         ("coffee", "can I have a chai", ""),
         ("coffee", "how about a chai?", ""),

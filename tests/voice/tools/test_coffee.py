@@ -428,6 +428,7 @@ async def test_the_order_is_told_with_what_it_comes_to(call: Call) -> None:
     [
         ("when do you open and can my dog come?", "We open at 8. Dogs may come in."),
         ("how much is a large green tea", "A large green tea is €2.90."),
+        ("what does a latte with two shots cost", "A latte with 2 shots is €5.10."),
         ("what do you have?", "We have latte, tea and green tea."),
         ("what teas have you got?", "We have tea and green tea."),
     ],

@@ -36,6 +36,7 @@ from voice.tools.web import Web
         ("t v", "", "on", "The living room television is now on."),
         ("coffee maker", "", "start", "The kitchen coffee machine is now on."),
         ("light", "office", "on", "Error: There is no light in the office."),
+        ("blinds", "office", "closed", "Error: There are no blinds in the office."),
         ("kitchen light", "", "locked", "Error: I cannot set the kitchen light to locked."),
         (
             "kitchen light",

@@ -15,6 +15,7 @@ from voice.config.shop import ShopConfig
 from voice.tools import phrasing
 from voice.tools.registry import Unreadable
 from voice.tools.spoken_money import money
+from voice.tools.spoken_numbers import digits
 
 MENU = {
     "coffee": "filter coffee", "latte": "espresso with steamed milk",
@@ -59,6 +60,8 @@ _PRICE = re.compile(
     r"\b(?:prices?|costs?|total|charge|come to|expensive|cheap|pay(?:ing)?|owe"
     r"|how much(?: is| are|'s| was| for| do|$))\b"
 )
+_READ = 200
+"""Characters of a question for prices."""
 _READY = re.compile(
     r"\b(?:ready|how long|how (?:many|much) (?:more )?(?:minutes|time|longer)|how soon"
     r"|(?:take|be) (?:very |too )?long"
@@ -199,13 +202,21 @@ def _times(part: str, parts: str) -> int:
 
 
 def _prices(said: str, shop: ShopConfig) -> str:
-    """What the drinks cost that a question names, or the first of the list."""
+    """What the drinks cost that a question names, or the first of the list.
+
+    What it adds ("with oat milk") is counted where it names one drink.
+    """
     if not shop.prices:
         return "Sorry, I do not know the prices."
     drinks = named_in(said)
     size = next((one for one in sorted(SIZES, key=len)[::-1] if re.search(rf"\b{one}\b", said)), "")
-    costs = ((one, price(one, size, shop)) for one in drinks or [*shop.prices][:3])
-    named = ((_a(f"{size} {one}".strip()), cost) for one, cost in costs)
+    parts = digits(said[:_READ], fractions=False) if len(drinks) == 1 else size
+    extras = (part for part in shop.more if part not in SIZES)
+    found = (re.search(rf"(?:\b\d+ )?\b{re.escape(part)}s?\b", parts) for part in extras)
+    added = phrasing.joined([match[0] for match in found if match])
+    behind = f" with {added}" if added else ""
+    costs = ((one, price(one, parts, shop)) for one in drinks or [*shop.prices][:3])
+    named = ((_a(f"{size} {one}{behind}".strip()), cost) for one, cost in costs)
     told = [f"{name} is {money(cost, shop.currency)}" for name, cost in named if cost is not None]
     if not told:
         return not_offered(drinks[0], shop)

@@ -154,7 +154,7 @@ def _seen(said: str, *, house: House) -> None:
     devices = house.seen()
     words = _words(_bare(said)) - _EVERY
     if devices and not (words and _called(words, devices)):
-        raise ToolError(f"There is no {_bare(said)}.")
+        raise ToolError(f"{_there_is_no(_bare(said))}.")
 
 
 _DeviceName = Annotated[str, Known(_seen, _WHICH_DEVICE, binds=False, names=_is_kind)]
@@ -204,6 +204,10 @@ def _called(words: set[str], devices: Sequence[Device]) -> list[Device]:
     return found
 
 
+def _there_is_no(device: str) -> str:
+    return f"There {'are' if device.endswith('s') else 'is'} no {device}"
+
+
 def find(
     devices: Sequence[Device], device: str, room: str = "", messages: Sequence[str] = ()
 ) -> list[Device]:
@@ -226,7 +230,7 @@ def find(
         return exact or found
     if not found:
         place = f" in the {said_room}" if said_room and said_room not in said_device else ""
-        raise ToolError(f"There is no {said_device}{place}.")
+        raise ToolError(f"{_there_is_no(said_device)}{place}.")
     said = _words(re.sub(r"[^\w\s]", " ", " ".join(messages[:1]).lower()))
     named = [each for each in found if _words(each.name) <= said]
     if len(named) == 1:

@@ -1,0 +1,59 @@
+"""Letters without their marks, for a vocabulary that has no others: "São Paulo" is "Sao Paulo".
+
+A small model spells other letters in bytes, which it hardly saw in training, and leaves such values
+out. So it reads plain letters, one for each, and what it copies is put back as it was said.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from voice.llm.base import Prompt
+from voice.types import Message, ToolCall
+
+
+def plain(text: str) -> str:
+    """The text with a plain letter for each that has one; as many characters as before.
+
+    >>> plain("São Paulo, Zoë, 東京")
+    'Sao Paulo, Zoe, 東京'
+    """
+    return text if text.isascii() else "".join(map(_plain, text))
+
+
+def in_plain_letters(prompt: Prompt) -> Prompt:
+    """A prompt as a model reads it that knows no other letters."""
+    draft = prompt.draft and _read(prompt.draft)
+    return replace(prompt, messages=tuple(map(_read, prompt.messages)), draft=draft)
+
+
+def as_said(arguments: Mapping[str, Any], messages: Iterable[Message]) -> dict[str, Any]:
+    """Arguments of a call, in the letters of the first message that has their words."""
+    texts = (message.content for message in messages)
+    marked = [(plain(text), text) for text in texts if not text.isascii()]
+
+    def restored(value: object) -> object:
+        for simple, text in marked if isinstance(value, str) and value else ():
+            if (at := simple.find(value)) >= 0:
+                return text[at : at + len(value)]
+        return value
+
+    return {name: restored(value) for name, value in arguments.items()}
+
+
+def _read(message: Message) -> Message:
+    calls = tuple(map(_read_call, message.tool_calls))
+    return replace(message, content=plain(message.content), tool_calls=calls)
+
+
+def _read_call(call: ToolCall) -> ToolCall:
+    given = {k: plain(v) if isinstance(v, str) else v for k, v in call.arguments.items()}
+    return replace(call, arguments=given)
+
+
+def _plain(letter: str) -> str:
+    base = unicodedata.normalize("NFKD", letter)[0]
+    return base if base.isascii() and base.isalnum() else letter
