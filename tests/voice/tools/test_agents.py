@@ -40,7 +40,8 @@ def test_every_tool_belongs_to_an_agent(toolbox: Toolbox) -> None:
     agents = [load_agent("assistant"), load_agent("coffee"), *load_team("clinic")]
     used = {name for agent in agents for name in agent.tools}
     used |= {name for agent in agents for step in agent.steps.values() for name in step.tools}
-    used |= {name for agent in agents for name in (*agent.calls, agent.answers) if name}
+    called = ((*agent.calls, agent.answers, *agent.kept.tools) for agent in agents)
+    used |= {name for names in called for name in names if name}
     made = {
         need.tool
         for agent in agents
