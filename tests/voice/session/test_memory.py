@@ -127,13 +127,37 @@ async def test_nothing_is_kept_of_strangers_nor_where_it_is_switched_off() -> No
 @pytest.mark.parametrize(
     "said",
     ["remember to buy milk", "remember that I have to call mom", "call me back", "call me at five",
-     "what is on my list", "when is my alarm", "no thanks", "my name is Anna"],
+     "what is on my list", "when is my alarm", "no thanks", "my name is Anna", "delete my alarm",
+     "what's your name", "what time is it", "what is the time", "what day is it", "what is on tv",
+     "is there a bank on the corner", "I don't remember", "I can't remember that",
+     "I want to keep it", "how long can I keep it", "who is it, remember that?"],
 )  # fmt: skip
 @virtual
 async def test_what_is_for_the_model_stays_the_models(said: str) -> None:
     async with talking(loaded(), ADA) as line:
         await answer(line, "remember that my list is long and that my alarm is loud")
+        for kept in (
+            "dinner time is seven", "my best day is Friday", "my tv remote is on the shelf",
+            "we meet at the bank on the corner", "I want to be called Anna",
+        ):  # fmt: skip
+            await answer(line, f"remember that {kept}")
         assert await answer(line, said) == "Fine."
+
+
+@virtual
+async def test_facts_of_others_and_what_is_said_before_the_wish_are_kept() -> None:
+    async with talking(loaded(), ADA) as line:
+        for said, told in (
+            ("My shoe size is forty-two, keep that in mind.",
+             "I will remember that your shoe size is forty-two."),
+            ("Lena takes her coffee black, please remember that.",
+             "I will remember that Lena takes her coffee black."),
+            ("remember that the dentist is on Thursday",
+             "I will remember that the dentist is on Thursday."),
+            ("how does Lena take her coffee?", "Lena takes her coffee black."),
+            ("on which day is the dentist", "The dentist is on Thursday."),
+        ):  # fmt: skip
+            assert await answer(line, said) == told
 
 
 @virtual
