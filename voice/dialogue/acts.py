@@ -26,14 +26,21 @@ class Act(StrEnum):
 
 _POINTING = r"it|that|this|one|them|those|mine"
 _WORDS = r"(?:\w+ ){0,3}"
-_NOT_ABLE = rf"(?:can not|could not|(?:not|be) (?:\w+ )?able to|unable to|not going to) {_WORDS}?"
-_COMING = r"(?:make|come|attend|keep|get there|be there|manage|do)"
+_NOT_ABLE = r"(?:can not|could not|(?:not|be) (?:\w+ )?able to|unable to|not going to)"
+_SOMEONE = r"(?:i|we|he|she|they|my \w+)"
+_DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|that day)"
+_COMING = rf"(?:come|attend|be there|get there|manage it|(?:make|do) (?:it|that|this|then|{_DAY}))"
 _ABSENT = (
-    rf"{_NOT_ABLE}{_COMING}\b(?! (?:up|out|back|sense))"
-    r"|\b(?:will|am|are|is) not (?:be )?(?:coming|attending|there)\b"
-    r"|\b(?:have|has|going) to miss\b|\btake (?:me|us|him|her|my \w+) off\b"
+    rf"{_NOT_ABLE} (?:\w+ )?{_COMING}"
+    rf"(?= (?:{_DAY}|in|on|at|for|this|next|any more|after all|because|since|then|and|but)\b|$)"
+    rf"|\b{_SOMEONE} (?:will|am|are|is) not (?:be )?(?:coming|attending)\b"
+    r"(?! (?:up|out|back|off|down|round|to terms)\b)"
+    r"|\btake (?:me|us|him|her|my \w+) off(?= the (?:list|book|diary|calendar|schedule)|$)"
     r"|\bcancel(?:ling)?(?= (?:on|for|today|tomorrow)\b|$)"
 )
+"""Says by itself that somebody does not come to what is arranged; a symptom does not."""
+_MISSING = rf"{_NOT_ABLE} {_WORDS}?(?:make|keep|manage|attend)\b|\b(?:have|has|going) to miss\b"
+"""Says so of what it names."""
 _MY_DIARY = re.compile(
     r"\b(?:is|was) there (?:any|some)thing .*\b(?:for|under) (?:me|us|my)\b"
     r"|\b(?:have|do) (?:i|you|we) (?:got |have )?(?:(?:any|some)thing|me|us)"
@@ -51,14 +58,16 @@ _MOVING = (
     r"|push(?:ed|ing)?|swap\w*|switch\w*|rebook\w*|delay\w*|alter"
     rf"|put {_WORDS}?(?:off|back)|bring {_WORDS}?(?:forward|back|up))\b"
 )
+_OTHER = r"(?:another|(?:an?|some) (?:different|other|earlier|later|sooner|new|better))"
 _OTHER_TIME = (
-    r"\b(?:reschedul\w+|re ?arrang\w+|rebook\w*|postpon\w+)\b|"
-    r"\b(?:another|different|other|earlier|later|sooner|new|better)"
-    r" (?:day|time|date|slot|week|hour)s?\b"
-    r"|\b(?:different|other|earlier|later|sooner|better) (?:appointment|visit)\b"
+    r"\b(?:reschedul\w+|re ?arrang\w+|rebook\w*|postpon\w+)\b"
+    r"|\b(?:need|want|like|prefer|get|find|choose|pick|suggest|(?:can|could|may) (?:i|we|you)"
+    rf" (?:have|do|say|try))(?: \w+)? {_OTHER} (?:(?<!another )(?:appointment|visit)|day|time|date|slot|hour)\b"
+    r"(?! (?:off?|for my|for our)\b)"
 )
 _OTHERWISE = (
     r"\b(?:instead|rather|later|earlier|sooner|forward)\b"
+    rf"|\b{_OTHER} (?:day|time|date|week)\b"
     r"|\b(?:would be|is|works|suits)(?: \w+){0,2} (?:better|best|easier)\b"
     r"|\bmake (?:it|that|this)\b|\b(?:can|could) (?:we|you|i) (?:do|say|have)\b"
 )
@@ -121,7 +130,7 @@ def act_on(
         return Act.TELL
     if begun:
         return _named_act(words) if kept else None
-    absent = re.search(_ABSENT, words) is not None
+    absent = re.search(f"{_ABSENT}|{_MISSING}" if named else _ABSENT, words) is not None
     moving = re.search(_MOVING, words) is not None
     if (named and moving) or (re.search(_OTHER_TIME, words) and not _AVAILABLE.search(words)):
         return Act.CHANGE

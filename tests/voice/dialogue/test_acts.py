@@ -65,6 +65,17 @@ OTHER = """
     I had to change the dressing twice
     I can't bend my knee
     the earliest slot that is free
+    I can't keep any food down
+    I can't make a fist any more
+    I'm not able to keep my balance
+    I can't do anything with my arm
+    my foot hurts, I could not come to work for a week
+    I fell the other day and my knee hurts
+    my back hurts every other day
+    it comes and goes at different times of the day
+    I need another day off work
+    I'm going to miss school if this goes on
+    I took my mom off her pills
 """
 BEHIND = {
     Act.END: "drop it / can you scrap that one / I don't need it any more / cancel that, please",
