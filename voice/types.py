@@ -191,13 +191,13 @@ class Confirmation:
     """What the user is asked before a call that cannot be taken back.
 
     Attributes:
-        question: The question; empty where nothing has to be asked.
+        question: Makes the question from the call's arguments; empty where none has to be asked.
         plainly: Whether a message of the user's asks for the call so plainly that it is made at
             once, or agrees to the question in its own words.
         always: Whether the question is asked of a plain message as well.
     """
 
-    question: Callable[[], str]
+    question: Callable[[Mapping[str, Any]], str]
     plainly: Callable[[str], bool]
     always: bool = False
 

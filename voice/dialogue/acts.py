@@ -62,7 +62,8 @@ _OTHER = r"(?:another|(?:an?|some) (?:different|other|earlier|later|sooner|new|b
 _OTHER_TIME = (
     r"\b(?:reschedul\w+|re ?arrang\w+|rebook\w*|postpon\w+)\b"
     r"|\b(?:need|want|like|prefer|get|find|choose|pick|suggest|(?:can|could|may) (?:i|we|you)"
-    rf" (?:have|do|say|try))(?: \w+)? {_OTHER} (?:(?<!another )(?:appointment|visit)|day|time|date|slot|hour)\b"
+    rf" (?:have|do|say|try))(?: \w+)? {_OTHER}"
+    r" (?:day|time|date|slot|hour|(?<!another )(?:appointment|visit))\b"
     r"(?! (?:off?|for my|for our)\b)"
 )
 _OTHERWISE = (

@@ -208,11 +208,13 @@ class Team:
                 yield hand_over_tool(other), {}
         act, kept = self._act(position, message), agent.kept
         if act is Act.CHANGE and kept.change:
-            yield kept.change, self._changes(position, message, tools or {})
+            yield kept.change, self._told_of_kept(position, message, kept.change, tools or {})
         elif act is Act.ANOTHER and kept.another:
             yield kept.another, self._another(position, message, tools or {})
-        elif act and (tool := {Act.END: kept.end, Act.TELL: kept.tell}.get(act)):
-            yield tool, {}
+        elif act is Act.END and kept.end:
+            yield kept.end, self._told_of_kept(position, message, kept.end, tools or {})
+        elif act is Act.TELL and kept.tell:
+            yield kept.tell, {}
 
     def _act(self, position: Position, message: str) -> Act | None:
         """What a message wants done with what is kept."""
@@ -225,13 +227,12 @@ class Team:
         steps = self.agent(position).steps
         return bool(steps) and position.step not in steps_from(next(iter(steps)), steps)
 
-    def _changes(
-        self, position: Position, message: str, tools: Mapping[str, ToolSpec]
+    def _told_of_kept(
+        self, position: Position, message: str, tool: str, tools: Mapping[str, ToolSpec]
     ) -> dict[str, str]:
-        """What a message has of the arguments by which the kept thing is changed."""
+        """What a message has of the arguments by which a tool changes or ends the kept thing."""
         agent = self.agent(position)
         needs = [need for step in agent.steps.values() for need in step.needs.values()]
-        tool = agent.kept.change
         asked = next((one.argument for one in needs if one.tool == tool and one.offers), "")
         readings = tools[tool].readings if tool in tools else {}
         wanted = [Wanted(name, one) for name, one in readings.items()]
@@ -604,7 +605,7 @@ class Flow:
     def asking_first(self, tools: Mapping[str, ToolSpec]) -> Mapping[str, ToolSpec]:
         """Tools of which those that do what the step asks about wait for a "yes"."""
         _, question = self.team.question(self.position)
-        waiting = Confirmation(lambda: question, lambda message: answer_to(message, ()) is True)
+        waiting = Confirmation(lambda _: question, lambda message: answer_to(message, ()) is True)
         steps = self.team.agent(self.position).steps.values()
         needs = (need for step in steps for need in step.needs.values())
         deeds = {need.tool for need in needs if not need.argument} & tools.keys()

@@ -118,7 +118,7 @@ def confirmed_ones(
     thanks" places an order that is open.
     """
     calls = _instead_of_the_end(calls, tools, message)
-    asked = {call.call_id: _doubt(tools.get(call.name), message) for call in calls}
+    asked = {call.call_id: _doubt(call, tools.get(call.name), message) for call in calls}
     made = tuple(call for call in calls if not asked[call.call_id])
     held = tuple(call for call in calls if asked[call.call_id])
     return HeldBack(made, next(filter(None, asked.values()), ""), held)
@@ -142,7 +142,7 @@ def _asked_for(tools: Mapping[str, ToolSpec], message: str) -> str:
     """The tool that would ask before it does something, and that a message plainly asks for."""
     for spec in tools.values():
         asked = spec.confirmation
-        if asked and not asked.always and asked.plainly(message) and asked.question():
+        if asked and not asked.always and asked.plainly(message) and asked.question({}):
             return spec.name
     return ""
 
@@ -179,7 +179,7 @@ def _question(call: ToolCall, spec: ToolSpec | None) -> str:
     return ""
 
 
-def _doubt(spec: ToolSpec | None, message: str) -> str:
+def _doubt(call: ToolCall, spec: ToolSpec | None, message: str) -> str:
     if spec is None:
         return ""
     if spec.ends:
@@ -187,4 +187,4 @@ def _doubt(spec: ToolSpec | None, message: str) -> str:
     asked = spec.confirmation
     if asked is None or (asked.plainly(message) and not asked.always):
         return ""
-    return asked.question()
+    return asked.question(call.arguments)

@@ -142,8 +142,8 @@ class Asked:
     """What the user is asked before a tool runs that cannot be taken back.
 
     Attributes:
-        question: Makes the question, empty where nothing has to be asked; its keyword-only
-            parameters are provided like those of `Known`.
+        question: Makes the question from the call's arguments, empty where nothing has to be asked;
+            its keyword-only parameters are provided like those of `Known`.
         plainly: Whether a message asks for it so plainly that it is done at once, or agrees to the
             question in its own words; a bare "yes" to it is known.
         always: Whether the question is asked of a plain message as well.

@@ -162,7 +162,7 @@ def test_what_names_nothing_is_no_answer_to_it(answer: str) -> None:
 def test_what_a_question_of_its_own_finds_plain_is_not_doubted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = Confirmation(lambda: "Shall I?", "carry on".__eq__)
+    asked = Confirmation(lambda _: "Shall I?", "carry on".__eq__)
     monkeypatch.setitem(TOOLS, "set_timer", replace(TOOLS["set_timer"], confirmation=asked))
     script = Script()
     script.user("carry on")

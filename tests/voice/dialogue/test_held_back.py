@@ -20,7 +20,7 @@ TOOLS = {
     for spec in (
         ToolSpec("bring", "Bring some.", SCHEMA, readings={"count": NUMBER, "note": NUMBER}),
         ToolSpec("take", "Take some back.", SCHEMA, undoes=True),
-        ToolSpec("pay", "Pay.", {}, confirmation=Confirmation(lambda: "Pay?", "pay".__eq__)),
+        ToolSpec("pay", "Pay.", {}, confirmation=Confirmation(lambda _: "Pay?", "pay".__eq__)),
         ToolSpec("end", "End it.", {}, ends=True),
     )
 }
@@ -63,7 +63,7 @@ def test_the_other_calls_are_made() -> None:
 
 
 def test_nothing_is_asked_where_there_is_nothing_to_confirm() -> None:
-    nothing = ToolSpec("pay", "Pay.", {}, confirmation=Confirmation(str, lambda _: False))
+    nothing = ToolSpec("pay", "Pay.", {}, confirmation=Confirmation(lambda _: "", lambda _: False))
     assert confirmed_ones(made("pay"), {"pay": nothing}, "well") == HeldBack(made("pay"))
 
 
@@ -80,7 +80,7 @@ def test_the_end_gives_way_to_what_the_message_asks_for_as_plainly(names: tuple[
 def test_the_end_stays_where_nothing_is_asked_for_or_left_to_do(
     message: str, question: str
 ) -> None:
-    pay = ToolSpec("pay", "Pay.", {}, confirmation=Confirmation(lambda: question, "pay".__eq__))
+    pay = ToolSpec("pay", "Pay.", {}, confirmation=Confirmation(lambda _: question, "pay".__eq__))
     held = confirmed_ones(made("end"), {**TOOLS, "pay": pay}, message)
     assert not [call for call in (*held.made, *held.unconfirmed) if call.name == "pay"]
 
@@ -111,7 +111,7 @@ def test_a_choice_is_made_by_place_or_words(message: str, chosen: list[str] | No
 
 def test_whether_that_is_all_is_a_question_of_the_tool_that_it_would_run() -> None:
     done = ToolSpec(
-        "pay", "Pay.", {}, confirmation=Confirmation(lambda: "Pay?", "that's all".__eq__)
+        "pay", "Pay.", {}, confirmation=Confirmation(lambda _: "Pay?", "that's all".__eq__)
     )
     asked = Question.whether_all("Is that all?", {"pay": done}, "c1")
     assert asked is not None

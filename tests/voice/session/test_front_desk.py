@@ -227,3 +227,32 @@ async def test_another_one_has_to_wait_until_this_one_is_booked() -> None:
         for words in ("a vaccination", "friday at eleven"):
             await typed(line, words)
         await holds(line, ("my brother wants one too", r"First this one, .* the patient's name\?"))
+
+
+@virtual
+async def test_of_several_appointments_the_one_that_is_named_is_moved_or_cancelled() -> None:
+    async with calling(clinic(), LOCAL) as line:
+        for words in ("a vaccination", "wednesday at eleven", "Ruth Adler", "yes"):
+            await typed(line, words)
+        for words in (
+            "I need another appointment",
+            "my knee",
+            "friday at ten",
+            "Ruth Adler",
+            "yes",
+        ):
+            await typed(line, words)
+        await holds(
+            line,
+            (
+                "move my appointment on wednesday",
+                r"Your appointment is on Wednesday, .* When would you like to come instead\?",
+            ),
+            ("thursday", r"Moved to Thursday, .* at 11:00 AM\. .*"),
+            (
+                "can you cancel the one on thursday please",
+                r"Shall I cancel your appointment on Thursday, .* at 11:00 AM\?",
+            ),
+            ("yes", r"Cancelled: Thursday, .* at 11:00 AM\. ?.*"),
+            ("what appointments do I have", r"You have 1 appointment: Friday, .* at 10:00 AM\..*"),
+        )

@@ -74,6 +74,9 @@ async def test_today_is_today_also_as_it_was_noted(
     assert await call("choose_time", time="four pm") == "Monday, November 23 at 4:00 PM."
     assert (await call("choose_time", time="ten")).startswith("10:00 AM has passed")
     assert (await call("choose_time", day="monday", time="ten")).startswith("Monday, November 30")
+    assert (await call("choose_time", day="the one on monday", time="ten")).startswith(
+        "Monday, November 30"
+    )
 
 
 async def test_what_has_passed_is_refused(

@@ -114,9 +114,9 @@ async def test_the_order_is_read_back_before_it_is_placed(
 ) -> None:
     (spec,) = toolbox.specs(["confirm_order"], scope)
     assert spec.confirmation is not None
-    assert spec.confirmation.question() == ""
+    assert spec.confirmation.question({}) == ""
     await call("order_drink", drink="latte", quantity="two")
-    assert spec.confirmation.question() == "The order is: 2 lattes. Shall I place it?"
+    assert spec.confirmation.question({}) == "The order is: 2 lattes. Shall I place it?"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from datetime import time as clock
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from voice.tools import kinds, phrasing, spoken_dates
 from voice.tools.registry import Asked, Noted, Readable, ToolError, Unreadable, tool
@@ -65,7 +65,7 @@ def _days(said: str, now: datetime) -> tuple[date, date]:
         monday = now.date() - timedelta(now.weekday()) + timedelta(7 * (found[1] == "next"))
         return monday, monday + timedelta(4)
     on = kinds.day_of(said, now)
-    if on == now.date() and spoken_dates.is_weekday(words):
+    if on == now.date() and spoken_dates.is_weekday(re.sub("^(?:the )?1 (?:on )?", "", words)):
         # Who means today says so.
         on += timedelta(7)
     return on, on
@@ -255,10 +255,10 @@ def list_appointments(*, scope: SessionScope, store: Store) -> str:
     return f"You have {phrasing.counted(len(told), 'appointment')}: {phrasing.joined(told)}."
 
 
-def _whether_to_cancel(*, scope: SessionScope, store: Store) -> str:
+def _whether_to_cancel(given: Mapping[str, Any], *, scope: SessionScope, store: Store) -> str:
     if not _had(scope, store):
         return ""
-    due = _meant(scope, store)
+    due = _meant(scope, store, str(given.get("day", "")))
     return f"Shall I cancel your appointment on {_told(due)} at {phrasing.time(due)}?"
 
 
@@ -268,9 +268,9 @@ def _whether_to_cancel(*, scope: SessionScope, store: Store) -> str:
         _whether_to_cancel, lambda said: "cancel" in said.lower() and "?" not in said, always=True
     ),
 )
-def cancel_appointment(*, scope: SessionScope, store: Store) -> str:
+def cancel_appointment(day: _Day = "", *, scope: SessionScope, store: Store) -> str:
     """Cancel the appointment of the patient."""
-    due = _meant(scope, store)
+    due = _meant(scope, store, day)
     store.cancel_appointment(due.timestamp())
     return f"Cancelled: {_told(due)} at {phrasing.time(due)}."
 
@@ -282,37 +282,46 @@ def change_appointment(
     part: _Part = "",
     soon: _Soon = "",
     offered: str = "",
+    old: str = "",
     *,
     scope: SessionScope,
     store: Store,
 ) -> Noted:
     """Move the appointment of the patient to another day or time."""
-    old, now = _meant(scope, store), scope.now()
-    day = _other_day(day, old, scope)
-    said = {"day": day, "time": time, "part": part, "soon": soon}
-    at = phrasing.time(old)
-    if not any(said.values()):
-        return Noted(f"Your appointment is on {_told(old)} at {at}.", {})
     begun = {n.removeprefix("to_"): v for n, v in scope.known.items() if n.startswith("to_")}
+    had = _being_moved(begun, scope, store)
+    due, now = had or _meant(scope, store, next(iter(scope.said), "")), scope.now()
+    at, which = phrasing.time(due), {"old": due.isoformat()}
+    if had is None:
+        begun, day = {}, _other_day(day, due, scope)
+    given = {"day": day, "time": time, "part": part, "soon": soon}
+    if not any(given.values()):
+        return Noted(f"Your appointment is on {_told(due)} at {at}.", which)
     # Another day alone is at the same time, and another time on the same day.
-    same = {"day": f"{old:%Y-%m-%d}", **({} if part or (time and not day) else {"time": at})}
-    found = _found(said, {**same, **begun}, scope, store)
-    if not (found.values.get("day") and found.values.get("time")):
-        return found
-    due = _at(kinds.day_of(found.values["day"], now), kinds.minutes_of(found.values["time"]), now)
-    if due != old and not store.move_appointment(old.timestamp(), due.timestamp()):
+    same = {"day": f"{due:%Y-%m-%d}", **({} if part or (time and not day) else {"time": at})}
+    found = _found(given, {**same, **begun}, scope, store)
+    values = {**found.values, **which}
+    if not (values.get("day") and values.get("time")):
+        return Noted(found.said, values)
+    new = _at(kinds.day_of(values["day"], now), kinds.minutes_of(values["time"]), now)
+    if new != due and not store.move_appointment(due.timestamp(), new.timestamp()):
         raise ToolError("Somebody else has taken that time by now. Please choose another one.")
-    told = f"{_told(due)} at {phrasing.time(due)}"
-    return Noted(f"Moved to {told}." if due != old else f"It is on {told}.", found.values)
+    told = f"{_told(new)} at {phrasing.time(new)}"
+    return Noted(f"Moved to {told}." if new != due else f"It is on {told}.", values)
+
+
+def _being_moved(begun: Mapping[str, str], scope: SessionScope, store: Store) -> datetime | None:
+    """The appointment that messages before were about to move; None where there is none."""
+    return next((due for due in _had(scope, store) if due.isoformat() == begun.get("old")), None)
 
 
 def _other_day(day: str, old: datetime, scope: SessionScope) -> str:
-    """The day to move to, where a message may name that of the appointment as well."""
+    """The day to move to, where a message may name that of the appointment as well, or alone."""
     now = scope.now()
     if not day or _days(day, now) != (old.date(), old.date()):
         return day
     named = _days_named(next(iter(scope.said), ""), now)
-    return next((one for one, first in named if first != old.date()), day)
+    return next((one for one, first in named if first != old.date()), "")
 
 
 def _days_named(said: str, now: datetime) -> list[tuple[str, date]]:
@@ -360,7 +369,7 @@ def start_over(
     known, now = scope.known, scope.now()
     if not beside or "day" not in known:
         return Noted("Okay.", {})
-    due = _meant(scope, store)
+    due = _meant(scope, store, next(iter(scope.said), ""))
     free = _free(due.date(), due.date(), (_minutes(due), 24 * 60), now, store)
     values = {"problem": known.get("problem", ""), "day": f"{due:%Y-%m-%d}"}
     if not free:
@@ -387,15 +396,18 @@ def _had(scope: SessionScope, store: Store) -> list[datetime]:
     return [datetime.fromtimestamp(due, now.tzinfo) for due, _, _ in had]
 
 
-def _meant(scope: SessionScope, store: Store) -> datetime:
-    """The appointment that is spoken of: that of the name that is known, or the next one.
+def _meant(scope: SessionScope, store: Store, said: str) -> datetime:
+    """The appointment that is spoken of: of a day that is said, of the known name, or the next.
+
+    Args:
+        said: Words that may name its day.
 
     Raises:
         ToolError: There is none.
     """
     now = scope.now()
     had = store.appointments(now.timestamp())
-    days = [day for _, day in _days_named(next(iter(scope.said), ""), now)]
+    days = [first for _, first in _days_named(said, now)]
     on = [one for one in had if datetime.fromtimestamp(one[0], now.tzinfo).date() in days]
     named = [one for one in had if one[1] == scope.known.get("name")]
     for due, _, _ in (on or named or had)[:1]:

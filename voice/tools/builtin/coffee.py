@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Any
 
 from num2words import num2words
 
@@ -389,7 +389,7 @@ def places_order(message: str) -> bool:
     return bool(_PLACE_IT.search(said)) and not _NOT_YET.search(said)
 
 
-def _shall_i(*, scope: SessionScope) -> str:
+def _shall_i(_: Mapping[str, Any], *, scope: SessionScope) -> str:
     if not scope.order or scope.placed:
         return ""
     return f"The order is: {_content(scope)}.{_total(scope)} Shall I place it?"

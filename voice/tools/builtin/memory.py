@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from voice.config import MemoryConfig
 from voice.tools import phrasing
@@ -191,7 +191,7 @@ def forget_fact(what: _OfFact, *, store: Store) -> str:
     return f"Forgotten: {to_you(wording(found[0]))}."
 
 
-def _question(*, store: Store) -> str:
+def _question(_: Mapping[str, Any], *, store: Store) -> str:
     return QUESTION_WITH_FACTS if store.facts() else QUESTION
 
 
