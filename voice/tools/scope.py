@@ -175,8 +175,9 @@ class SessionScope:
         self.end_requested = True
 
     def forget(self) -> None:
-        """Note that the user has had all deleted that was kept of them."""
+        """Note that the user has had all deleted that was kept of them, a placed order too."""
         self._forgotten = True
+        self.put_order({} if self.placed else self.order.copy(), "", None)
 
     def take_forgotten(self) -> bool:
         """Whether that was noted since this was asked last."""
@@ -191,10 +192,15 @@ class SessionScope:
         self.done_for = message
         self.done.append(done)
 
-    def put_order(self, order: Mapping[Drink, int]) -> None:
+    def kept_order(self) -> tuple[dict[Drink, int], str, Placed | None]:
+        """What is ordered now, for whom, and whether it is placed; for `put_order`."""
+        return dict(self.order), self.customer, self.placed
+
+    def put_order(self, order: Mapping[Drink, int], customer: str, placed: Placed | None) -> None:
         """Have ordered just these."""
         self.order.clear()
         self.order.update(order)
+        self.customer, self.placed = customer, placed
 
     def request_transfer(self, to: str) -> None:
         """Ask for the call to be handed to ``to`` once the reply has been spoken."""

@@ -6,7 +6,7 @@ does not know what an entry means or when it is announced.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -90,7 +90,7 @@ class Store:
     Args:
         database: Where it is kept.
         owner: Whose it is.
-        inverses: Gets what takes back each change of alerts and lists.
+        inverses: Gets what takes back each change that can be taken back.
     """
 
     def __init__(self, database: Database, owner: Owner, inverses: Inverses | None = None) -> None:
@@ -250,16 +250,22 @@ class Store:
         ((order_id,),) = self._database.read(placing)
         return int(order_id)
 
+    def _place_again(self, order: Mapping[str, object]) -> None:
+        self._database.write(insert(orders).values(**order))
+
     def change_order(self, order_id: int, customer: str, content: str) -> bool:
         """Put another content in the place of a placed order's, none deletes it.
 
         False if there is no such order.
         """
         mine = self._mine(orders) & (orders.c.id == order_id)
+        had = [row._asdict() for row in self._database.read(select(orders).where(mine))]
         if not content:
+            self._inverses.extend(partial(self._place_again, old) for old in had)
             return self._changes(delete(orders).where(mine))
-        had = self._database.read(select(orders.c.customer, orders.c.content).where(mine))
-        self._inverses.extend(partial(self.change_order, order_id, *old) for old in had)
+        self._inverses.extend(
+            partial(self.change_order, order_id, old["customer"], old["content"]) for old in had
+        )
         changed = {"customer": customer, "content": content}
         return self._changes(update(orders).where(mine).values(**changed))
 

@@ -417,13 +417,13 @@ class Toolbox:
         started_s = loop.time()
         scope, inverses = provided[SessionScope], provided[Inverses]
         assert isinstance(scope, SessionScope) and isinstance(inverses, Inverses)
-        ordered = dict(scope.order)
+        ordered = scope.kept_order()
         try:
             async with asyncio.timeout(limit_s):
                 noted = await self._call(tool, call.arguments, provided)
             content = self._cut(noted.said)
-            if scope.order != ordered:
-                inverses.append(partial(scope.put_order, ordered))
+            if scope.kept_order() != ordered:
+                inverses.append(partial(scope.put_order, *ordered))
             if not tool.spec.read_only:
                 # What the user is asked about first cannot be taken back, nor what took back.
                 final = tool.asked or tool.function is conversation.undo_last

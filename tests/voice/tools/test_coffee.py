@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from tests.voice.tools.conftest import Call
 from tests.voice.tools.services import Clock
 from voice.config.shop import ShopConfig
+from voice.errors import StoreError
 from voice.tools import SessionScope, Toolbox
 from voice.tools.builtin import coffee
 from voice.tools.builtin.coffee import places_order
@@ -354,6 +357,57 @@ async def test_it_is_the_order_where_that_was_placed_just_now(
     scope.said = ("cancel that", "that's all")
     assert await call("remove_drink", drink="that") == "Cancelled: 1 latte; 1 tea."
     assert (store.orders(), scope.placed) == ([], None)
+
+
+async def test_what_was_placed_is_placed_again_where_its_end_is_taken_back(
+    call: Call, scope: SessionScope, toolbox: Toolbox, clock: Clock
+) -> None:
+    store = Store(toolbox.database, scope.owner)
+    await call("order_drink", drink="latte")
+    await call("confirm_order", name="Dan")
+    placed, kept = scope.placed, store.orders()
+    scope.said = ("cancel the order",)
+    await call("cancel_order")
+    assert (scope.placed, store.orders()) == (None, [])
+    await call("undo_last", message="undo that")
+    assert (scope.placed, store.orders()) == (placed, kept)
+    clock.advance(minutes=9)
+    scope.said = ("a tea, the name is Eva",)
+    await call("order_drink", drink="tea")
+    assert (scope.placed, scope.customer) == (None, "Eva")
+    await call("undo_last", message="undo that")
+    assert await call("read_order") == "The order for Dan is placed: 1 latte."
+
+
+async def test_what_cannot_be_kept_of_a_placed_order_is_not_in_it(
+    call: Call, scope: SessionScope, toolbox: Toolbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await call("order_drink", drink="latte")
+    await call("confirm_order", name="Dan")
+    with monkeypatch.context() as broken:
+        broken.setattr(Store, "change_order", Mock(side_effect=StoreError("the disk is full")))
+        for tool, given in (
+            ("order_drink", {"drink": "tea"}), ("change_drink", {"drink": "it", "size": "large"}),
+            ("remove_drink", {"drink": "latte"}), ("cancel_order", {}),
+        ):  # fmt: skip
+            assert (await call(tool, **given)).startswith("Error: ")
+            assert await call("read_order") == "The order for Dan is placed: 1 latte."
+    Store(toolbox.database, scope.owner).forget()
+    gone = "Error: The order is not there any more, so I cannot change it."
+    assert await call("order_drink", drink="tea") == gone
+    assert await call("order_drink", drink="tea") == "Added: tea."
+
+
+async def test_a_placed_order_and_its_name_are_forgotten_with_the_rest(
+    call: Call, scope: SessionScope
+) -> None:
+    await call("order_drink", drink="latte")
+    await call("confirm_order", name="Dan")
+    await call("forget_me")
+    assert await call("read_order") == "The order is empty."
+    assert await call("answer_question", message="what name is it under") == (
+        "The order has no name yet."
+    )
 
 
 @pytest.mark.parametrize(

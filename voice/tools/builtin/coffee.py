@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from num2words import num2words
 
+from voice.errors import StoreError
 from voice.tools import phrasing
 from voice.tools.builtin.coffee_menu import (
     MENU,
@@ -119,18 +120,33 @@ def _check_open(scope: SessionScope) -> None:
         raise ToolError("The order is being made already, so I cannot change it.")
 
 
-def _saved(scope: SessionScope, store: Store, told: str) -> str:
-    """Keep a placed order as it is now; what is told says so, and whose it is."""
-    named = _name_beside(scope)
-    if named and named != scope.customer:
-        scope.customer = named
-        told = f"{told} The name is {named}."
-    if scope.placed is None:
+def _saved(
+    scope: SessionScope, store: Store, order: Mapping[Drink, int], told: str, customer: str = ""
+) -> str:
+    """Have ordered these, and keep that where the order is placed; what is told says so.
+
+    Raises:
+        ToolError: A placed order is not there any more.
+        StoreError: It cannot be kept, and nothing has changed.
+    """
+    before, known = scope.kept_order(), scope.customer
+    named = customer or _name_beside(scope)
+    placed = None if _is_made(scope) else scope.placed
+    scope.put_order(order, named or known, placed)
+    if named and named != known:
+        told = f"{told} The name is {named}.".strip()
+    if placed is None:
         return told
-    if not store.change_order(scope.placed.order_id, scope.customer, _content(scope)):
+    try:
+        there = store.change_order(placed.order_id, scope.customer, _content(scope))
+    except StoreError:
+        scope.put_order(*before)
+        raise
+    if not (there and order):
+        scope.put_order({}, known, None)
+    if not there:
         raise ToolError("The order is not there any more, so I cannot change it.")
-    if not scope.order:
-        scope.placed = None
+    if not order:
         return f"{told} So I have cancelled the order."
     return f"{told} The order is placed like that.{_total(scope)}"
 
@@ -234,9 +250,6 @@ def order_drink(
         _addition(sweetener), _addition(extras),
     )  # fmt: skip
     _check_goes(ordered)
-    if _is_made(scope):
-        scope.order.clear()
-        scope.placed = None
     old = scope.removed
     if isinstance(old, Ordered) and _is_kind_of(ordered.name, old.drink.name):
         said = {"size": size, "roast": roast, "shots": shots, "milk": milk,
@@ -244,8 +257,9 @@ def order_drink(
         kept = {part: getattr(old.drink, part) for part, words in said.items() if not words}
         ordered, count = replace(ordered, **kept), count if quantity else old.count
         scope.removed = None
-    scope.order[ordered] = scope.order.get(ordered, 0) + count
-    return _saved(scope, store, f"Added: {_label(ordered, count, always_count=False)}.")
+    had = {} if _is_made(scope) else scope.order
+    order = {**had, ordered: had.get(ordered, 0) + count}
+    return _saved(scope, store, order, f"Added: {_label(ordered, count, always_count=False)}.")
 
 
 @tool()
@@ -282,8 +296,9 @@ def change_drink(
     count = 1 if one_of else _count(quantity) if quantity else had
     if (changed, count) == (ordered, had):
         raise ToolError(f"The order has {_label(ordered, had, True)}. What am I to change?")
-    _put_in_place(scope.order, ordered, changed, count, had - 1 if one_of else 0)
-    return _saved(scope, store, f"Changed: {_label(changed, count, always_count=False)}.")
+    order = dict(scope.order)
+    _put_in_place(order, ordered, changed, count, had - 1 if one_of else 0)
+    return _saved(scope, store, order, f"Changed: {_label(changed, count, always_count=False)}.")
 
 
 @tool(undoes=True)
@@ -297,10 +312,10 @@ def remove_drink(drink: _Ordered, *, scope: SessionScope, store: Store) -> str:
     found = list(scope.order)[-1:] if said in _LAST else _called(said, scope)
     if not found:
         raise ToolError(f"There is no {said} in the order.")
-    removed = Ordered(found[-1], scope.order.pop(found[-1]))
-    scope.removed = removed
+    left = dict(scope.order)
+    scope.removed = removed = Ordered(found[-1], left.pop(found[-1]))
     told = f"Removed: {_label(removed.drink, removed.count, always_count=False)}."
-    return _saved(scope, store, told)
+    return _saved(scope, store, left, told)
 
 
 @tool()
@@ -310,8 +325,7 @@ def cancel_order(*, scope: SessionScope, store: Store) -> str:
     if not scope.order:
         return "The order is empty."
     content = _content(scope)
-    scope.order.clear()
-    _saved(scope, store, "")
+    _saved(scope, store, {}, "")
     return f"Cancelled: {content}."
 
 
@@ -401,14 +415,15 @@ def confirm_order(name: _Name = "", *, scope: SessionScope, store: Store) -> str
     if not scope.order:
         raise ToolError("The order is empty. What would you like?")
     known = scope.customer
-    customer = scope.customer = _customer_or_none(name, scope.said) or _name_beside(scope) or known
+    customer = _customer_or_none(name, scope.said) or _name_beside(scope) or known
     content, total = _content(scope), _total(scope)
     if scope.placed and (_is_made(scope) or customer == known):
         return f"The order is placed: {content}.{total}"
     if scope.placed:
-        return _saved(scope, store, f"The name is {customer}.")
+        return _saved(scope, store, dict(scope.order), "", customer)
     now_s = scope.now().timestamp()
-    scope.placed = Placed(store.place_order(customer, content, now_s), now_s)
+    placed = Placed(store.place_order(customer, content, now_s), now_s)
+    scope.put_order(dict(scope.order), customer, placed)
     return f"Order confirmed{f' for {customer}' if customer else ''}: {content}.{total}"
 
 
