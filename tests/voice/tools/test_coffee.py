@@ -417,6 +417,7 @@ async def test_a_placed_order_and_its_name_are_forgotten_with_the_rest(
         ("a tea and it's for beth", "Beth"), ("two teas under Marta, thanks", "Marta"),
         ("a tea for me", ""), ("a tea for my wife", ""), ("a latte for breakfast", ""),
         ("one latte for now please", ""), ("I'm thirsty, a tea", ""),
+        ("a tea, I'm Beth", "Beth"), ("a tea, I'm starving", ""), ("a tea, it's for takeout", ""),
     ],
 )  # fmt: skip
 async def test_a_name_beside_a_drink_is_kept(

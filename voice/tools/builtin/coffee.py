@@ -382,18 +382,18 @@ _GIVEN_NAME = (
 )
 _NAME_BESIDE = re.compile(
     r"(?:\b(?i:(?:(?:my|the) )?name(?:'s| is|:)|under(?: the name(?: of)?)?"
-    r"|(?:it|that|this|order)(?:'s| is) for|i'm|i am|call(?:ed)? (?:it|me))"
+    r"|(?:it|that|this|order)(?:'s| is) for|call(?:ed)? (?:it|me))"
     r" (?P<sure>[^\W\d_]+(?: (?!please|thanks|then)[^\W\d_]+)?)"
-    r"|[ ,](?i:for) (?P<name>[A-Z][^\W\d_]+(?:[- '][A-Z][^\W\d_]+)?))"
+    r"|(?<![^\s,])(?i:for|i'm|i am) (?P<name>[A-Z][^\W\d_]+(?:[- '][A-Z][^\W\d_]+)?))"
     r"(?i:,? (?:please|thanks|then))*[.!]*$",
 )
-"""A name at the end of a message; behind "for" alone it has a capital."""
+"""A name at the end of a message; behind "for" or "I'm" alone it has a capital."""
 _NO_NAMES = """
 i you he she it we they me him her them his hers my your our their mine yours this that these those
 the a an and or but so to of in on at with for from is are was be no not yes yeah ok okay please
 thanks thank here there now then all one ones more else order name place good done great right fine
 everything nothing go ahead just big bigger wants want same again today later pickup takeaway
-delivery everyone hot iced cold me us breakfast lunch work home
+delivery takeout everyone hot iced cold me us breakfast lunch work home
 """
 
 
