@@ -109,8 +109,10 @@ def _spans(words: Sequence[str]) -> Iterator[tuple[slice, str]]:
         for start in range(len(words) - length + 1):
             here = slice(start, start + length)
             span = " ".join(words[here])
-            joined = {"and", "with"} & {*span.replace("half and half", "").split()}
-            if not joined and not {words[here.start], words[here.stop - 1]} & _LINKS:
+            joined = {"and", "with"} & {*re.sub("half and half|and a half", "", span).split()}
+            # "To go" is one.
+            first = {words[here.start]} - {"to"}
+            if not joined and not (first | {words[here.stop - 1]}) & _LINKS:
                 yield here, span
 
 

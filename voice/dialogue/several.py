@@ -58,7 +58,8 @@ def several(request: str, tools: Mapping[str, ToolSpec]) -> tuple[str, ...]:
     >>> several("three minutes and another for six", {"set_timer": timer})
     ('set a timer for three minutes', 'set a timer for six minutes')
     """
-    if request.count(" ") >= _MOST:
+    named = {thing for thing in ("timer", "alarm") if re.search(rf"\b{thing}s?\b", request, re.I)}
+    if request.count(" ") >= _MOST or len(named) > 1:
         return ()
     for thing in ("timer", "alarm"):
         spec = tools.get(f"set_{thing}")
@@ -104,6 +105,9 @@ def _values(request: str, reading: Reading) -> list[tuple[int, int]]:
         for length in range(min(_LONGEST, len(words) - at), 0, -1):
             here = words[at : at + length]
             edges = {here[0][0].lower(), here[-1][0].lower()}
+            if length == 2 and _LENGTH.search(here[-1][0]):
+                # "One minute", but not "another one".
+                edges.discard("one")
             span = request[here[0].start() : here[-1].end()].rstrip(".!?")
             # "A second one" is no length.
             counted = _is_number(span) or "second" in edges

@@ -37,6 +37,11 @@ def detail(said: str, *made: ToolCall, told: str = "Added.") -> dict[str, str] |
         ("no sugar, thanks", {"sweetener": "no sugar"}),
         ("can I have that with soy", {"milk": "soy"}),
         ("one of them with soy", {"milk": "soy"}),
+        ("make that to go with a double shot", {"extras": "to go", "shots": "double shot"}),
+        (
+            "a dash of milk and one and a half sugars",
+            {"milk": "dash of milk", "sweetener": "one and a half sugars"},
+        ),
     ],
 )
 def test_details_are_of_the_last_one(said: str, expected: dict[str, str]) -> None:

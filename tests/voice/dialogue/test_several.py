@@ -34,6 +34,7 @@ SEVERAL = {
     "alarms for seven and half past seven tomorrow morning please": (
         "alarm for seven tomorrow morning / alarm for half past seven tomorrow morning"
     ),
+    "a timer for one minute and another for two": ("timer for one minute / timer for two minute"),
     "set alarms for 7 and 8 on saturday": "alarm for 7 on saturday / alarm for 8 on saturday",
     "set an alarm for six tomorrow, set another for nine tonight": (
         "alarm for six tomorrow / alarm for nine tonight"
@@ -65,6 +66,7 @@ def test_each_stands_alone_with_what_it_leaves_to_its_neighbours(
         "set an alarm for seven and add milk to the list", "is the ten or the five minute one on",
         "remind me at five and six to take a pill", "what's ten minutes and five minutes",
         "change the six alarm to seven", "I walked ten minutes and another five",
+        "set an alarm for six and a timer for ten minutes",
     ],
 )  # fmt: skip
 def test_what_is_one_thing_or_another_request_stays_whole(
