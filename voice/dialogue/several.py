@@ -51,12 +51,7 @@ _SMALL = (
 def several(request: str, tools: Mapping[str, ToolSpec]) -> tuple[str, ...]:
     """The parts of a request for several things of one kind; none where it is none.
 
-    >>> from voice.types import Reading, ToolSpec
-    >>> read = Reading(lambda said: "minute" in said or None, lambda _: "", lambda _: True)
-    >>> schema = {"properties": {"duration": {}}, "required": ["duration"]}
-    >>> timer = ToolSpec("set_timer", "", schema, readings={"duration": read})
-    >>> several("three minutes and another for six", {"set_timer": timer})
-    ('set a timer for three minutes', 'set a timer for six minutes')
+    "Three minutes and another for six" is "set a timer for three minutes" and "… for six minutes".
     """
     named = {thing for thing in ("timer", "alarm") if re.search(rf"\b{thing}s?\b", request, re.I)}
     if request.count(" ") >= _MOST or len(named) > 1:
