@@ -47,7 +47,7 @@ class RunTool:
         key: What has side effects runs once for each; a call that repeats another has its key, and
             gets its result.
         beside: The other calls of the same answer that run here.
-        said: The user's last messages, newest first.
+        said: The user's last messages that say more than "yes", newest first.
     """
 
     reply_id: str

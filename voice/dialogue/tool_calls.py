@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from voice.dialogue.commands import CancelTool, Command, Emit, RunTool
 from voice.dialogue.draft_words import normalised
+from voice.dialogue.english import agrees
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
 from voice.events import ReplyToolCall
@@ -83,8 +84,10 @@ class ToolCalls:
         self, reply: Reply, calls: tuple[ToolCall, ...], client_names: Collection[str]
     ) -> list[Command]:
         """Write the calls of one answer down, emit them, and run those that run here."""
-        said = tuple(self._dialogue.user_texts(SAID_MESSAGES))
-        words = normalised(" ".join(said[:1]))
+        texts = self._dialogue.user_texts(2 * SAID_MESSAGES)
+        # "Yes" to a question about a call says nothing of what the call is to do.
+        said = tuple(text for text in texts if not agrees(text))[:SAID_MESSAGES]
+        words = normalised(" ".join(texts[:1]))
         made: Counter[str] = Counter()
         taken: set[str] = set()
         emitted: list[Command] = []

@@ -127,7 +127,8 @@ class SessionScope:
         agent: The agent's name.
         caller: Whom it converses with; None for a stranger.
         shop: What the agent sells.
-        said: The user's last messages, newest first, of the request whose tools run.
+        said: The user's last messages that say more than "yes", newest first, of the request whose
+            tools run.
         order: Drinks ordered so far → how many of each, oldest first.
         removed: What the call before has taken back, in an answer that calls another tool as well:
             that one may put it back, changed.

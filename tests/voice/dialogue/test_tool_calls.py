@@ -47,6 +47,14 @@ def test_a_request_that_was_interrupted_before_an_answer_was_heard_is_the_same_r
     assert first == again
 
 
+def test_a_tool_is_told_the_request_behind_a_yes() -> None:
+    script = Script()
+    script.user("turn off all of Friday")
+    script.user("Yes, please.", turn_id=2)
+    script.model("", EGGS)
+    assert script.of(RunTool)[-1].said == ("turn off all of Friday",)
+
+
 def timer(call_id: str, **arguments: str) -> ToolCall:
     return ToolCall(call_id, "set_timer", arguments)
 
