@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from tests.support.patience import PATIENCE_S
 from voice.callers import Caller
 from voice.config import AgentConfig, Config
-from voice.dialogue.flow import Team
+from voice.dialogue.team import Team
 from voice.errors import ProtocolError
 from voice.events import SessionEnded, SessionEvent
 from voice.inputs import SessionOptions

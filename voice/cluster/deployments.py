@@ -17,7 +17,7 @@ from voice.cluster.remote_parts import EarsFacts, ModelFacts, VoiceFacts, remote
 from voice.cluster.sealed_keys import SealedKeys
 from voice.config import Config, load_config, load_team, secret
 from voice.config.cluster import ReplicasConfig
-from voice.dialogue.flow import Team
+from voice.dialogue.team import Team
 from voice.errors import ConfigError
 from voice.hearing.asr.domain import Domain
 from voice.hearing.asr.whisper import Decoded, WhisperRecognizer

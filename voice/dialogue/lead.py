@@ -19,6 +19,11 @@ from voice.events import FlowChanged
 from voice.inputs import SessionOptions
 from voice.types import Position, Role, ToolCall, ToolResult, ToolSpec
 
+OKAY = "Okay."
+FROM_THE_BEGINNING = "Okay, from the beginning."
+WHAT_ELSE = "Okay. What would you like to change?"
+NOT_UNDERSTOOD = "Sorry, I did not get that."
+
 
 class Lead:
     """A conversation's flow, or a draft's.

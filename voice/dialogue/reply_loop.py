@@ -15,15 +15,16 @@ from voice.dialogue.corrections import followed, with_the_rest
 from voice.dialogue.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, leaves_open
 from voice.dialogue.english import bare
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
-from voice.dialogue.flow import FROM_THE_BEGINNING, GREETING, NOT_UNDERSTOOD, OKAY, WHAT_ELSE, Flow
+from voice.dialogue.flow import Flow
 from voice.dialogue.held_back import HeldBack, Question, confirmed_ones
 from voice.dialogue.history import History
-from voice.dialogue.lead import Lead
+from voice.dialogue.lead import FROM_THE_BEGINNING, NOT_UNDERSTOOD, OKAY, WHAT_ELSE, Lead
 from voice.dialogue.left_out import left_out, not_understood
 from voice.dialogue.number_check import is_grounded
 from voice.dialogue.reply import Occasion, Phase, Reply
 from voice.dialogue.reply_playback import Heard, ReplyPlayback
 from voice.dialogue.requests import Request, Requests, to_be_done
+from voice.dialogue.team import GREETING
 from voice.dialogue.tool_calls import ToolCalls
 from voice.dialogue.tool_words import closing_question, own_words
 from voice.errors import ProtocolError

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from voice.config import AgentConfig, load_config, load_team
 from voice.config.flow import StepConfig
-from voice.dialogue.flow import Team
+from voice.dialogue.team import Team
 from voice.errors import VoiceError
 from voice.flow.checks import team_specs
 from voice.tools import Toolbox

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from voice.config import AgentConfig
 from voice.config.flow import Calls, NeedConfig, StepConfig, hint
-from voice.dialogue.flow import Team, hand_over_tool
+from voice.dialogue.team import Team, hand_over_tool
 from voice.errors import ConfigError
 from voice.tools import Noted, SessionScope, Toolbox
 from voice.tools import tool as as_marked
@@ -140,7 +140,7 @@ def _hand_over_tools(agents: Sequence[AgentConfig]) -> list[Tool]:
     """The tools that hand over to each of the agents, where one may.
 
     Each says what is said then, and changes nothing: where the conversation stands follows from its
-    result (`voice.dialogue.flow`).
+    result (`voice.dialogue.team`).
     """
     named = {name for agent in agents for name in agent.hand_over}
     return [_tool(agent) for agent in agents if agent.name in named]

@@ -16,7 +16,7 @@ from voice.config import (
     load_team,
     variant_configs,
 )
-from voice.dialogue.flow import Team
+from voice.dialogue.team import Team
 from voice.flow.checks import team_specs
 from voice.hearing.asr import MakesRecognizer, Recognizer, Recognizers, make_recognizer
 from voice.hearing.asr.domain import ANYTHING, Domain

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 
-from voice.dialogue.flow import Flow, Team, spoken
+from voice.dialogue.flow import Flow
+from voice.dialogue.team import Team, spoken
 from voice.errors import StoreError
 from voice.inputs import FlowResumed
 from voice.tools import SessionScope, Toolbox, phrasing

@@ -8,8 +8,9 @@ import pytest
 
 from voice.config import AgentConfig, load_team
 from voice.config.flow import BranchConfig, NeedConfig, StepConfig
-from voice.dialogue.flow import Flow, Team, hand_over_tool
+from voice.dialogue.flow import Flow
 from voice.dialogue.said_values import Wanted, answer_to, gives_up, said_values, taken_back
+from voice.dialogue.team import Team, hand_over_tool
 from voice.inputs import SessionOptions
 from voice.types import Position, Reading, ToolCall, ToolResult
 
@@ -146,6 +147,15 @@ def test_a_question_is_put_in_other_words_the_second_time() -> None:
     assert [flow.next_words() for _ in range(2)] == ["size, please?", "size, please?"]
     flow.go(called(flow.team, flow.position, "size", of="small"))
     assert [flow.next_words() for _ in range(2)] == ["color?", "color, please?"]
+
+
+def test_a_draft_knows_of_a_hand_over_that_was_cut_off() -> None:
+    flow = Flow(shop())
+    flow.go(flow.team.enter("boss"))
+    copied = flow.copy()
+    assert copied.handed_over
+    copied.next_words()
+    assert (copied.handed_over, flow.handed_over) == (False, True)
 
 
 def test_a_yes_behind_something_else_answers_no_question_for_a_deed() -> None:
