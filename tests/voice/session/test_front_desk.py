@@ -221,6 +221,22 @@ async def test_behind_a_booking_it_is_moved_repeated_and_another_one_made() -> N
         assert [name for _, name, _ in store.appointments(0)] == ["Ruth Adler", "Tom Adler"]
 
 
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [
+        ("it's all swollen round my knee", r"I see\. What day would suit you\?"),
+        ("that's all for today, you're a star", r"(?!I see).*"),
+        ("have a nice evening", r"(?!I see).*"),
+    ],
+)
+@virtual
+async def test_behind_the_end_a_complaint_is_none_of_the_courtesies(said: str, reply: str) -> None:
+    async with calling(clinic(), LOCAL) as line:
+        for words in ("a vaccination", "friday at eleven", "Ruth Adler", "yes"):
+            await typed(line, words)
+        await holds(line, (said, reply))
+
+
 @virtual
 async def test_another_one_has_to_wait_until_this_one_is_booked() -> None:
     async with calling(clinic(), LOCAL) as line:
