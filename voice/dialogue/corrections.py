@@ -33,7 +33,8 @@ _SAID = re.compile(rf"{_LEAD}(?P<value>.+?){_TAIL}")
 _DENIED = re.compile(rf"{_LEAD}(?:not|did you say|you said) (?:the |an? )?(?P<rest>.+)")
 _LENGTH = re.compile(r"\b(?:second|minute|hour|day)s?\b")
 _CLOCK = re.compile(r"noon|midnight|past|o'clock|:")
-_MAKING = frozenset(("set", "add", "order", "create", "book"))
+MAKING = frozenset(("set", "add", "order", "create", "book"))
+"""How the names of tools begin that make something."""
 _LONGEST = 12
 """Words of a short correction; what is said instead are fewer yet."""
 _LONGEST_VALUE = 4
@@ -104,7 +105,7 @@ def repeated(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
         return None
     asked = max((at for at, one in enumerate(before) if one.role is Role.USER), default=0)
     made = next(_made(before[asked:], tools), None)
-    if made is None or made.name.partition("_")[0] not in _MAKING:
+    if made is None or made.name.partition("_")[0] not in MAKING:
         return None
     for name, old in made.arguments.items():
         reading = tools[made.name].readings.get(name)
@@ -125,7 +126,7 @@ def pointed_out(message: str, messages: Sequence[Message]) -> str:
         day = next(filter(is_day, values), "")
         return _POINTING.sub(rf"\1\2 {day}", message) if day else message
     parts = (call.name.split("_") for call in calls)
-    thing = next((part[1] for part in parts if len(part) == 2 and part[0] in _MAKING), "")
+    thing = next((part[1] for part in parts if len(part) == 2 and part[0] in MAKING), "")
     return _ENDING_IT.sub(rf"\1 the {thing}", message) if thing else message
 
 
@@ -135,7 +136,7 @@ def made_instead(call: ToolCall, tools: Mapping[str, ToolSpec], message: str) ->
     "I also want an espresso" is no change of one, and "the espresso" takes none away.
     """
     verb, _, thing = call.name.partition("_")
-    makers = (tools.get(f"{one}_{thing}") for one in sorted(_MAKING))
+    makers = (tools.get(f"{one}_{thing}") for one in sorted(MAKING))
     maker = next(filter(None, makers), None)
     speaks_of_it = _CHANGING.search(message) or asks_to_end(message)
     if verb not in ("change", "remove") or maker is None or speaks_of_it:
@@ -282,7 +283,7 @@ def _changed(
     after = _with(call, call.name, {**call.arguments, name: value})
     if verb == "change":
         return (after,)
-    if verb not in _MAKING:
+    if verb not in MAKING:
         return ()
     change = tools.get(f"change_{thing}")
     if change and (arguments := _of_change(change, thing, call.arguments, name, value)):

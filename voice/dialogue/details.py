@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from voice.dialogue.corrections import MAKING
 from voice.dialogue.english import ARTICLES, GRAMMAR, HESITATING, NUMBERS, asks, plain, word_set
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 
 _LONGEST, _MOST = 5, 20
 """Words of a value, and of a message."""
-_MAKING = ("order", "set", "add", "book", "create")
 _ANOTHER = word_set("another more second again else different others other too cancel remove")
 """Words by which something new is asked for, or what there is goes."""
 _ONLY = word_set("just only")
@@ -40,7 +40,7 @@ def detailed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
     if last.role is not Role.USER or not 0 < len(words) <= _MOST or asks(last.content):
         return None
     verb, _, thing = made[-1].name.partition("_") if made else ("", "", "")
-    change = tools.get(f"change_{thing}") if verb in (*_MAKING, "change") else None
+    change = tools.get(f"change_{thing}") if verb in (*MAKING, "change") else None
     if change is None or any(call.name.partition("_")[2] != thing for call in made):
         return None
     named = _named(words, change)
