@@ -1,7 +1,8 @@
 """How often the agent doubts calls that are right: ``benchmarks.voice.doubts --corpora DIR``.
 
 The held-out cases of `dlm.evaluate` whose answer is a call, with the agents' own tools. A right
-call that is doubted (`voice.dialogue.doubt`) is asked about for nothing; a wrong one, rightly so.
+call that is doubted (`voice.understanding.doubt`) is asked about for nothing; a wrong one, rightly
+so.
 Results: with --name, benchmarks/results/NAME.json.
 """
 
@@ -17,9 +18,9 @@ from dlm.evaluate.run import ask_engine
 from dlm.evaluate.scores import Ask, Scores, compare
 from dlm.evaluate.sets import SEED, Material, chosen
 from voice.config import load_config
-from voice.dialogue.doubt import in_doubt
 from voice.tools import Toolbox
 from voice.types import ToolCall, ToolSpec
+from voice.understanding.doubt import in_doubt
 
 SETS = ("own", "others", "spontaneous", "coffee", "asking", "unasked", "talk")
 

@@ -135,7 +135,7 @@ class StepConfig(Section):
 class KeptConfig(Section):
     """A thing that a flow makes and that stays, such as an appointment, and what is done with it.
 
-    What callers want is read by `voice.dialogue.acts`, in every step.
+    What callers want is read by `voice.understanding.acts`, in every step.
     """
 
     things: tuple[str, ...] = ()

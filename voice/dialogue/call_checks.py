@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from voice.dialogue.corrections import Correction, made_instead, repeated
-from voice.dialogue.details import detailed
-from voice.dialogue.doubt import in_doubt, named
-from voice.dialogue.filled import filled, shared, taken_out
-from voice.dialogue.held_back import HeldBack, Question, confirmed_ones, readable_ones
 from voice.dialogue.history import History
 from voice.dialogue.lead import Lead
-from voice.dialogue.left_out import carried
-from voice.dialogue.opposites import Opposed, asks_to_end, opposed, setters
 from voice.dialogue.reply import Reply
 from voice.dialogue.requests import mixed_up
 from voice.tools.spoken_results import spoken_result
 from voice.types import ToolCall, ToolSpec
+from voice.understanding.corrections import Correction, made_instead, repeated
+from voice.understanding.details import detailed
+from voice.understanding.doubt import in_doubt, named
+from voice.understanding.filled import filled, shared, taken_out
+from voice.understanding.held_back import HeldBack, Question, confirmed_ones, readable_ones
+from voice.understanding.left_out import carried
+from voice.understanding.opposites import Opposed, asks_to_end, opposed, setters
 
 _WHICH = re.compile(r"\b(?:which|what)\b.*\?\s*$", re.IGNORECASE)
 

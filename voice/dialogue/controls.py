@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from voice.dialogue.english import bare
 from voice.dialogue.history import History
 from voice.inputs import SessionOptions
 from voice.types import Role
+from voice.understanding.english import bare
 
 NOTHING_SAID = "I have not said anything yet."
 NOTHING_ASKED = "You have not asked me anything yet."

@@ -6,14 +6,12 @@ and without a clock; `voice.session.preemptive_generation` makes the drafts.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from voice.hearing.completeness import Completeness, reads_complete
 from voice.llm.base import Prompt
 from voice.types import Role
-
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
+from voice.understanding.english import normalised
 
 
 class DraftWords:
@@ -52,11 +50,6 @@ class DraftWords:
             return ""
         self._drafted, self._at_pause = bare, paused
         return text.strip()
-
-
-def normalised(text: str) -> str:
-    """Words alone, in lower case: "Set a timer, please!" → "set a timer please"."""
-    return " ".join(_WORD.findall(text.lower()))
 
 
 def same_question(first: Prompt, second: Prompt) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from voice.dialogue.english import bare
+from voice.understanding.english import bare
 
 ONE_MOMENT = "One moment."
 STOPPED = "Okay, I stopped that."

@@ -10,9 +10,9 @@ from copy import copy
 from dataclasses import replace
 
 from voice.config.moments import Moments
-from voice.dialogue.said_values import answer_to
 from voice.dialogue.team import Team, spoken
 from voice.types import Confirmation, Position, ToolSpec
+from voice.understanding.said_values import answer_to
 
 
 class Flow:

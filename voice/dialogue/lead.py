@@ -11,13 +11,13 @@ from dataclasses import replace
 from voice.config.called_for import called_for
 from voice.config.moments import Moments
 from voice.dialogue.commands import Command, Emit
-from voice.dialogue.english import asks, asks_of_the_agent
 from voice.dialogue.flow import Flow
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
 from voice.events import FlowChanged
 from voice.inputs import SessionOptions
 from voice.types import Position, Role, ToolCall, ToolResult, ToolSpec
+from voice.understanding.english import asks, asks_of_the_agent
 
 OKAY = "Okay."
 FROM_THE_BEGINNING = "Okay, from the beginning."

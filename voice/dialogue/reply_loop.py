@@ -11,22 +11,15 @@ from dataclasses import replace
 
 from voice.dialogue.call_checks import CallChecks, Limits
 from voice.dialogue.commands import Command, Emit, Generate, HangUp, SpeakEnd, StopGenerating
-from voice.dialogue.corrections import followed, with_the_rest
-from voice.dialogue.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, leaves_open
-from voice.dialogue.english import bare
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED
 from voice.dialogue.flow import Flow
-from voice.dialogue.held_back import HeldBack, Question, confirmed_ones
 from voice.dialogue.history import History
 from voice.dialogue.lead import FROM_THE_BEGINNING, NOT_UNDERSTOOD, OKAY, WHAT_ELSE, Lead
-from voice.dialogue.left_out import left_out, not_understood
-from voice.dialogue.number_check import is_grounded
 from voice.dialogue.reply import Occasion, Phase, Reply
 from voice.dialogue.reply_playback import Heard, ReplyPlayback
 from voice.dialogue.requests import Request, Requests, to_be_done
 from voice.dialogue.team import GREETING
 from voice.dialogue.tool_calls import ToolCalls
-from voice.dialogue.tool_words import closing_question, own_words
 from voice.errors import ProtocolError
 from voice.events import (
     AudioStopped,
@@ -53,6 +46,13 @@ from voice.inputs import (
 )
 from voice.llm.base import Prompt
 from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
+from voice.understanding.corrections import followed, with_the_rest
+from voice.understanding.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, leaves_open
+from voice.understanding.english import bare
+from voice.understanding.held_back import HeldBack, Question, confirmed_ones
+from voice.understanding.left_out import left_out, not_understood
+from voice.understanding.number_check import is_grounded
+from voice.understanding.tool_words import closing_question, own_words
 
 WENT_WRONG = "Sorry, something went wrong."
 MALFORMED_TRIES = 2

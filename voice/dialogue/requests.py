@@ -16,13 +16,13 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from types import MappingProxyType
 
-from voice.dialogue.corrections import pointed_out
-from voice.dialogue.english import ARTICLES, GRAMMAR, NUMBERS, VERBS, plain
 from voice.dialogue.history import History
-from voice.dialogue.repairs import repaired
-from voice.dialogue.several import several
-from voice.dialogue.told_apart import told_apart
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
+from voice.understanding.corrections import pointed_out
+from voice.understanding.english import ARTICLES, GRAMMAR, NUMBERS, VERBS, plain
+from voice.understanding.repairs import repaired
+from voice.understanding.several import several
+from voice.understanding.told_apart import told_apart
 
 NO_TOOLS: Mapping[str, ToolSpec] = MappingProxyType({})
 MOST = 4

@@ -20,9 +20,11 @@ from voice.config.answers import answers_to
 from voice.config.called_for import called_for
 from voice.config.flow import PLACE, NeedConfig, StepConfig, steps_from
 from voice.config.moments import plain_words
-from voice.dialogue.acts import Act, act_on, beside
-from voice.dialogue.english import asks, asks_of_the_agent, bare, disagrees, is_courteous
-from voice.dialogue.said_values import (
+from voice.inputs import SessionOptions
+from voice.types import Position, ToolCall, ToolResult, ToolSpec
+from voice.understanding.acts import Act, act_on, beside
+from voice.understanding.english import asks, asks_of_the_agent, bare, disagrees, is_courteous
+from voice.understanding.said_values import (
     Wanted,
     answer_to,
     clauses,
@@ -31,8 +33,6 @@ from voice.dialogue.said_values import (
     says_again,
     taken_back,
 )
-from voice.inputs import SessionOptions
-from voice.types import Position, ToolCall, ToolResult, ToolSpec
 
 HAND_OVER = "hand_over_to_"
 START_OVER = "start_over"

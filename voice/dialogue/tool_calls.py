@@ -15,12 +15,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from voice.dialogue.commands import CancelTool, Command, Emit, RunTool
-from voice.dialogue.draft_words import normalised
-from voice.dialogue.english import agrees
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
 from voice.events import ReplyToolCall
 from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
+from voice.understanding.english import agrees, normalised
 
 SAID_MESSAGES = 3
 """Of the user's, which a tool may look at."""

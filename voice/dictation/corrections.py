@@ -1,8 +1,8 @@
 """Leaves out what a speaker takes back: "on tuesday i mean wednesday", "book the, please book two".
 
 A correction has three parts: the words that are taken back, an editing term, and the words in their
-place. `voice.dialogue.repairs` knows those of messages to an agent, where a term proves little; who
-dictates says them plainly, and breaks off more often. English.
+place. `voice.understanding.repairs` knows those of messages to an agent, where a term proves
+little; who dictates says them plainly, and breaks off more often. English.
 
 Source: Shriberg, Preliminaries to a Theory of Speech Disfluencies (1994).
 """
@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 
-from voice.dialogue.english import ARTICLES, FUNCTION_WORDS, word_set
-from voice.dialogue.repairs import kind_of, repaired
 from voice.dictation.names import is_name
+from voice.understanding.english import ARTICLES, FUNCTION_WORDS, word_set
+from voice.understanding.repairs import kind_of, repaired
 
 HUM = r"(?:u+h*m+|u+h+|e+r+m*|h+m+|mm+)"
 DELETING = r"(?:delete|strike|erase|scratch) that"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from voice.dialogue.english import ARTICLES, word_set
 from voice.dictation.corrections import HUM, OPENING
+from voice.understanding.english import ARTICLES, word_set
 
 _ASIDES = ("you know", "i mean", "like")
 _MARKERS = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from voice.dialogue.english import VERBS
+from voice.understanding.english import VERBS
 
 _NAMED_FROM = 8
 """How much earlier the vocabulary must have met the word with a capital than without."""

@@ -35,13 +35,11 @@ def as_said(arguments: Mapping[str, Any], messages: Iterable[Message]) -> dict[s
     texts = (message.content for message in messages)
     marked = [(plain(text), text) for text in texts if not text.isascii()]
 
-    def restored(value: object) -> object:
-        for simple, text in marked if isinstance(value, str) and value else ():
-            if (at := simple.find(value)) >= 0:
-                return text[at : at + len(value)]
-        return value
+    def restored(value: str) -> str:
+        places = ((simple.find(value), text) for simple, text in marked if value)
+        return next((text[at : at + len(value)] for at, text in places if at >= 0), value)
 
-    return {name: restored(value) for name, value in arguments.items()}
+    return {k: restored(v) if isinstance(v, str) else v for k, v in arguments.items()}
 
 
 def _read(message: Message) -> Message:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.script import Script
 from voice.dialogue.commands import Draft, Generate, RunTool, Speak
-from voice.dialogue.draft_words import DraftWords, normalised, same_question
+from voice.dialogue.draft_words import DraftWords, same_question
 from voice.events import InterimTranscript
 from voice.inputs import ModelAnswered, ModelSaid, ToolAnswered
 from voice.llm.base import Prompt
@@ -18,6 +18,7 @@ from voice.types import (
     ToolResult,
     Transcript,
 )
+from voice.understanding.english import normalised
 
 TIME = ToolCall("c", "get_time", {})
 

@@ -9,10 +9,10 @@ import pytest
 from voice.config import AgentConfig, load_team
 from voice.config.flow import BranchConfig, NeedConfig, StepConfig
 from voice.dialogue.flow import Flow
-from voice.dialogue.said_values import Wanted, answer_to, gives_up, said_values, taken_back
 from voice.dialogue.team import Team, hand_over_tool
 from voice.inputs import SessionOptions
 from voice.types import Position, Reading, ToolCall, ToolResult
+from voice.understanding.said_values import Wanted, answer_to, gives_up, said_values, taken_back
 
 NUMBERS = {"one", "two", "three", "one two"}
 NUMBER = Reading(lambda said: said if said in NUMBERS else None, lambda _: "")

@@ -19,7 +19,6 @@ from tests.support.virtual_time import virtual
 from tests.voice.tools.services import Clock
 from voice.callers import LOCAL, Caller, CallerKind, Owner
 from voice.config import ToolsConfig, TurnConfig
-from voice.dialogue.opposites import LEFT_ALONE
 from voice.events import ReplyEnded
 from voice.tools import SessionScope, Toolbox
 from voice.tools.builtin.memory import QUESTION_WITH_FACTS as QUESTION
@@ -27,6 +26,7 @@ from voice.tools.database import Database, sqlite_file
 from voice.tools.database.tables import TABLES, alerts, list_items
 from voice.tools.store import AlertKind, Store
 from voice.types import Message, Role, ToolCall
+from voice.understanding.opposites import LEFT_ALONE
 
 ADA, BOB = (Caller(CallerKind.USER, name) for name in ("ada", "bob"))
 STRANGER = Caller(CallerKind.CONVERSATION, "sess_1")

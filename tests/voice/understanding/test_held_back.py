@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from voice.dialogue.farewell import SHALL_I_END
-from voice.dialogue.held_back import HeldBack, Question, confirmed_ones, readable_ones
 from voice.types import Confirmation, Reading, ToolCall, ToolSpec
+from voice.understanding.farewell import SHALL_I_END
+from voice.understanding.held_back import HeldBack, Question, confirmed_ones, readable_ones
 
 NUMBERS = ("one", "two")
 NUMBER = Reading(lambda said: said in NUMBERS, lambda said: "" if said in NUMBERS else "How many?")

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from voice.dialogue.english import asks
 from voice.types import ToolCall, ToolSpec
+from voice.understanding.english import asks
 
 UNSURE = "Sorry, I am not sure what to do there, so I did nothing."
 LEFT_ALONE = "All right, I won't."

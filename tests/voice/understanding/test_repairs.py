@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from voice.dialogue.repairs import repaired
+from voice.understanding.repairs import repaired
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from voice.dialogue.english import (
+from voice.understanding.english import (
     ARTICLES,
     FUNCTION_WORDS,
     HESITATING,

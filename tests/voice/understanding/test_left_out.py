@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from voice.dialogue.left_out import left_out, not_understood
 from voice.types import Message, Role, ToolCall, ToolSpec
+from voice.understanding.left_out import left_out, not_understood
 
 SCHEMA = {"type": "object", "properties": {}}
 TOOLS = {

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from voice.dialogue.filled import filled, shared, taken_out
 from voice.types import Reading, ToolCall, ToolSpec
+from voice.understanding.filled import filled, shared, taken_out
 
 
 def reading(*words: str, anywhere: bool = False) -> Reading:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from voice.dialogue.acts import Act, act_on
+from voice.understanding.acts import Act, act_on
 
 THINGS = ("appointment", "visit", "booking", "slot", "check up")
 

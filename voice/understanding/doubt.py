@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from voice.dialogue.english import GRAMMAR, NUMBERS, VERBS, bare, disagrees, plain, word_set
-from voice.dialogue.left_out import carried
-from voice.dialogue.tool_words import closing_question
 from voice.types import ToolCall, ToolSpec
+from voice.understanding.english import GRAMMAR, NUMBERS, VERBS, bare, disagrees, plain, word_set
+from voice.understanding.left_out import carried
+from voice.understanding.tool_words import closing_question
 
 NOT_SURE = "I am not sure that this is what you mean."
 ANYTHING_TO_DO = "Is there anything you want me to do?"

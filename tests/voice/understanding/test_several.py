@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from voice.config import ToolsConfig, TurnConfig
-from voice.dialogue.several import several
 from voice.tools import SessionScope, Toolbox
 from voice.types import ToolSpec
+from voice.understanding.several import several
 
 SEVERAL = {
     "ten minutes for the pasta and another one for twelve for the sauce": (

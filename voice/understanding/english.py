@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
-from voice.dialogue.draft_words import normalised
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+
+
+def normalised(text: str) -> str:
+    """Words alone, in lower case: "Set a timer, please!" → "set a timer please"."""
+    return " ".join(_WORD.findall(text.lower()))
 
 
 def word_set(text: str) -> frozenset[str]:

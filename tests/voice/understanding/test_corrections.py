@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.script import Script
 from voice.dialogue.commands import Generate, RunTool
-from voice.dialogue.corrections import (
+from voice.types import Message, Reading, Role, ToolCall, ToolSpec
+from voice.understanding.corrections import (
     Correction,
     followed,
     made_instead,
@@ -14,7 +15,6 @@ from voice.dialogue.corrections import (
     repeated,
     with_the_rest,
 )
-from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 
 
 def spec(name: str, *parameters: str, read_only: bool = False) -> ToolSpec:

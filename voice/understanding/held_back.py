@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from voice.dialogue.english import GRAMMAR, agrees, disagrees, plain
-from voice.dialogue.farewell import SHALL_I_END, agrees_to_end, says_goodbye
-from voice.dialogue.opposites import LEFT_ALONE
 from voice.types import ToolCall, ToolSpec
+from voice.understanding.english import GRAMMAR, agrees, disagrees, plain
+from voice.understanding.farewell import SHALL_I_END, agrees_to_end, says_goodbye
+from voice.understanding.opposites import LEFT_ALONE
 
 _IS_THAT_ALL = re.compile(
     r"\b(?:is|was|will) (?:that|this|it)(?: be)? (?:all|everything|it|right|correct)\b"

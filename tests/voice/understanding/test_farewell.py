@@ -4,10 +4,10 @@ import pytest
 
 from tests.support.script import Script
 from voice.dialogue.commands import Generate, HangUp, RunTool
-from voice.dialogue.farewell import SHALL_I_END, agrees_to_end, says_goodbye
 from voice.events import ReplyToolCall
 from voice.inputs import EndRequested, ToolAnswered
 from voice.types import Message, Role, ToolCall, ToolResult
+from voice.understanding.farewell import SHALL_I_END, agrees_to_end, says_goodbye
 
 END = ToolCall("c1", "end_conversation", {})
 TIMER = ToolCall("c2", "set_timer", {})

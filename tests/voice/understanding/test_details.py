@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from voice.config import ToolsConfig, TurnConfig
-from voice.dialogue.details import detailed
 from voice.tools import SessionScope, Toolbox
 from voice.tools.scope import Drink
 from voice.types import Message, Role, ToolCall
+from voice.understanding.details import detailed
 
 
 def detail(said: str, *made: ToolCall, told: str = "Added.") -> dict[str, str] | None:

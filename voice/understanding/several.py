@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from voice.dialogue.english import ARTICLES, GRAMMAR, NUMBERS, VERBS, word_set
 from voice.tools.spoken_dates import shared_day
 from voice.types import Reading, ToolSpec
+from voice.understanding.english import ARTICLES, GRAMMAR, NUMBERS, VERBS, word_set
 
 _LONGEST, _MOST = 7, 40
 """Words of a value, and of a request."""

@@ -9,8 +9,8 @@ import pytest
 from tests.support.script import CLIENT_TOOL, TOOLS, Script
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Generate, RunTool
-from voice.dialogue.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, in_doubt, leaves_open
 from voice.types import Confirmation, Reading, ToolCall, ToolResult, ToolSpec
+from voice.understanding.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, in_doubt, leaves_open
 
 ADD = ToolCall("a", "add_to_list", {"item": "milk"})
 TIMER = ToolCall("t", "set_timer", {})

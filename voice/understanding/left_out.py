@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from voice.dialogue.english import GRAMMAR, VERBS
 from voice.tools import phrasing
 from voice.types import Message, Role, ToolCall, ToolSpec
+from voice.understanding.english import GRAMMAR, VERBS
 
 _JOINTS = frozenset(("and", "or", "but", "then"))
 _ARTICLES = frozenset(("the", "a", "an", "some", "of", "also", "please"))

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from voice.dialogue.english import HESITATING, TAKING_BACK, UNITS, VERBS, plain
-from voice.dialogue.opposites import asks_to_end
-from voice.dialogue.repairs import kind_of, repaired
 from voice.tools.spoken_dates import beside, is_day, is_moment
 from voice.types import Message, Role, ToolCall, ToolSpec
+from voice.understanding.english import HESITATING, TAKING_BACK, UNITS, VERBS, plain
+from voice.understanding.opposites import asks_to_end
+from voice.understanding.repairs import kind_of, repaired
 
 _CORRECTING = (
     rf"{TAKING_BACK}|wait|actually|i said|i wanted|make it"

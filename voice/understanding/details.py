@@ -11,9 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from voice.dialogue.corrections import MAKING
-from voice.dialogue.english import ARTICLES, GRAMMAR, HESITATING, NUMBERS, asks, plain, word_set
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
+from voice.understanding.corrections import MAKING
+from voice.understanding.english import (
+    ARTICLES,
+    GRAMMAR,
+    HESITATING,
+    NUMBERS,
+    asks,
+    plain,
+    word_set,
+)
 
 _LONGEST, _MOST = 5, 20
 """Words of a value, and of a message."""

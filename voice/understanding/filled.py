@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from voice.dialogue.english import GRAMMAR, NUMBERS, word_set
-from voice.dialogue.left_out import carriers
 from voice.types import Reading, ToolCall, ToolSpec
+from voice.understanding.english import GRAMMAR, NUMBERS, word_set
+from voice.understanding.left_out import carriers
 
 _LONGEST = 5
 """Words of a value."""

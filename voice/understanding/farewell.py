@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from voice.dialogue.english import agrees, bare, plain
+from voice.understanding.english import agrees, bare, plain
 
 SHALL_I_END = "Would you like to end the conversation?"
 

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice, product
 
-from voice.dialogue.english import (
+from voice.types import Reading
+from voice.understanding.english import (
     GRAMMAR,
     HESITATING,
     NUMBERS,
@@ -27,7 +28,6 @@ from voice.dialogue.english import (
     plain,
     word_set,
 )
-from voice.types import Reading
 
 _LONGEST, _MOST = 12, 60
 """Words of a value, and of a message that is looked through."""

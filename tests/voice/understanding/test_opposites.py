@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.script import Script
 from voice.dialogue.commands import RunTool
-from voice.dialogue.opposites import LEFT_ALONE, UNSURE, Opposed, opposed, setters
 from voice.events import ReplyToolCall
 from voice.types import ToolCall, ToolSpec
+from voice.understanding.opposites import LEFT_ALONE, UNSURE, Opposed, opposed, setters
 
 
 def call(tool: str, **arguments: Any) -> ToolCall:

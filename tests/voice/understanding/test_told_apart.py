@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from voice.dialogue.told_apart import told_apart
+from voice.understanding.told_apart import told_apart
 
 
 def is_drink(words: str) -> bool:
