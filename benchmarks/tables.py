@@ -167,6 +167,20 @@ def footprint(told: dict[str, Any]) -> list[list[str]]:
     ]
 
 
+def first_minutes(told: dict[str, Any]) -> list[list[str]]:
+    """From a clone to the first answer, of first_minutes.json."""
+    (found,) = told["figures"].values()
+    rows = [["`make run` in a new clone", "pip's cache empty", "the second time"]]
+    for key, name, unit in (
+        ("page_answers_s", "until the page answers", "s"),
+        ("first_answer_heard_s", "until the first answer is heard", "s"),
+        ("installed_mb", "on the disk", "MB"),
+    ):
+        values = (found[kind][key] for kind in ("empty_cache", "with_cache"))
+        rows.append([name, *(f"{value:.0f} {unit}" for value in values)])
+    return rows
+
+
 def decoding(told: dict[str, Any]) -> list[list[str]]:
     """Ways of decoding with the same weights, of decoding.json."""
     kinds = {"replies": "replies", "calls": "tool calls"}
@@ -315,6 +329,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "pareto": ("pareto", pareto),
     "memory": ("memory", memory),
     "footprint": ("footprint", footprint),
+    "first_minutes": ("first_minutes", first_minutes),
     "quality": ("quality", quality_tables.quality),
     "draws": ("quality", quality_tables.draws),
     "efforts": ("quality", quality_tables.efforts),

@@ -1,22 +1,20 @@
 """Orders of a coffee shop: drinks are added, merged, changed, removed, read back and placed.
 
-The order of a conversation is in its scope; a placed one is kept in the store. Spoken values are
-tidied to how a cup would be labelled; what there is to be had is in `coffee_menu`.
+The order of a conversation is in its scope; a placed one is kept in the store. What there is to be
+had is in `coffee_menu`, how people say what a drink is to have in `coffee_details`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any
 
-from num2words import num2words
-
 from voice.errors import StoreError
 from voice.tools import phrasing
+from voice.tools.builtin import coffee_details as details
 from voice.tools.builtin.coffee_menu import (
     MENU,
     SIZES,
@@ -36,52 +34,15 @@ from voice.tools.builtin.coffee_menu import (
 from voice.tools.registry import Asked, Choose, Known, Readable, ToolError, Unreadable, tool
 from voice.tools.scope import Drink, Placed, SessionScope
 from voice.tools.spoken_money import money
-from voice.tools.spoken_numbers import amount, digits
+from voice.tools.spoken_numbers import digits
 from voice.tools.store import Store
 
-_NONE = ("no", "none", "nothing", "without", "black", "plain")
-_LEAVING_OUT = ("hold", "skip", "leave", "minus", "don't", "dont", "drop", "lose", "remove")
 _LAST = ("it", "that", "this", "drink", "last", "last one", "that drink", "one")
 """What the drink that was ordered last may be called."""
-_MANY_SHOTS = ("single", "double", "triple", "quadruple")
 _ONE_OF = r"(?:just |only )?one of (?:the|my|those) (?:(?:two|three|four|five|six|\d+) )?"
 _ONE_OF_THEM = re.compile(
     r"\bone of (?:the|my|those|these|them)\b|\b(?:just|only|make) one\b", re.IGNORECASE
 )
-_MOST = 50
-_ROASTS = (
-    r"(?:dark|light|blonde?|french|italian|vienna|strong|mild)(?:ly)?(?: roast(?:ed)?)?",
-    r"medium roast(?:ed)?", "decaf(?:feinated)?", "half caf", "house blend",
-)  # fmt: skip
-_MILKS = (
-    r"(?:oat|almond|soya?|coconut|rice|cashew|macadamia|hazelnut|goat|whole|skim(?:med)?|regular"
-    r"|semi skimmed|non ?fat|fat free|low fat|full fat|lactose free|dairy|\d(?: ?%| percent)"
-    r"|condensed|evaporated)(?: ?milk)?",
-    "milks?", "(?:heavy )?cream", "creamer", "half and half",
-)  # fmt: skip
-_SHOTS = (
-    r"(?:\d+|single|double|triple|quadruple)(?: (?:extra )?shots?)?(?: of espresso)?",
-    "(?:extra )?shots?(?: of espresso)?",
-)  # fmt: skip
-_FLAVORS = "vanilla|caramel|hazelnut|chocolate|maple|lavender|peppermint|toffee"
-_SWEETENERS = (
-    rf"(?:sugar free )?(?:{_FLAVORS}|simple)(?: (?:syrups?|sweetener))?", "syrups?", "sugars?",
-    "honey", "sweeteners?", "stevia", "agave", "splenda",
-)  # fmt: skip
-_EXTRAS = (
-    rf"(?:{_FLAVORS})(?: (?:sauce|drizzle|flavou?r(?:ing)?|powder|chips|sprinkles|shavings))?",
-    "whip(?:ped)?(?: cream)?", "cream", "foam", "froth", "ice", "cinnamon", "cocoa(?: powder)?",
-    "nutmeg", "ginger", "mint", "lemon", "marshmallows?", "sprinkles", "extra hot", "to go",
-    "take ?away", "(?:a )?(?:lid|straw|sleeve)", "room(?: for (?:milk|cream))?",
-)  # fmt: skip
-_MEASURES = (
-    *_NONE, *_LEAVING_OUT, "with", "and", "in", "an?", "some", "more", "extra", "less", "the",
-    "any", "one", "just", "half", "light", "hot", "cold", "warm", "steamed", "added", r"\d+",
-    r"0\.5", "bit", "little", "touch", "dash", "splash", "drop", "lots?", "pumps?", "shots?",
-    "(?:tea|table)?spoon(?:ful)?s?", "packets?", "sachets?", "cubes?", "of", "brown", "white",
-    "raw", "artificial", "out", "off",
-)  # fmt: skip
-"""Words of how much of something there is to be, which say nothing of what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,53 +124,12 @@ def _name_beside(scope: SessionScope) -> str:
         return ""
 
 
-def _naming(kind: str, *named: str) -> Readable:
-    """Words that name something of a kind, and how much of it, and say nothing else.
-
-    What the shop does not know is taken down all the same, where a caller of the tool insists.
-    """
-    words = "|".join((*named, *_MEASURES))
-    whole = re.compile(rf"(?=.*(?<!\S)(?:{'|'.join(named)})(?!\S))(?:(?:{words})(?: |$))+")
-
-    def read(said: str, _: datetime) -> None:
-        if not whole.fullmatch(digits(said, fractions=False)):
-            raise Unreadable(kind, said)
-
-    return Readable(read, whole=False, refuses=False)
-
-
 _COUNTED = "one|two|three|four|five|six|seven|eight|nine|ten"
-_PRAISE = (
-    "nice", "good", "lovely", "normal", "proper", "quick", "real", "strong", "weak", "usual",
-    "ordinary", "standard", "fresh", "decent", "tiny", "huge", "of",
-    "(?:cup|mug|glass|bottle|can|pot)(?:e?s)?", "of those", "to", r"(?:\d\d? )?(?:ounces?|oz)",
-    "um+", "uh+", "erm?", "second", "third", "other",
-    r".*\b(?:wants?|ha(?:ve|s|ving)|gets?|likes?|takes?|drinks?|needs?|orders?|and|with|for)",
-)  # fmt: skip
-_KNOWN = re.compile(
-    "(?:(?:"
-    + "|".join(
-        (*SIZES, *STYLES, *_MILKS, *_ROASTS, *_SHOTS, *_SWEETENERS, *_EXTRAS, *_MEASURES, *_PRAISE)
-    )
-    + ") )+"
-)
-"""What may stand before a drink of the menu that is no other drink."""
-
-
-def _said(read: Callable[[str], object], question: str = "", whole: bool = True) -> Readable:
-    return Readable(lambda said, _: read(said), question, whole=whole)
 
 
 _DrinkName = Annotated[str, Readable(lambda said, _: drink_named(said), not_offered, whole=False)]
 _WHICH_DRINK = "Sorry, which drink of the order do you mean?"
 _Ordered = Annotated[str, Known(_ordered, _WHICH_DRINK, names=lambda said: drink_named(said))]
-_Size = Annotated[str, _said(lambda said: _size(said))]
-_Roast = Annotated[str, _naming("roast", *_ROASTS)]
-_Milk = Annotated[str, _naming("milk", *_MILKS)]
-_Shots = Annotated[str, _naming("number of shots", *_SHOTS)]
-_Sweetener = Annotated[str, _naming("sweetener", *_SWEETENERS)]
-_Extra = Annotated[str, _naming("extra", *_EXTRAS)]
-_Quantity = Annotated[str, _said(lambda said: _count(said))]
 _Name = Annotated[
     str, Readable(lambda said, _: _customer(said), whole=False, refuses=False, free=True)
 ]
@@ -231,23 +151,23 @@ def _check_sold(arguments: Mapping[str, str], message: str, *, scope: SessionSco
 @tool(refuses=_check_sold)
 def order_drink(
     drink: _DrinkName,
-    size: _Size = "",
-    roast: _Roast = "",
-    milk: _Milk = "",
-    shots: _Shots = "",
-    sweetener: _Sweetener = "",
-    extras: _Extra = "",
-    quantity: _Quantity = "",
+    size: details.Size = "",
+    roast: details.Roast = "",
+    milk: details.Milk = "",
+    shots: details.Shots = "",
+    sweetener: details.Sweetener = "",
+    extras: details.Extra = "",
+    quantity: details.Quantity = "",
     *,
     scope: SessionScope,
     store: Store,
 ) -> str:
     """Add a drink to the order."""
     _check_sold({"drink": drink}, next(iter(scope.said), ""), scope=scope)
-    count = _count(quantity)
+    count = details.count(quantity)
     ordered = Drink(
-        drink_named(drink), _size(size), _roast(roast), _shots(shots), _milk(milk),
-        _addition(sweetener), _addition(extras),
+        drink_named(drink), details.size(size), details.roast(roast), details.shots(shots),
+        details.milk(milk), details.addition(sweetener), details.addition(extras),
     )  # fmt: skip
     _check_goes(ordered)
     old = scope.removed
@@ -265,13 +185,13 @@ def order_drink(
 @tool()
 def change_drink(
     drink: _Ordered,
-    size: _Size = "",
-    roast: _Roast = "",
-    milk: _Milk = "",
-    shots: _Shots = "",
-    sweetener: _Sweetener = "",
-    extras: _Extra = "",
-    quantity: _Quantity = "",
+    size: details.Size = "",
+    roast: details.Roast = "",
+    milk: details.Milk = "",
+    shots: details.Shots = "",
+    sweetener: details.Sweetener = "",
+    extras: details.Extra = "",
+    quantity: details.Quantity = "",
     *,
     scope: SessionScope,
     store: Store,
@@ -282,18 +202,18 @@ def change_drink(
     had = scope.order[ordered]
     changed = replace(
         ordered,
-        size=_size(size) or ordered.size,
-        roast=_roast(roast) or ordered.roast,
-        shots=_replaced(shots, ordered.shots, _shots),
-        milk=_replaced(milk, ordered.milk, _milk),
-        sweetener=_replaced(sweetener, ordered.sweetener, _addition),
-        extras=_with_extras(extras, ordered.extras),
+        size=details.size(size) or ordered.size,
+        roast=details.roast(roast) or ordered.roast,
+        shots=details.replaced(shots, ordered.shots, details.shots),
+        milk=details.replaced(milk, ordered.milk, details.milk),
+        sweetener=details.replaced(sweetener, ordered.sweetener, details.addition),
+        extras=details.with_extras(extras, ordered.extras),
     )
     _check_goes(changed)
     # Details of one of several; a number alone is how many there are to be.
     said = f"{next(iter(scope.said), '')} {drink}"
     one_of = had > 1 and changed != ordered and bool(_ONE_OF_THEM.search(said))
-    count = 1 if one_of else _count(quantity) if quantity else had
+    count = 1 if one_of else details.count(quantity) if quantity else had
     if (changed, count) == (ordered, had):
         raise ToolError(f"The order has {_label(ordered, had, True)}. What am I to change?")
     order = dict(scope.order)
@@ -466,7 +386,7 @@ def _unoffered(drink: str, message: str) -> str:
     newest = re.sub(r"[^\w' ]", " ", message.lower())
     called = rf"\b(?:an?|another|{_COUNTED}) ((?:[a-z']+ ){{1,3}}){re.escape(drink.lower())}\b"
     for found in re.finditer(called, newest):
-        if not _KNOWN.fullmatch(digits(found[1], fractions=False) + " "):
+        if not details.KNOWN.fullmatch(digits(found[1], fractions=False) + " "):
             return f"{found[1]}{drink.lower()}"
     return ""
 
@@ -506,37 +426,6 @@ def _check_goes(drink: Drink) -> None:
     added = [part for part in (drink.shots, drink.milk) if part]
     if added and drink.name.split()[-1] in ("water", "lemonade"):
         raise ToolError(f"I cannot put {phrasing.joined(added)} into {drink.name}.")
-
-
-def _replaced(said: str, before: str, read: Callable[[str], str]) -> str:
-    """A part of a drink as it is now: as before where nothing was said of it."""
-    if not said:
-        return before
-    return "" if _is_none(said) else read(said)
-
-
-def _with_extras(said: str, before: str) -> str:
-    """Extras with those that are said, or without them."""
-    kept = before.split(" and ") if before else []
-    if not said:
-        return before
-    if _is_none(said):
-        gone = set(_words_of_what(said))
-        left = [extra for extra in kept if not gone & set(extra.split())]
-        return " and ".join(left) if gone else ""
-    new = _addition(said)
-    return " and ".join([*(extra for extra in kept if extra != new), new])
-
-
-def _is_none(said: str) -> bool:
-    words = said.lower().split()
-    return words[0] in (*_NONE, *_LEAVING_OUT) or words[-1] in ("off", "out")
-
-
-def _words_of_what(said: str) -> list[str]:
-    """What is to be left out: "hold the whipped cream" → whipped, cream."""
-    small = (*_NONE, *_LEAVING_OUT, "the", "any", "want", "off", "out", "extras", "of")
-    return [word for word in said.lower().split() if word not in small]
 
 
 def _put_in_place(order: dict[Drink, int], old: Drink, new: Drink, count: int, left: int) -> None:
@@ -588,69 +477,6 @@ def _added(drink: Drink) -> list[str]:
 def _is_kind_of(name: str, other: str) -> bool:
     """Whether one is the other, or a kind of it: a green tea is a tea."""
     return name == other or name.endswith(f" {other}") or other.endswith(f" {name}")
-
-
-def _size(said: str) -> str:
-    size = re.sub(r"^an?\s+|\s?-?(?:sized|size|cup|one)$", "", digits(said))
-    if not size or size in SIZES:
-        return size
-    if match := re.fullmatch(r"(\d{1,2}) ?-?(?:ounces?|oz)", size):
-        # In words: "1 16 ounce latte" would be heard as 116.
-        return f"{num2words(int(match[1]))} ounce"
-    raise Unreadable("size", said)
-
-
-def _roast(said: str) -> str:
-    roast = re.sub(r"(?:ly)? roast(?:ed)?$", "", said.lower().strip())
-    if not roast or roast in ("decaf", "half caf", "house blend"):
-        return roast
-    return f"{roast} roast"
-
-
-def _shots(said: str) -> str:
-    shots = re.sub(r"^with\s+|\s+of espresso$", "", digits(said))
-    shots = re.sub(r"^an?\s+(?=\w)", "", shots)
-    if not shots or shots.split()[0] in _NONE:
-        return ""
-    if re.fullmatch(r"\d+", shots):
-        return phrasing.counted(int(shots), "shot")
-    if shots == "shot":
-        return "1 shot"
-    first = shots.split()[0]
-    if shots == first and first in (*_MANY_SHOTS, "extra"):
-        shots = f"{first} shot"
-    if not re.search(r"\bshots?$", shots):
-        raise Unreadable("number of shots", said)
-    if first == "extra" and shots.endswith("shot"):
-        return f"an {shots}"
-    return f"a {shots}" if first in _MANY_SHOTS else shots
-
-
-def _milk(said: str) -> str:
-    milk = _addition(said)
-    if not milk or re.search(r"\b(?:milk|cream|half and half|creamer)\b", milk):
-        return milk
-    return f"{milk} milk"
-
-
-def _addition(said: str) -> str:
-    text = re.sub(r"^(?:with|and)\s+", "", digits(said, fractions=False))
-    text = re.sub(r"^an?\s+(?=shot|spoon|teaspoon|packet|splash|bit|little|lot)", "1 ", text)
-    text = re.sub(r"^1 (?=bit|little|lot|splash)", "a ", text)
-    return "" if not text or text.split()[0] in _NONE else text
-
-
-def _count(said: str) -> int:
-    if not said:
-        return 1
-    text = "1" if said.lower().strip() in ("another", "one more", "just one") else said
-    text = re.sub(r"\s+(?:more|of|of them|of those|please)$", "", text)
-    value = amount(text, "quantity")
-    if value != value.to_integral_value() or value < 1:
-        raise Unreadable("quantity", said)
-    if value > _MOST:
-        raise ToolError(f"I can take {_MOST} of a drink at most.")
-    return int(value)
 
 
 def _is_part(said: str, ordered: Drink) -> bool:

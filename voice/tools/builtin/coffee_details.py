@@ -1,0 +1,207 @@
+"""How people say what a drink is to have: its size, roast, milk, shots, sweetener and extras.
+
+Spoken values are tidied to how a cup would be labelled; who knows the drinks is `coffee_menu`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated
+
+from num2words import num2words
+
+from voice.tools import phrasing
+from voice.tools.builtin.coffee_menu import SIZES, STYLES
+from voice.tools.registry import Readable, ToolError, Unreadable
+from voice.tools.spoken_numbers import amount, digits
+
+_NONE = ("no", "none", "nothing", "without", "black", "plain")
+_LEAVING_OUT = ("hold", "skip", "leave", "minus", "don't", "dont", "drop", "lose", "remove")
+_MANY_SHOTS = ("single", "double", "triple", "quadruple")
+_MOST = 50
+_ROASTS = (
+    r"(?:dark|light|blonde?|french|italian|vienna|strong|mild)(?:ly)?(?: roast(?:ed)?)?",
+    r"medium roast(?:ed)?", "decaf(?:feinated)?", "half caf", "house blend",
+)  # fmt: skip
+_MILKS = (
+    r"(?:oat|almond|soya?|coconut|rice|cashew|macadamia|hazelnut|goat|whole|skim(?:med)?|regular"
+    r"|semi skimmed|non ?fat|fat free|low fat|full fat|lactose free|dairy|\d(?: ?%| percent)"
+    r"|condensed|evaporated)(?: ?milk)?",
+    "milks?", "(?:heavy )?cream", "creamer", "half and half",
+)  # fmt: skip
+_SHOTS = (
+    r"(?:\d+|single|double|triple|quadruple)(?: (?:extra )?shots?)?(?: of espresso)?",
+    "(?:extra )?shots?(?: of espresso)?",
+)  # fmt: skip
+_FLAVORS = "vanilla|caramel|hazelnut|chocolate|maple|lavender|peppermint|toffee"
+_SWEETENERS = (
+    rf"(?:sugar free )?(?:{_FLAVORS}|simple)(?: (?:syrups?|sweetener))?", "syrups?", "sugars?",
+    "honey", "sweeteners?", "stevia", "agave", "splenda",
+)  # fmt: skip
+_EXTRAS = (
+    rf"(?:{_FLAVORS})(?: (?:sauce|drizzle|flavou?r(?:ing)?|powder|chips|sprinkles|shavings))?",
+    "whip(?:ped)?(?: cream)?", "cream", "foam", "froth", "ice", "cinnamon", "cocoa(?: powder)?",
+    "nutmeg", "ginger", "mint", "lemon", "marshmallows?", "sprinkles", "extra hot", "to go",
+    "take ?away", "(?:a )?(?:lid|straw|sleeve)", "room(?: for (?:milk|cream))?",
+)  # fmt: skip
+_MEASURES = (
+    *_NONE, *_LEAVING_OUT, "with", "and", "in", "an?", "some", "more", "extra", "less", "the",
+    "any", "one", "just", "half", "light", "hot", "cold", "warm", "steamed", "added", r"\d+",
+    r"0\.5", "bit", "little", "touch", "dash", "splash", "drop", "lots?", "pumps?", "shots?",
+    "(?:tea|table)?spoon(?:ful)?s?", "packets?", "sachets?", "cubes?", "of", "brown", "white",
+    "raw", "artificial", "out", "off",
+)  # fmt: skip
+"""Words of how much of something there is to be, which say nothing of what it is."""
+_PRAISE = (
+    "nice", "good", "lovely", "normal", "proper", "quick", "real", "strong", "weak", "usual",
+    "ordinary", "standard", "fresh", "decent", "tiny", "huge", "of",
+    "(?:cup|mug|glass|bottle|can|pot)(?:e?s)?", "of those", "to", r"(?:\d\d? )?(?:ounces?|oz)",
+    "um+", "uh+", "erm?", "second", "third", "other",
+    r".*\b(?:wants?|ha(?:ve|s|ving)|gets?|likes?|takes?|drinks?|needs?|orders?|and|with|for)",
+)  # fmt: skip
+KNOWN = re.compile(
+    "(?:(?:"
+    + "|".join(
+        (*SIZES, *STYLES, *_MILKS, *_ROASTS, *_SHOTS, *_SWEETENERS, *_EXTRAS, *_MEASURES, *_PRAISE)
+    )
+    + ") )+"
+)
+"""What may stand before a drink of the menu that is no other drink."""
+
+
+def _naming(kind: str, *named: str) -> Readable:
+    """Words that name something of a kind, and how much of it, and say nothing else.
+
+    What the shop does not know is taken down all the same, where a caller of the tool insists.
+    """
+    words = "|".join((*named, *_MEASURES))
+    whole = re.compile(rf"(?=.*(?<!\S)(?:{'|'.join(named)})(?!\S))(?:(?:{words})(?: |$))+")
+
+    def read(said: str, _: datetime) -> None:
+        if not whole.fullmatch(digits(said, fractions=False)):
+            raise Unreadable(kind, said)
+
+    return Readable(read, whole=False, refuses=False)
+
+
+def size(said: str) -> str:
+    """A cup's size: "small", "16 ounce" in words; empty for none.
+
+    Raises:
+        ToolError: It cannot be read.
+    """
+    size = re.sub(r"^an?\s+|\s?-?(?:sized|size|cup|one)$", "", digits(said))
+    if not size or size in SIZES:
+        return size
+    if match := re.fullmatch(r"(\d{1,2}) ?-?(?:ounces?|oz)", size):
+        # In words: "1 16 ounce latte" would be heard as 116.
+        return f"{num2words(int(match[1]))} ounce"
+    raise Unreadable("size", said)
+
+
+def roast(said: str) -> str:
+    """A roast, named in full: "dark roast"."""
+    roast = re.sub(r"(?:ly)? roast(?:ed)?$", "", said.lower().strip())
+    if not roast or roast in ("decaf", "half caf", "house blend"):
+        return roast
+    return f"{roast} roast"
+
+
+def shots(said: str) -> str:
+    """A number of shots: "2 shots", "a double shot".
+
+    Raises:
+        ToolError: It cannot be read.
+    """
+    shots = re.sub(r"^with\s+|\s+of espresso$", "", digits(said))
+    shots = re.sub(r"^an?\s+(?=\w)", "", shots)
+    if not shots or shots.split()[0] in _NONE:
+        return ""
+    if re.fullmatch(r"\d+", shots):
+        return phrasing.counted(int(shots), "shot")
+    if shots == "shot":
+        return "1 shot"
+    first = shots.split()[0]
+    if shots == first and first in (*_MANY_SHOTS, "extra"):
+        shots = f"{first} shot"
+    if not re.search(r"\bshots?$", shots):
+        raise Unreadable("number of shots", said)
+    if first == "extra" and shots.endswith("shot"):
+        return f"an {shots}"
+    return f"a {shots}" if first in _MANY_SHOTS else shots
+
+
+def milk(said: str) -> str:
+    """A kind of milk: "oat milk", "cream"."""
+    milk = addition(said)
+    if not milk or re.search(r"\b(?:milk|cream|half and half|creamer)\b", milk):
+        return milk
+    return f"{milk} milk"
+
+
+def addition(said: str) -> str:
+    """Something that is added, with its amount: "2 sugars"; empty for none."""
+    text = re.sub(r"^(?:with|and)\s+", "", digits(said, fractions=False))
+    text = re.sub(r"^an?\s+(?=shot|spoon|teaspoon|packet|splash|bit|little|lot)", "1 ", text)
+    text = re.sub(r"^1 (?=bit|little|lot|splash)", "a ", text)
+    return "" if not text or text.split()[0] in _NONE else text
+
+
+def count(said: str) -> int:
+    """How many of a drink.
+
+    Raises:
+        ToolError: It cannot be read, or is too many.
+    """
+    if not said:
+        return 1
+    text = "1" if said.lower().strip() in ("another", "one more", "just one") else said
+    text = re.sub(r"\s+(?:more|of|of them|of those|please)$", "", text)
+    value = amount(text, "quantity")
+    if value != value.to_integral_value() or value < 1:
+        raise Unreadable("quantity", said)
+    if value > _MOST:
+        raise ToolError(f"I can take {_MOST} of a drink at most.")
+    return int(value)
+
+
+def replaced(said: str, before: str, read: Callable[[str], str]) -> str:
+    """A part of a drink as it is now: as before where nothing was said of it."""
+    if not said:
+        return before
+    return "" if _is_none(said) else read(said)
+
+
+def with_extras(said: str, before: str) -> str:
+    """Extras with those that are said, or without them."""
+    kept = before.split(" and ") if before else []
+    if not said:
+        return before
+    if _is_none(said):
+        gone = set(_words_of_what(said))
+        left = [extra for extra in kept if not gone & set(extra.split())]
+        return " and ".join(left) if gone else ""
+    new = addition(said)
+    return " and ".join([*(extra for extra in kept if extra != new), new])
+
+
+def _is_none(said: str) -> bool:
+    words = said.lower().split()
+    return words[0] in (*_NONE, *_LEAVING_OUT) or words[-1] in ("off", "out")
+
+
+def _words_of_what(said: str) -> list[str]:
+    """What is to be left out: "hold the whipped cream" → whipped, cream."""
+    small = (*_NONE, *_LEAVING_OUT, "the", "any", "want", "off", "out", "extras", "of")
+    return [word for word in said.lower().split() if word not in small]
+
+
+Size = Annotated[str, Readable(lambda said, _: size(said))]
+Roast = Annotated[str, _naming("roast", *_ROASTS)]
+Milk = Annotated[str, _naming("milk", *_MILKS)]
+Shots = Annotated[str, _naming("number of shots", *_SHOTS)]
+Sweetener = Annotated[str, _naming("sweetener", *_SWEETENERS)]
+Extra = Annotated[str, _naming("extra", *_EXTRAS)]
+Quantity = Annotated[str, Readable(lambda said, _: count(said))]
