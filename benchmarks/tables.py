@@ -295,6 +295,20 @@ def everyday_kinds(told: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def moments(told: dict[str, Any]) -> list[list[str]]:
+    """Messages that need fixed words, and how many get them, of moments.json."""
+    figures = told["figures"]
+    kinds = list(next(iter(figures.values())))
+    heads = [
+        kind.replace("_", "-") if kind != "none" else "none of these, but taken for one"
+        for kind in kinds
+    ]
+    rows = [["", *heads]]
+    return rows + [
+        [name, *(_rate(found[kind]) for kind in kinds)] for name, found in figures.items()
+    ]
+
+
 def teach(told: dict[str, Any]) -> list[list[str]]:
     """Lists of tools before and after they were taught, of teach.json."""
     kinds = {
@@ -342,6 +356,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "unproved": ("proving", unproved),
     "teach": ("teach", teach),
     "everyday": ("everyday", everyday),
+    "moments": ("moments", moments),
     "everyday_kinds": ("everyday", everyday_kinds),
     "number_formats": ("number_formats", training_tables.number_formats),
 }

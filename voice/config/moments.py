@@ -3,7 +3,8 @@
 A file says how people speak of each: regular expressions over plain words, which is what was said
 in lower case, without marks and hedges and with contractions written out ("He's still not
 breathing!" is "he is not breathing"). Its examples and counterexamples are checked when it is read.
-It does not know who speaks the words, nor when.
+Where no pattern finds anything, `moment_weights` may know the words of a shipped kind. It does not
+know who speaks the words, nor when.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from types import MappingProxyType
 
 from pydantic import Field
 
+from voice.config.moment_weights import likely_kind
 from voice.config.options import Section
 
 _RULES = tuple(
@@ -186,19 +188,25 @@ class Moments:
         kind = self._kind_of(text)
         return kind.name if kind else ""
 
-    def _kind_of(self, text: str) -> _Kind | None:
+    def by_pattern(self, text: str) -> str:
+        """The same by patterns alone."""
         words = plain_words(text)
-        return next((k for k in self._kinds if k.found.search(k.taken_out.sub("|", words))), None)
+        found = (k for k in self._kinds if k.found.search(k.taken_out.sub("|", words)))
+        return next((kind.name for kind in found), "")
+
+    def _kind_of(self, text: str) -> _Kind | None:
+        name = self.by_pattern(text) or likely_kind(plain_words(text))
+        return next((kind for kind in self._kinds if kind.name == name), None)
 
     def _check(self, name: str, moment: Moment) -> None:
         if not moment.patterns:
             raise ValueError(f'moments.{name}: got no patterns; expected some, or say = ""')
         for sentence in moment.examples:
-            found = self.name_of(sentence)
+            found = self.by_pattern(sentence)
             if found != name:
                 raise ValueError(f"moments.{name}.examples: {sentence!r} fits {found or 'nothing'}")
         for sentence in moment.counterexamples:
-            if found := self.name_of(sentence):
+            if found := self.by_pattern(sentence):
                 raise ValueError(f"moments.{name}.counterexamples: {sentence!r} fits {found}")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.voice.everyday import read
 from voice.config import AgentConfig, load_agent
 from voice.config.moments import LONGEST_TEXT, Moment, Moments, ShippedMoments, plain_words
 from voice.errors import ConfigError
@@ -29,6 +30,33 @@ def moments() -> Moments:
 @pytest.mark.parametrize("sentence", SENTENCES["fixed"])
 def test_messages_that_bring_fixed_words(moments: Moments, sentence: str) -> None:
     assert moments.name_of(sentence)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("smoke keeps coming under the bedroom door and the handle is hot", "emergency"),
+        ("granny slipped on the stairs she's awake but her leg is bent the wrong way", "emergency"),
+        ("i have been cutting again and i can't stop", "self_harm"),
+        ("he checks my phone and slaps me if i talk to anyone", "abuse"),
+        ("so do i speak with a machine here or with somebody", "person"),
+    ],
+)
+def test_what_no_pattern_thought_of_is_known_by_its_words(
+    moments: Moments, sentence: str, kind: str
+) -> None:
+    assert moments.name_of(sentence) == kind
+
+
+def test_everyday_messages_bring_no_fixed_words(moments: Moments) -> None:
+    said = [
+        turn["say"]
+        for one in read("open")
+        for turn in one["turns"]
+        if one["kind"] not in ("emergency", "rude", "feelings", "customers", "nonsense")
+    ]
+    assert len(said) > 400
+    assert [text for text in said if moments.name_of(text) not in ("", "person")] == []
 
 
 @pytest.mark.parametrize("sentence", SENTENCES["free"])

@@ -1,0 +1,193 @@
+"""Fits `voice.config.moment_weights`: ``python -m benchmarks.voice.fit_moments --corpora DIR``.
+
+The sentences are those of benchmarks/voice/moments_sets: four authors, who had seen no code and no
+pattern, each with other voices in mind, and a fifth, ``judged``, who is never fitted to. Half of
+what the fifth wrote is told apart as never read. Messages of public corpora are of no kind.
+
+Each author is judged by weights fitted to the other three. The threshold of a kind is the one above
+which at most `MOST_WRONG` of the messages of no kind lie there, and no counterexample of the
+patterns. Then the weights are fitted to all four. Told are, of the fifth author's messages, how
+many of each kind are found by the patterns alone, and by patterns and weights, and how many of no
+kind are taken for one.
+Results: benchmarks/results/moments.json.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.report import ROOT, Program, share
+from voice.config import load_agent
+from voice.config.moment_weights import BUCKETS, KINDS, WEIGHTS_FILE, inputs
+from voice.config.moments import plain_words
+
+FOLDER = Path(__file__).parent / "moments_sets"
+AUTHORS = ("a", "b", "c", "d")
+JUDGED = "judged"
+NONE = "none"
+CORPORA = ("hwu64", "clinc_oos", "slurp_devel", "snips_train", "self_dialogue")
+EACH = 4000
+"""Messages of a corpus."""
+SEED = 3
+EPOCHS = 60
+RATE = 0.02
+DECAY = 2e-3
+FAR = 4.0
+"""How much a message of a kind weighs against one of a corpus."""
+MOST_WRONG = 0.0005
+MARGIN = 0.05
+"""Of log odds, between a threshold and the likeliest counterexample."""
+
+Row = tuple[str, str]
+"""A message, and the kind."""
+
+
+def written(author: str) -> list[Row]:
+    """The messages of an author."""
+    text = lzma.decompress((FOLDER / f"{author}.jsonl.xz").read_bytes()).decode()
+    rows = (json.loads(line) for line in text.splitlines())
+    return [(row["say"], row["moment"]) for row in rows]
+
+
+def of_no_kind(corpora: Path) -> list[Row]:
+    """Messages of public corpora."""
+    rows = []
+    for name in CORPORA:
+        said = sorted({*_messages(corpora / f"{name}.jsonl.xz")})
+        rows += [(one, NONE) for one in Random(SEED).sample(said, min(EACH, len(said)))]
+    return rows
+
+
+def _messages(file: Path) -> Iterator[str]:
+    for line in lzma.decompress(file.read_bytes()).decode().splitlines():
+        row = json.loads(line)
+        if "messages" in row:
+            yield from (m["content"] for m in row["messages"] if m["role"] == "user")
+        elif said := row.get("text") or row.get("question"):
+            yield said
+
+
+def examples() -> list[Row]:
+    """What configs/moments/english.toml has of each kind, and of none."""
+    shipped = tomllib.loads((ROOT / "configs" / "moments" / "english.toml").read_text("utf-8"))
+    rows = []
+    for name, moment in shipped["moments"].items():
+        kind = name if name in KINDS else NONE
+        rows += [(one, kind) for one in moment.get("examples", ())]
+        rows += [(one, NONE) for one in moment.get("counterexamples", ())]
+    return rows
+
+
+def fitted(rows: Sequence[Row], far: Sequence[Row]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Weights (D, K) and biases (K,) of log odds, one kind against all else.
+
+    Args:
+        far: Rows of no kind that weigh less each.
+    """
+    import torch
+
+    torch.manual_seed(SEED)
+    both = [*rows, *far]
+    found = [inputs(plain_words(said)) for said, _ in both]
+    offsets = torch.tensor(np.cumsum([0, *map(len, found)])[:-1])
+    flat = torch.tensor(np.concatenate(found))
+    scale = torch.tensor([max(1, len(one)) ** -0.5 for one in found])
+    per = scale.repeat_interleave(torch.tensor([len(one) for one in found]))
+    kinds = torch.tensor([[float(kind == one) for one in KINDS] for _, kind in both])
+    heavy = torch.tensor([FAR] * len(rows) + [1.0] * len(far))[:, None]
+    weights = torch.zeros(BUCKETS, len(KINDS), requires_grad=True)
+    bias = torch.full((len(KINDS),), -4.0, requires_grad=True)
+    optimizer = torch.optim.Adam([weights, bias], RATE)
+    for epoch in range(EPOCHS):
+        for group in optimizer.param_groups:
+            group["lr"] = RATE * (1 - epoch / EPOCHS)
+        scores = torch.nn.functional.embedding_bag(
+            flat, weights, offsets, mode="sum", per_sample_weights=per
+        )
+        losses = torch.nn.functional.binary_cross_entropy_with_logits(
+            scores + bias, kinds, heavy.expand_as(kinds)
+        )
+        loss = losses + DECAY * weights.square().sum() / len(both) ** 0.5
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return weights.detach().numpy(), bias.detach().numpy()
+
+
+def scored(rows: Sequence[Row], weights: NDArray[Any], bias: NDArray[Any]) -> NDArray[Any]:
+    """(N, K) log odds."""
+    found = (inputs(plain_words(said)) for said, _ in rows)
+    return np.array(
+        [weights[one].sum(0) / np.sqrt(max(1, len(one))) + bias for one in found], np.float32
+    )
+
+
+def told(rows: Sequence[Row], names: Sequence[str]) -> dict[str, Any]:
+    """Share of the messages of each kind that are found, and of no kind that are taken for one."""
+    counts = Counter(kind for _, kind in rows)
+    right = Counter(kind for (_, kind), name in zip(rows, names, strict=True) if kind == name)
+    found = {kind: share(right[kind], counts[kind]) for kind in KINDS if counts[kind]}
+    wrong = sum(n in KINDS for (_, kind), n in zip(rows, names, strict=True) if kind == NONE)
+    return {**found, NONE: share(wrong, counts[NONE])}
+
+
+def main() -> None:
+    """Fit, write the weights, and tell what they find."""
+    program = Program("benchmarks.voice.fit_moments", __doc__, "corpora")
+    options = program.parse_args()
+    if options.corpora is None:
+        program.error("--corpora: expected a folder")
+    authors = {name: written(name) for name in AUTHORS}
+    far, known = of_no_kind(options.corpora), examples()
+    scores, rows = [], []
+    for number, (name, own) in enumerate(authors.items()):
+        others = [row for other, some in authors.items() if other != name for row in some]
+        part = far[number :: len(authors)]
+        rest = [row for at, row in enumerate(far) if at % len(authors) != number]
+        weights, bias = fitted([*others, *known], rest)
+        scores.append(scored([*own, *part], weights, bias))
+        rows += [*own, *part]
+    over = np.concatenate(scores)
+    none = np.array([kind == NONE for _, kind in rows])
+    least = np.array([np.quantile(over[none, k], 1 - MOST_WRONG) for k in range(len(KINDS))])
+    weights, bias = fitted([row for some in authors.values() for row in some] + known, far)
+    # No counterexample of the patterns is taken for a moment.
+    never = scored([row for row in known if row[1] == NONE], weights, bias).max(0)
+    least = np.maximum(least, never + MARGIN)
+    np.savez_compressed(
+        WEIGHTS_FILE,
+        weights=weights.astype(np.float16),
+        bias=bias.astype(np.float32),
+        least=least.astype(np.float32),
+    )
+    crossed = [KINDS[int(one.argmax())] if (one := row - least).max() > 0 else "" for row in over]
+    figures = {"each author by the other three": told(rows, crossed), **judged()}
+    for name, found in figures.items():
+        print(name, {kind: f"{one['count']} of {one['of']}" for kind, one in found.items()})
+    program.write(figures, "moments")
+
+
+def judged() -> dict[str, Any]:
+    """What the fifth author's sentences get, by half, with and without the weights."""
+    moments = load_agent("assistant").fixed_words
+    figures = {}
+    for half, which in (("read for mends", 0), ("never read", 1)):
+        rows = [row for row in written(JUDGED) if sha256(row[0].encode()).digest()[0] % 2 == which]
+        for way, name_of in (("patterns", moments.by_pattern), ("both", moments.name_of)):
+            figures[f"{half}, {way}"] = told(rows, [name_of(said) for said, _ in rows])
+    return figures
+
+
+if __name__ == "__main__":
+    main()
