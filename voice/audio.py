@@ -91,6 +91,10 @@ class Framer:
         self._rest = audio[full * FRAME_SAMPLES :]
         return frames
 
+    def flush(self) -> list[AudioFrame]:
+        """A frame of the last samples with silence behind them, if any are left."""
+        return self.push(np.zeros(-len(self._rest) % FRAME_SAMPLES, np.int16))
+
 
 def samples_from_pcm16(data: bytes) -> Samples:
     """Samples from little-endian 16-bit PCM.

@@ -167,7 +167,7 @@ class AudioInput:
         self._decode = decode
         self._allows_partial = allows_partial
         self._framer = Framer()
-        self._resamplers: dict[int, StreamResampler] = {}
+        self._resampler = StreamResampler(SAMPLE_RATE_HZ, SAMPLE_RATE_HZ)
         self._before: deque[AudioFrame] = deque(maxlen=self._kept_before)
         self._recent: deque[AudioFrame] = deque(
             maxlen=samples_of_ms(BEFORE_MS + LONGEST_MS + config.pause_ms) // FRAME_SAMPLES + 1
@@ -214,11 +214,9 @@ class AudioInput:
         """Take in audio of any rate and length."""
         if rate_hz <= TELEPHONE_HZ and self._telephone_vad is not None:
             self._vad, self._telephone_vad = self._telephone_vad(), None
-        if rate_hz != SAMPLE_RATE_HZ:
-            if rate_hz not in self._resamplers:
-                self._resamplers = {rate_hz: StreamResampler(rate_hz, SAMPLE_RATE_HZ)}
-            samples = self._resamplers[rate_hz].push(samples)
-        for frame in self._framer.push(samples):
+        if rate_hz != self._resampler.from_hz:
+            self._resampler = StreamResampler(rate_hz, SAMPLE_RATE_HZ)
+        for frame in self._framer.push(self._resampler.push(samples)):
             self._take(frame)
 
     def commit(self) -> None:
@@ -227,6 +225,11 @@ class AudioInput:
         Raises:
             ProtocolError: There is less than 100 ms of audio to commit.
         """
+        if not self._detects:
+            # The last word may end in less than a frame, and in what the resampler holds back.
+            rest = self._framer.push(self._resampler.flush())
+            for frame in rest + self._framer.flush():
+                self._take(frame)
         self._require_audio()
         if self._endpointer.in_turn:
             events = self._endpointer.force_end(EndReason.MANUAL)
@@ -274,10 +277,11 @@ class AudioInput:
                         turn, str(error) if isinstance(error, ModelError) else "recognition failed"
                     )
                     continue
-                if transcript is not None:
-                    self._accept(turn, transcript)
-                if turn is self._turn and turn.final and self._end_of_message:
-                    group.create_task(self._judge(self._end_of_message, turn, turn.final))
+                if transcript is None:
+                    continue
+                self._accept(turn, transcript)
+                if turn.final is transcript and self._end_of_message:
+                    group.create_task(self._judge(self._end_of_message, turn, transcript))
             self._wake.clear()
             if not self._work:
                 await self._wake.wait()

@@ -109,12 +109,12 @@ def _words(text: str) -> list[str]:
 
 def _is_made_of(words: list[str], phrases: frozenset[str]) -> bool:
     """Whether words are one or more phrases, "okay right", of at most three words each."""
-    if not words:
-        return True
-    return any(
-        " ".join(words[:size]) in phrases and _is_made_of(words[size:], phrases)
-        for size in range(1, min(3, len(words)) + 1)
-    )
+    reached = {0}
+    for end in range(1, len(words) + 1):
+        starts = reached.intersection(range(end - 3, end))
+        if any(" ".join(words[start:end]) in phrases for start in starts):
+            reached.add(end)
+    return len(words) in reached
 
 
 Array = NDArray[np.float32]

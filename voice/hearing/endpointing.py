@@ -186,7 +186,9 @@ class Endpointer:
         self._state = _State.SPEAKING
         self._start_sample = start_sample
         self._end_sample = self._now
-        self._speech_ms = round(ms_of_samples(self._now - start_sample))
+        # However long the speech is by now, a later frame is to bring `SpeechLasted`.
+        begun_ms = round(ms_of_samples(self._now - start_sample))
+        self._speech_ms = min(begun_ms, self._config.barge_in_ms - 1)
         return SpeechStarted(self._turn_id, start_sample)
 
     def _end(self, reason: EndReason) -> list[EndpointEvent]:

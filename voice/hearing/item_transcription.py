@@ -41,6 +41,8 @@ class ItemTranscription:
         self._executor = executor
         self._emit = emit
         self._domain = ANYTHING
+        # They may be long, and who speaks meanwhile needs a thread as well.
+        self._one_at_a_time = asyncio.Lock()
 
     def expect(self, domain: Domain) -> None:
         """What is likely to be said in the next items."""
@@ -57,9 +59,10 @@ class ItemTranscription:
         loop = asyncio.get_running_loop()
         seconds = len(samples) / rate_hz
         try:
-            transcript = await loop.run_in_executor(
-                self._executor, self._recognise, samples, rate_hz
-            )
+            async with self._one_at_a_time:
+                transcript = await loop.run_in_executor(
+                    self._executor, self._recognise, samples, rate_hz
+                )
         except Exception as error:
             # A recogniser that raises must cost this item only.
             _log.error("recognition of an item failed: %s", type(error).__name__)

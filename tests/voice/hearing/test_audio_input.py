@@ -196,6 +196,32 @@ async def test_a_manual_turn_is_what_was_buffered_until_the_commit() -> None:
         assert len(rig.recognizer.streams[0].frames) * FRAME_SAMPLES == 4.2 * SAMPLE_RATE_HZ
 
 
+async def test_a_manual_turn_has_the_last_of_its_audio_and_none_of_the_turn_before() -> None:
+    async with hearing() as rig:
+        rig.ears.configure(with_changes(OPTIONS, turn_detection=False))
+        for _ in range(2):
+            rig.hear(silent(1.0, 24_000), loud(0.05, 24_000), rate_hz=24_000)
+            rig.ears.commit()
+            await rig.settle()
+        for stream in rig.recognizer.streams:
+            audio = np.concatenate([frame.samples for frame in stream.frames])
+            at = np.flatnonzero(np.abs(audio) > 1000)
+            assert at[0] == pytest.approx(SAMPLE_RATE_HZ, abs=samples_of_ms(5))
+            assert at[-1] - at[0] == pytest.approx(samples_of_ms(50), abs=samples_of_ms(5))
+
+
+async def test_a_rate_that_comes_back_brings_nothing_of_what_it_was_used_for_before() -> None:
+    async with hearing() as rig:
+        rig.ears.configure(with_changes(OPTIONS, turn_detection=False))
+        rig.hear(loud(1.0, 24_000), rate_hz=24_000)
+        rig.hear(silent(0.1))
+        rig.ears.clear()
+        rig.hear(silent(0.3, 24_000), rate_hz=24_000)
+        rig.ears.commit()
+        await rig.final()
+        assert max(np.abs(frame.samples).max() for frame in rig.recognizer.streams[0].frames) < 100
+
+
 async def test_a_commit_ends_a_detected_turn_at_once() -> None:
     async with hearing() as rig:
         rig.hear(loud(1.2))
@@ -249,6 +275,24 @@ async def test_an_opinion_on_the_words_shortens_or_lengthens_the_wait(
         await rig.settle()
         assert asked == ["word word word word"]
         assert (TurnEnded in rig.kinds()) is ends
+
+
+async def test_an_opinion_on_a_pause_is_asked_for_once_however_busy_the_recogniser_is() -> None:
+    asked = []
+
+    async def judge(words: str) -> float | None:
+        asked.append(words)
+        return 0.9
+
+    async with hearing(end_of_message=judge) as rig:
+        busy = threading.Event()
+        rig.threads.submit(busy.wait, 20)
+        rig.hear(loud(1.2))
+        await asyncio.sleep(0.01)
+        rig.hear(silent(0.1))
+        busy.set()
+        await rig.settle()
+        assert asked == ["word word"]
 
 
 async def test_an_opinion_that_fails_is_told_and_the_silence_decides() -> None:

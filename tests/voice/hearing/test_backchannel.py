@@ -44,6 +44,11 @@ def test_a_question_makes_an_answer_of_it(text: str) -> None:
     assert not interrupts("mm-hmm", answering=True)
 
 
+def test_however_many_words_there_are() -> None:
+    assert is_backchannel("oh okay " * 2000)
+    assert not is_backchannel("oh okay " * 2000 + "stop")
+
+
 def test_what_has_no_words_goes_by() -> None:
     assert not interrupts("")
     assert not interrupts(" ")

@@ -115,6 +115,12 @@ def test_enough_speech_is_told_once_a_turn_pauses_left_out() -> None:
     assert player.lasted == [SpeechLasted(1), SpeechLasted(2)]
 
 
+def test_enough_speech_is_told_where_a_turn_begins_with_as_much() -> None:
+    for barge_in_ms in (20, 80, 100):
+        player = Player(Endpointer(EndpointingConfig(barge_in_ms=barge_in_ms)))
+        assert player.speech(120).lasted == [SpeechLasted(1)]
+
+
 def test_a_fixed_silence_ignores_the_words() -> None:
     fixed = Endpointer(EndpointingConfig(), silence_ms=300)
     assert decided_after_ms("add milk and", fixed) == 300

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import soxr
 
+from tests.support.virtual_parts import Recognizer, Tape
+from tests.support.virtual_time import now, virtual
 from voice.demo import recordings
 from voice.errors import ModelError
 from voice.hearing.asr.domain import ANYTHING, Domain
@@ -47,3 +50,17 @@ async def test_a_recogniser_that_fails_costs_the_item(error: Exception, message:
     (unheard,) = emitted
     assert isinstance(unheard, ItemTranscriptionFailed)
     assert message in unheard.message
+
+
+@virtual
+async def test_many_recordings_leave_a_thread_to_those_who_speak() -> None:
+    told: list[tuple[str, float]] = []
+    recognizer = Recognizer(Tape(), decode_s=2.0)
+    items = ItemTranscription(
+        recognizer, ThreadPoolExecutor(2), lambda event: told.append((event.item_id, now()))
+    )
+    async with asyncio.TaskGroup() as group:
+        for item_id in ("i1", "i2"):
+            sound = recognizer.tape.record("good morning")
+            group.create_task(items.transcribe(item_id, sound, 16_000))
+    assert told == [("i1", pytest.approx(2.0)), ("i2", pytest.approx(4.0))]
