@@ -58,6 +58,7 @@ class _Speech:
     playout: Playout
     estimate: PlayoutEstimate = field(default_factory=PlayoutEstimate)
     waiting: deque[Segment] = field(default_factory=deque)
+    synthesis: Synthesis | None = None
     client_position: bool = False
     ending: bool = False
     sent: bool = False
@@ -163,6 +164,8 @@ class AudioOutput:
             self._move(speech)
             speech.stopped = True
             speech.waiting.clear()
+            if speech.synthesis is not None:
+                speech.synthesis.cancel()
             self._report(speech)
 
     def hold(self, reply_id: str) -> None:
@@ -233,7 +236,7 @@ class AudioOutput:
 
     async def _say(self, speech: _Speech, segment: Segment) -> None:
         resampler = None
-        synthesis = self._take(Said(segment, speech.speed, speech.voice))
+        speech.synthesis = synthesis = self._take(Said(segment, speech.speed, speech.voice))
         try:
             async with aclosing(synthesis.chunks()) as chunks:
                 async for chunk in chunks:
@@ -243,9 +246,6 @@ class AudioOutput:
                     if chunk.last:
                         samples = np.concatenate((samples, resampler.flush()))
                     self._send(speech, chunk, samples)
-                    if speech.stopped:
-                        synthesis.cancel()
-                        return
         except Exception as error:
             # A voice that raises must cost this reply only.
             _log.error("speech synthesis failed: %s", type(error).__name__)
@@ -255,11 +255,16 @@ class AudioOutput:
                 speech.sent = speech.failed = True
                 speech.playout.complete()
                 self._feed(SpeechFailed(speech.reply_id, message))
+        finally:
+            speech.synthesis = None
 
     def _send(self, speech: _Speech, chunk: SpeechChunk, samples: Samples) -> None:
         if speech.stopped:
             return
-        speech.estimate.sent(self._clock(), len(samples) * 1000 / speech.rate_hz)
+        now_ms = self._clock()
+        others = (one for one in self._speeches.values() if one is not speech and not one.stopped)
+        behind_ms = max((one.estimate.left_ms(now_ms) for one in others), default=0.0)
+        speech.estimate.sent(now_ms, len(samples) * 1000 / speech.rate_hz, behind_ms)
         speech.playout.sent(chunk, len(samples))
         if len(samples):
             if speech.loudness != 1.0:

@@ -192,9 +192,13 @@ class PlayoutEstimate:
             self._runs_dry_ms += max(0.0, now_ms - self._held_ms)
             self._held_ms = None
 
-    def sent(self, now_ms: float, duration_ms: float) -> None:
-        """Audio that lasts so long has gone to the client; ``now_ms`` is any steady clock's."""
-        self._runs_dry_ms = max(self._runs_dry_ms, self._playing_at(now_ms)) + duration_ms
+    def sent(self, now_ms: float, duration_ms: float, behind_ms: float = 0.0) -> None:
+        """Audio that lasts so long has gone to the client; ``now_ms`` is any steady clock's.
+
+        It is played behind what the client has of other replies, ``behind_ms``.
+        """
+        begins_ms = self._playing_at(now_ms) + behind_ms
+        self._runs_dry_ms = max(self._runs_dry_ms, begins_ms) + duration_ms
 
     def left_ms(self, now_ms: float) -> float:
         """Milliseconds of what was sent that have not been played by now; 0 once all has been."""

@@ -47,8 +47,9 @@ class Synthesis:
         self._cancelled = False
 
     def cancel(self) -> None:
-        """Make no further chunk."""
+        """Make no further chunk; who takes them waits for none."""
         self._cancelled = True
+        self._more.set()
 
     async def run(self) -> None:
         """Make the chunks; an error is raised where they are taken."""
@@ -67,13 +68,13 @@ class Synthesis:
         yield from voice.synthesize(self.said.segment, self.said.speed)
 
     async def chunks(self) -> AsyncGenerator[SpeechChunk, None]:
-        """All chunks from the first, each as soon as it is made; for one reader.
+        """All chunks from the first, each as soon as it is made, until `cancel`; for one reader.
 
         Raises:
             Exception: The voice raised it.
         """
         taken = 0
-        while True:
+        while not self._cancelled:
             self._more.clear()
             while taken < len(self._made):
                 chunk = self._made[taken]

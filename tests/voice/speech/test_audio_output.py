@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from tests.support.patience import PATIENCE_S
+from tests.support.virtual_parts import Voice
+from tests.support.virtual_time import now, virtual
 from voice.errors import ModelError, ProtocolError
 from voice.events import ReplyAudio, ReplyHeard, ReplyHeld, ReplyReleased, SessionEvent
 from voice.inputs import AudioPlayed, AudioSent, SpeechFailed
@@ -154,6 +156,21 @@ async def test_the_clients_own_position_counts() -> None:
         assert rig.mouth.heard("r1") == ""
 
 
+async def test_of_a_reply_behind_another_nothing_is_heard_before_that_has_been_played() -> None:
+    async with _rig() as rig:
+        for reply_id in ("r1", "r2"):
+            rig.say(reply_id, TEXT)
+            rig.mouth.end(reply_id)
+        await asyncio.wait_for(_until(lambda: AudioSent("r2") in rig.told), PATIENCE_S)
+        first_ms = rig.audio_ms("r1")
+        rig.now_ms = first_ms
+        assert (rig.mouth.heard("r1"), rig.mouth.heard("r2")) == (TEXT, "")
+        rig.now_ms = 1.5 * first_ms
+        assert 0 < len(rig.mouth.heard("r2")) < len(TEXT)
+        rig.now_ms = 2 * first_ms
+        assert rig.mouth.heard("r2") == TEXT
+
+
 async def test_truncation_overrules_the_estimate() -> None:
     async with _rig() as rig:
         rig.say("r1", TEXT)
@@ -264,6 +281,7 @@ async def test_asides_are_left_out_that_would_only_sound_late() -> None:
         await rig.wait_for(AudioSent)
         one_ms = rig.audio_ms("r1")
         assert 500 < one_ms < 3000
+        rig.now_ms = one_ms
         # What is part of the reply is said whatever sounds before it; so is an aside in its time.
         rig.mouth.speak("r2", Segment(1, 0, "", "Some of it is done."), RATE_HZ, 1.0)
         await asyncio.wait_for(_until(lambda: rig.audio_ms("r2") >= one_ms - 1), 20)
@@ -296,3 +314,22 @@ async def test_a_reply_is_said_by_the_voice_that_it_asks_for() -> None:
         running.cancel()
     assert asked == ["heart", "heart"]
     assert any(isinstance(event, ReplyAudio) for event in events)
+
+
+@virtual
+async def test_what_is_said_next_does_not_wait_for_the_sentence_that_was_stopped() -> None:
+    heard: list[tuple[float, str]] = []
+
+    def emit(event: SessionEvent) -> None:
+        if isinstance(event, ReplyAudio):
+            heard.append((now(), event.reply_id))
+
+    mouth = AudioOutput(lambda _: Voice(word_s=0.5), ThreadPoolExecutor(2), emit, lambda _: None)
+    running = asyncio.create_task(mouth.run())
+    mouth.speak("r1", Segment(1, 0, TEXT, spoken(TEXT)), RATE_HZ, 1.0)
+    await asyncio.sleep(0.5)
+    mouth.stop("r1")
+    mouth.speak("r2", Segment(2, 0, "Yes.", "Yes."), RATE_HZ, 1.0)
+    await asyncio.sleep(20)
+    assert heard == [(pytest.approx(1.0), "r2")]
+    running.cancel()

@@ -52,6 +52,18 @@ def test_what_is_cancelled_makes_no_further_chunk() -> None:
     run(main())
 
 
+def test_who_takes_chunks_of_what_is_cancelled_waits_for_none() -> None:
+    async def main() -> None:
+        made = synthesis(Voice(word_s=0.2))
+        task = asyncio.create_task(made.run())
+        asyncio.get_running_loop().call_later(0.6, made.cancel)
+        assert len(await followed(made)) == 1
+        assert now() == pytest.approx(0.6)
+        await task
+
+    run(main())
+
+
 def test_what_the_voice_raises_is_raised_where_the_chunks_are_taken() -> None:
     async def main() -> None:
         made = synthesis(Voice(broken=ModelError("no voice")))

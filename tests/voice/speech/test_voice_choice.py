@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.support.hub import serving
+from tests.support.patience import PATIENCE_S
 from tests.support.tiny_piper import make_tiny_piper
+from tests.support.virtual_parts import Voice
 from voice.config import EspeakConfig, HibariConfig, PiperConfig, TtsConfig
 from voice.errors import ModelError
-from voice.speech.tts import installed_voices, make_synthesizer
+from voice.speech.tts import Voices, installed_voices, make_synthesizer
 from voice.speech.tts.piper_files import REPOSITORY, download_voice, local_voice
 from voice.types import Segment
 
@@ -107,3 +111,23 @@ def test_piper_as_configured_does_not_fall_back(tmp_path: Path) -> None:
     path.with_name(path.name + ".json").unlink()
     with pytest.raises(ModelError, match=r"no such file: .*\.onnx\.json"):
         make_synthesizer(TtsConfig(engine="piper", piper=PiperConfig(voice=str(path))))
+
+
+def test_a_voice_that_is_being_loaded_keeps_nobody_from_another() -> None:
+    ready, loading = threading.Event(), threading.Event()
+
+    def slow() -> Voice:
+        loading.set()
+        assert ready.wait(PATIENCE_S)
+        return Voice()
+
+    voices = Voices({"beeps:slow": slow, "beeps:quick": Voice})
+    quick = voices.of("quick")
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(voices.of, "slow")
+        assert loading.wait(PATIENCE_S)
+        try:
+            assert threads.submit(voices.of, "quick").result(2) is quick
+        finally:
+            ready.set()
+        assert first.result(PATIENCE_S) is voices.of("slow")

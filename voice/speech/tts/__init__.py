@@ -133,10 +133,12 @@ class Voices:
         full = full_name(name, self.names)
         if full is None:
             return None
-        with self._lock:
-            if full not in self._loaded:
-                self._loaded[full] = self._loaders[full]()
-            return self._loaded[full]
+        if full not in self._loaded:
+            # One at a time; those that are loaded do not wait for it.
+            with self._lock:
+                if full not in self._loaded:
+                    self._loaded[full] = self._loaders[full]()
+        return self._loaded[full]
 
 
 def full_name(name: str, names: Iterable[str]) -> str | None:
