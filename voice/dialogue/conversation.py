@@ -400,6 +400,9 @@ class Conversation:
         answers = [reply for reply in replies if reply.occasion is Occasion.ANSWER]
         goes_on = reopens(event, self._committed, answers)
         if not self._agent.silent:
+            for earlier in self._turns.values():
+                if earlier.pending:
+                    earlier.pending.hand_over()
             holds = self._options.holds
             turn.interrupt(Interruption.begin(sounding, holds, goes_on))
             if turn.pending:

@@ -87,6 +87,10 @@ class Interruption:
         self.state = State.RELEASED
         return [ReleaseSpeaking(reply_id) for reply_id in self.reply_ids]
 
+    def hand_over(self) -> None:
+        """The user speaks anew before this was judged: the newer speech holds the sound."""
+        self.state = State.RELEASED
+
     def overhear(self, text: str) -> None:
         """Take the words so far, while the user speaks."""
         self.text = text

@@ -135,16 +135,16 @@ class Requests:
         if last is None or last.message.role is not Role.USER:
             return None
         said = last.message.content
-        # What is longer was not said in one breath, and takes long to read.
-        spoken = said.count(" ") < _LONGEST
-        meant = repaired(said) if spoken else said
+        if said.count(" ") >= _LONGEST:
+            # It was not said in one breath, and takes long to read.
+            return cls(last.item_id, Request(said), ())
+        meant = repaired(said)
         said_plainly = {word.partition("'")[0] for word in plain(meant).split()}
         answers = VERBS.isdisjoint(said_plainly) and len(meant.split()) <= _SHORT
         if to_what and answers and said_plainly - GRAMMAR:
             meant = f"{to_what} {_NO_THING.sub('', meant)}"
-        apart = requests(meant) if spoken and not whole else (meant,)
         before = [entry.message for entry in dialogue][-_RECENT:-1]
-        apart = tuple(pointed_out(one, before) for one in apart) if spoken else apart
+        apart = (pointed_out(one, before) for one in ((meant,) if whole else requests(meant)))
         is_thing = partial(_is_thing, tools)
         first, *left = (
             Request(part)

@@ -113,6 +113,16 @@ def test_a_backchannel_that_becomes_a_sentence_is_held_again_and_stops_it() -> N
     assert script.history()[-1] == ("user", "right but make it short")
 
 
+def test_a_sound_that_is_understood_late_lets_nothing_go_on_over_the_next_one() -> None:
+    script = speaking()
+    stop = LATER + 4800
+    script.feed(SpeechStarted(2, LATER), Pause(2, stop), TurnEnded(2, stop, stop + 8000))
+    script.feed(SpeechStarted(3, stop + 16_000))
+    assert script.feed(final("mm-hmm")) == []
+    script.feed(Pause(3, stop + 20_800), interim("right", turn_id=3))
+    assert script.commands[-1] == ReleaseSpeaking("resp2")
+
+
 def test_nothing_of_a_doubtful_turn_is_told_before_it_is_one() -> None:
     script = speaking()
     script.feed(SpeechStarted(2, LATER), interim("what"))

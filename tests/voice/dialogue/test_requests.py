@@ -5,8 +5,9 @@ import pytest
 from tests.support.script import CLIENT_TOOL, TOOLS, Script
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Generate, RunTool, SpeakEnd
-from voice.dialogue.requests import mixed_up, requests
-from voice.types import Role, ToolCall
+from voice.dialogue.history import History
+from voice.dialogue.requests import Requests, mixed_up, requests
+from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 
 TIMER = ToolCall("c1", "set_timer", {"duration": "ten minutes"})
 TIME = ToolCall("c2", "get_time", {})
@@ -33,6 +34,17 @@ def test_what_is_to_be_done_with_another_thing_too_is_a_request() -> None:
         "turn off the fan",
     )
     assert requests("milk, and the bread too") == ("milk, and the bread too",)
+
+
+def test_a_long_text_is_one_request_which_nobody_looks_for_things_in() -> None:
+    read: list[str] = []
+    reading = Reading(read.append, lambda _: "")
+    tools = {"order_drink": ToolSpec("order_drink", "Order.", {}, readings={"drink": reading})}
+    dialogue, text = History(), "two" + " sweet" * 100 + " teas one green"
+    dialogue.add("mine", Message(Role.USER, text))
+    whole = Requests.of(dialogue, whole=False, tools=tools)
+    assert whole is not None
+    assert (whole.first.text, whole.left, read) == (text, (), [])
 
 
 @pytest.mark.parametrize(
