@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from voice.tools import Progress, tool
+from voice.tools import Progress, SessionScope, tool
 
 NAMES = (
     "look_up", "slow_look_up", "book", "slow_book", "count", "dig", "end_conversation",
@@ -26,6 +26,12 @@ async def slow_look_up(topic: str) -> str:
     LEDGER.append(f"slow_look_up {topic}")
     await asyncio.sleep(3)
     return f"{topic} is fine."
+
+
+@tool(read_only=True)
+async def repeat(*, scope: SessionScope) -> str:
+    """Repeat what was said."""
+    return f"{scope.said[0]}, you said." if scope.said else "Nothing was said."
 
 
 @tool()

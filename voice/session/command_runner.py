@@ -84,6 +84,9 @@ class CommandRunner:
         try:
             async with aclosing(self._backend.answer(request)) as events:
                 async for event in events:
+                    if self._requests.get(reply_id) is not asyncio.current_task():
+                        # What it said has stopped it.
+                        return
                     self._take(reply_id, event)
         except ModelError as error:
             malformed = isinstance(error, MalformedAnswer)

@@ -89,6 +89,9 @@ class NamedServers:
         self._changed = changed
         self._servers: dict[NamedServer, Connection] = {}
         self._offers: dict[NamedServer, tuple[Offer, ...]] = {}
+        self._names_here = frozenset(specs)
+        # Kept by the servers' thread, which may name one's tools before the loop has another's.
+        self._names: dict[NamedServer, set[str]] = {}
 
     def with_tools(self, options: SessionOptions) -> SessionOptions:
         """Options with the tools of the servers that they name, as far as they are known."""
@@ -140,6 +143,7 @@ class NamedServers:
 
     def _forget(self, server: NamedServer) -> None:
         connection = self._servers.pop(server)
+        self._names.pop(server, None)
         if self._toolbox.named_servers is not None:
             self._toolbox.named_servers.remove(connection)
         self._take(server, ())
@@ -164,8 +168,8 @@ class NamedServers:
         def call(*given: Any) -> Coroutine[Any, Any, str]:
             return running.call(self._servers[server], *given)
 
-        own = {offer.tool.spec.name for offer in self._offers.get(server, ())}
-        taken = ({*self._toolbox.names} | set(self.specs)) - own
+        others = [names for one, names in list(self._names.items()) if one != server]
+        taken = {*self._toolbox.names, *self._names_here}.union(*others)
         remotes = [
             Remote(server.label, listed.name, listed)
             for listed in tools
@@ -174,6 +178,7 @@ class NamedServers:
         # The client sees which tools are listed, and which are not.
         found = offers(remotes, call, self._check, taken, lambda *_: None)
         self._check([offer.tool.spec for offer in found])
+        self._names[server] = {offer.tool.spec.name for offer in found}
         return found
 
     def _take(self, server: NamedServer, offers: tuple[Offer, ...]) -> None:

@@ -179,7 +179,8 @@ class PreemptiveGeneration:
         self._shown: ReplyDrafted | None = None
         self._results: dict[str, asyncio.Task[ToolResult]] = {}
         self._task: asyncio.Task[None] | None = None
-        self._replying = False
+        # Whether the newest draft counts no more: its reply is being made, or it was dropped.
+        self._over = False
         self._asked = 0
         self._asking = 0
 
@@ -194,7 +195,7 @@ class PreemptiveGeneration:
         if asked is None:
             # The words are fixed: there is nothing to ask, and the sound to prepare.
             self._cancel()
-            self._replying = False
+            self._over = False
             self._begin()
             for command in commands:
                 self.perform(command)
@@ -205,7 +206,7 @@ class PreemptiveGeneration:
             self._tally.skipped += 1
             return
         self._cancel()
-        self._replying = False
+        self._over = False
         self._asked = 0
         # Who watches drafts sees one for all words that they can be made for.
         watched = self._conversation.options.shows_drafts
@@ -215,7 +216,7 @@ class PreemptiveGeneration:
     async def reply(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         """What the model answers, from the draft as far as there is one; as `ReplyModel.answer`."""
         ready = self._find(prompt)
-        self._replying = True
+        self._over = True
         self._asked += 1
         with self._parts.load.reply():
             if ready is not None:
@@ -257,8 +258,9 @@ class PreemptiveGeneration:
     def drop(self) -> None:
         """The turn is answered, or will not be; emits what its drafts came to."""
         self._cancel()
-        if self._shown is not None and not self._replying:
+        if self._shown is not None and not self._over:
             self._emit(ReplyDrafted(self._turn_id, self._number, "", ()))
+        self._over = True
         self._number, self._shown = 0, None
         tally, self._tally = self._tally, _Tally()
         answers, self._answers, self._newest, self._before = self._answers, [], [], []
@@ -285,7 +287,7 @@ class PreemptiveGeneration:
 
         What goes wrong costs the draft only.
         """
-        if self._replying or self._find(request.prompt) is not None:
+        if self._over or self._find(request.prompt) is not None:
             return
         index, answer = len(self._newest), _Answer(request.prompt, request.spoken)
         self._answers.append(answer)
@@ -311,21 +313,23 @@ class PreemptiveGeneration:
     async def run_tool(self, run: RunTool, feed: Feed) -> None:
         """Run a tool that changes nothing; any other ends the draft here.
 
-        The run outlives its draft: the next draft, or the reply, makes the same call.
+        The run outlives its draft: the next draft, or the reply, makes the same call. The tool sees
+        the words of the draft, and its copy of the scope leaves the conversation's alone.
         """
         toolbox, call = self._parts.toolbox, run.call
         wanted = self._parts.config.tools and toolbox.is_read_only(call.name)
-        if self._replying or not wanted:
+        if self._over or not wanted:
             return
         key = signature(call)
         if key not in self._results:
-            self._results[key] = self._spawn(toolbox.run(call, self._parts.scope, key))
+            scope = replace(self._parts.scope, said=run.said)
+            self._results[key] = self._spawn(toolbox.run(call, scope, key))
         result = await asyncio.shield(self._results[key])
         feed(ToolAnswered(run.reply_id, replace(result, call_id=call.call_id)))
 
     def perform(self, command: Command) -> None:
         """Prepare the sound of the first segment; all else is the conversation's to do."""
-        if self._replying or not self._parts.config.speech:
+        if self._over or not self._parts.config.speech:
             return
         if isinstance(command, Speak) and not command.segment.index:
             self._show(command.segment)
@@ -334,7 +338,7 @@ class PreemptiveGeneration:
 
     def _show(self, words: _Answer | Segment) -> None:
         """Tell a client that listens what the draft is by now."""
-        if self._replying or not self._conversation.options.shows_drafts:
+        if self._over or not self._conversation.options.shows_drafts:
             return
         if isinstance(words, _Answer):
             if not words.spoken:

@@ -83,9 +83,10 @@ class SavedFlow:
                     # One at a time, however long the store takes.
                     await asyncio.wrap_future(self._hold(self._now_s() + _LEASE_S))
         finally:
-            self._looked.set()
-            if self._kept:
+            # It may have taken one that it never heard of.
+            if self._kept or not self._looked.is_set():
                 self._hold(0.0)
+            self._looked.set()
 
     async def _resume(self, flow: Flow, feed: Callable[[FlowResumed], None]) -> None:
         now_s, saved = self._now_s(), ""

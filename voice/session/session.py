@@ -187,9 +187,8 @@ class Session:
             _log.debug("session %s closed", self.session_id)
         finally:
             self._group = None
-            self._drafts.drop()
-            self._servers.close()
             self.close("failed")
+            self._servers.close()
             self._resources.toolbox.end(self._scope)
             self._give(SessionEnded(self._reason))
 
@@ -199,6 +198,12 @@ class Session:
             self._reason = reason
             self._closed.set()
             self._runner.close()
+            self._drafts.drop()
+
+    @property
+    def _runs(self) -> bool:
+        """Whether anything new can be begun: not before `run`, nor behind `close`."""
+        return self._group is not None and not self._closed.is_set()
 
     def append_audio(self, samples: Samples, rate_hz: int) -> None:
         """The user's audio, of any rate and length, (T,) int16 mono."""
@@ -239,7 +244,7 @@ class Session:
         self._ring_if_wanted()
         expected = options.client_tools, options.language
         changed = expected != (before.client_tools, before.language)
-        if changed and self._group is not None:
+        if changed and self._runs:
             self._spawn(self._learn(options.client_tools))
         if options.voice != before.voice:
             # Should it have to be loaded, the next reply had better not wait for all of it.
@@ -249,7 +254,7 @@ class Session:
             self._forget_turn()
 
     def _ask_servers(self) -> None:
-        if self._group is not None:
+        if self._runs:
             for server in self._servers.unknown(self.options):
                 self._servers.ask(server)
 
@@ -362,10 +367,10 @@ class Session:
 
     def greet(self) -> None:
         """Say the agent's greeting, if any, or where a flow goes on, once `run` has begun."""
-        if self._group is None:
-            self._greets = True
-        else:
+        if self._runs:
             self._spawn(self._greet())
+        else:
+            self._greets = True
 
     async def _greet(self) -> None:
         greeting = await self._remembered.greeting(await self._flows.greeting())
@@ -462,7 +467,7 @@ class Session:
 
     def _ring_if_wanted(self) -> None:
         """Timers and reminders ring where the user could set some, and nowhere else."""
-        if self._group is None:
+        if not self._runs:
             return
         wanted = self._resources.toolbox.can_ring(self.options.agent_tools)
         if wanted and self._ringing is None:
@@ -491,8 +496,10 @@ class Session:
             del self._announced[key]
 
     def _settle(self, key: str, heard: bool) -> None:
-        if key in self._announced:
-            self._announced[key].set_result(heard)
+        told = self._announced.get(key)
+        # Who waited for it may have been told a moment ago to ring no more.
+        if told is not None and not told.done():
+            told.set_result(heard)
 
     async def _watch_idle(self) -> None:
         quiet_s, since = 0.0, 0

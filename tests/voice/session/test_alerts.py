@@ -12,6 +12,7 @@ from tests.support.virtual_time import virtual
 from voice.callers import LOCAL, Owner
 from voice.errors import ModelError
 from voice.events import ReplyAudio, ReplyEnded, ReplyStatus, ReplyText
+from voice.inputs import AudioPlayed
 from voice.session.session import ALERTS_AFTER_S
 from voice.tools.store import AlertKind, Store
 from voice.types import Message, Role, ToolSpec
@@ -80,6 +81,20 @@ async def test_a_reminder_that_the_user_talks_over_is_told_behind_the_answer() -
         await line.say("how are you today and what is new")
         await line.next(ReplyText, lambda text: text.delta == "Fine.")
         await line.next(ReplyText, lambda text: text.delta == rung.delta)
+
+
+@virtual
+async def test_a_reminder_may_be_heard_at_the_moment_at_which_none_is_to_ring_any_more() -> None:
+    loaded = with_timers()
+    remind(loaded, "call mom")
+    async with calling(loaded, LOCAL) as line:
+        told_of = (await line.next(ReplyEnded)).reply_id
+        line.session.update(agent_tools=("look_up",))
+        line.session._runner.feed(AudioPlayed(told_of))
+        await asyncio.sleep(10)
+        line.session.update(agent_tools=loaded.agent.tools)
+        await asyncio.sleep(10)
+        assert told(line) == ["call mom", "call mom"]
 
 
 @virtual

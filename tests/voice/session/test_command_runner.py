@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -52,7 +52,7 @@ WORDS = Segment(1, 0, "one two three four", "one two three four")
 
 
 class Rig:
-    """A runner with the live backend; the inputs that its execution brings decide nothing."""
+    """A runner with the live backend; ``decides`` makes commands of what its execution brings."""
 
     def __init__(self, loaded: VirtualParts, group: asyncio.TaskGroup) -> None:
         numbers = itertools.count(1)
@@ -60,13 +60,14 @@ class Rig:
         self.inputs: list[Input] = []
         self.events: list[SessionEvent] = []
         self.reasons: list[str] = []
+        self.decides: Callable[[Input], list[Command]] = lambda _: []
 
         def spawn(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
             return group.create_task(work)
 
         def decide(event: Input) -> list[Command]:
             self.inputs.append(event)
-            return []
+            return self.decides(event)
 
         def feed(event: Input) -> None:
             self.runner.feed(event)
@@ -156,6 +157,17 @@ async def test_requests_are_stopped_in_the_conversation_and_out_of_band() -> Non
             await rigged.do(StopGenerating(reply_id))
             assert asked.live == 0
         assert rigged.inputs == []
+
+
+@virtual
+async def test_an_answer_that_is_stopped_for_what_it_says_goes_on_no_further() -> None:
+    asked = Model(lambda _: "It is five. " * 30)
+    async with rig(parts(asked)) as rigged:
+        rigged.decides = lambda event: [StopGenerating("r1")]
+        await rigged.do(Generate("r1", PROMPT))
+        assert len(rigged.inputs) == 1
+        assert asked.forwards <= 2
+        assert asked.live == 0
 
 
 @virtual

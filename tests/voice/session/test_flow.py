@@ -200,3 +200,18 @@ async def test_a_model_that_rephrases_leads_and_the_rules_are_the_same() -> None
         await line.say("yes")
         booked = await line.next(ReplyEnded)
         assert (booked.text, stands(line)[1]) == ("Good. Is there anything else?", "done")
+
+
+@virtual
+async def test_who_hangs_up_at_once_may_go_on_in_the_next_call() -> None:
+    loaded = clinic()
+    async with calling(loaded, LOCAL) as line:
+        await line.say("my knee hurts")
+        await line.next(ReplyEnded)
+    for hangs_up in (True, False):
+        # What was written of the call before is written in a real thread.
+        loaded.toolbox.flow_thread.submit(lambda: None).result()
+        async with calling(loaded, LOCAL) as line:
+            if not hangs_up:
+                line.session.greet()
+                assert (await line.next(ReplyEnded)).text.startswith("Welcome back.")

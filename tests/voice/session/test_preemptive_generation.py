@@ -152,6 +152,25 @@ async def test_a_tool_that_only_reads_runs_in_the_draft_and_once() -> None:
 
 
 @virtual
+async def test_a_tool_in_a_draft_sees_the_words_that_it_is_for() -> None:
+    def answer(prompt: Prompt) -> Answer:
+        if "repeat" not in last_user(prompt):
+            return "Fine."
+        return tool_results(prompt)[0] if tool_results(prompt) else call("repeat")
+
+    loaded = parts(Model(answer))
+    tools = {"tools": (*loaded.agent.tools, "repeat")}
+    loaded = replace(loaded, agent=loaded.agent.model_copy(update=tools))
+    async with calling(loaded) as line:
+        for words in ("say this and repeat", "hello there", "now say that and repeat"):
+            await line.say(words)
+            ended = await line.next(ReplyEnded)
+            assert ended.text in ("Fine.", f"{words.capitalize()}, you said.")
+        assert (await drafts(line)).outcome == "stood"
+        assert line.session.scope.said == ()
+
+
+@virtual
 async def test_a_tool_with_side_effects_waits_for_the_end_of_the_turn() -> None:
     def answer(prompt: Prompt) -> Answer:
         return tool_results(prompt)[0] if tool_results(prompt) else call("book", what="a boat")

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from tests.support.virtual_parts import Answer, Model, calling, parts
-from tests.support.virtual_time import virtual
-from voice.events import Failure, ReplyEnded, SessionEnded
-from voice.llm.base import MalformedAnswer, Prompt
-from voice.types import Message, Role
+from tests.support import virtual_tools
+from tests.support.virtual_parts import Answer, Model, call, calling, parts
+from tests.support.virtual_time import spend, virtual
+from voice.callers import LOCAL, Owner
+from voice.events import Failure, ReplyEnded, ReplyText, SessionEnded
+from voice.llm.base import AnswerDone, MalformedAnswer, ModelEvent, Prompt
+from voice.session.session import Session
+from voice.tools.store import Alert, AlertKind, Store
+from voice.types import Message, Role, ToolSpec
 
 
 @virtual
@@ -41,3 +48,55 @@ async def test_a_malformed_answer_is_asked_for_again_from_within_its_own_task() 
         await line.say("hello")
         assert (await line.next(ReplyEnded)).text == "Fine."
         assert not line.of(Failure)
+
+
+class HangsUp(Model):
+    """The call ends at the very moment at which a draft of its has called a tool."""
+
+    session: Session
+
+    async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
+        async for event in super().answer(prompt):
+            if isinstance(event, AnswerDone):
+                self.session.close("the caller hung up")
+            yield event
+
+
+@virtual
+async def test_a_draft_that_is_made_as_the_call_ends_does_not_make_it_a_failure() -> None:
+    model = HangsUp(lambda _: call("look_up", topic="tea"))
+    async with calling(parts(model)) as line:
+        model.session = line.session
+        saying = asyncio.create_task(line.say("tell me about tea"))
+        assert (await line.next(SessionEnded)).reason == "the caller hung up"
+        assert virtual_tools.LEDGER == []
+        saying.cancel()
+
+
+@virtual
+async def test_what_is_asked_of_a_conversation_that_is_being_left_is_not_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    put_back = Store.put_back_alert
+
+    def slowly(store: Store, alert: Alert) -> None:
+        spend(5.0)
+        put_back(store, alert)
+
+    monkeypatch.setattr(Store, "put_back_alert", slowly)
+    loaded = parts(Model(lambda _: "Fine."), None, None, "turn.idle_timeout_s=0")
+    tools = {"tools": (*loaded.agent.tools, "set_reminder")}
+    loaded = replace(loaded, agent=loaded.agent.model_copy(update=tools))
+    owner = Owner(loaded.agent.name, LOCAL)
+    Store(loaded.toolbox.database, owner).add_alert(AlertKind.REMINDER, "call mom", 1.0, "gone")
+    async with calling(loaded, LOCAL) as line:
+        await line.next(ReplyText)
+        line.session.close()
+        # Nobody has heard the reminder, which takes a while to be put back.
+        await asyncio.sleep(1.0)
+        assert not line.of(SessionEnded)
+        line.session.update(client_tools=(ToolSpec("open_door", "Open.", {}),))
+        line.session.greet()
+        line.session.update(agent_tools=())
+        line.session.update(agent_tools=tools["tools"])
+        assert (await line.next(SessionEnded)).reason == "closed"
