@@ -61,7 +61,8 @@ class Packed:
             end = cache.length + len(asked.ids)
             long[:, here] = asked.ids, np.arange(cache.length, end), cache.reserve(len(asked.ids))
             numbers[:, index] = end, asked.causal, asked.block
-            pages[index, : len(cache.pages)] = cache.pages
+            # One that was given room to grow may have more than a context has.
+            pages[index, : len(cache.pages)] = cache.pages[:columns]
         short = np.concatenate((starts, numbers.ravel(), pages.ravel()))
         most = max(*counts, rows - total)
         return cls(torch.from_numpy(long), torch.from_numpy(short), (rows, requests), most)

@@ -39,6 +39,13 @@ def test_requests_lie_behind_each_other_and_padding_is_one_of_them() -> None:
     assert context.pages[1, :2].tolist() == asked[1][0].pages.tolist()
 
 
+def test_a_cache_may_have_more_pages_than_a_context() -> None:
+    cache = PagedCache(PageStore(torch.zeros(1, 2, 20, 4, 1, 2)), 4 * COLUMNS + 5)
+    packed = Packed.of([(cache, Forward([30], 1))], COLUMNS)
+    context = context_of(packed.short, COLUMNS, packed.most_rows)
+    assert context.pages[0].tolist() == cache.pages[:COLUMNS].tolist()
+
+
 def test_a_full_cache_is_refused() -> None:
     (begun, _), *_ = batch()
     with pytest.raises(ValueError, match="cache: got 13 positions, expected at most 12"):
