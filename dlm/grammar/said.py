@@ -91,9 +91,9 @@ def with_said(schema: Mapping[str, Any], said: Said, accepts: Accepts) -> dict[s
             return node
         if kinds == ["array"] and "maxItems" not in node:
             # There is no more to list than there are words.
-            return {**node, "maxItems": max(said.words, node.get("minItems", 0))}
+            return {**node, "maxItems": _at_least(node.get("minItems"), said.words)}
         if kinds == ["object"] and not {"properties", "maxProperties"} & node.keys():
-            return {**node, "maxProperties": max(said.words, node.get("minProperties", 0))}
+            return {**node, "maxProperties": _at_least(node.get("minProperties"), said.words)}
         kind, *others = [one for one in kinds if one != "null"] or [None]
         if others or kind not in ("string", "integer", "number"):
             return node
@@ -109,3 +109,8 @@ def with_said(schema: Mapping[str, Any], said: Said, accepts: Accepts) -> dict[s
 
     made: dict[str, Any] = rewritten(schema, listed)
     return {**made, "$defs": {**made.get("$defs", {}), _DEFINED: {"enum": list(said.spans)}}}
+
+
+def _at_least(least: Any, number: int) -> int:
+    # What is no number there is reported by the grammar.
+    return max(least, number) if isinstance(least, int) else number

@@ -5,6 +5,7 @@ It knows nothing of what a schema says beside ``$ref``.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
@@ -13,6 +14,9 @@ DEFINITIONS = "#/$defs/"
 MAX_LEVELS = 1000
 """Levels of a schema, at most. llguidance follows references by recursion: several thousand levels
 behind one another overflow its stack, which ends the process."""
+MOST_MOVED = 2**17
+"""Characters of parts that references lead to, copied to be definitions; a part may be led to in
+many ways, and hold others."""
 
 # Where a reference that is no JSON pointer may lead.
 _ANCHORS = {"$id", "$anchor", "$dynamicAnchor"}
@@ -33,18 +37,23 @@ def references(node: Any) -> Iterator[str]:
 def with_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
     """A schema all of whose references to a part of it lead to its ``$defs``.
 
-    Others (``#/definitions/…``, ``#/properties/…``) are moved; what leads nowhere stays as it is.
+    Others (``#/definitions/…``, ``#/properties/…``) are moved; what leads nowhere stays as it is,
+    and so does what would be too much.
     """
     moved: dict[str, str] = {}
+    room = MOST_MOVED
     definitions = dict(schema.get("$defs", {}))
     todo: list[Any] = [schema]
     while todo:
         for reference in references(todo.pop()):
-            if reference.startswith(DEFINITIONS) or reference in moved:
+            if reference.startswith(DEFINITIONS) or reference in moved or room < 0:
                 continue
             try:
                 part = resolve(reference, schema)
             except LookupError:
+                continue
+            room -= len(json.dumps(part))
+            if room < 0:
                 continue
             name = f"moved{len(moved)}"
             moved[reference], definitions[name] = DEFINITIONS + name, part
@@ -111,6 +120,7 @@ def count_levels(schema: Mapping[str, Any]) -> int:
     depths: dict[int, int] = {}
     added: set[int] = set()
     total, todo = 0, [schema]
+    leads_anywhere = False
     while todo:
         node = todo.pop()
         if id(node) in added:
@@ -122,7 +132,9 @@ def count_levels(schema: Mapping[str, Any]) -> int:
             try:
                 todo.append(resolve(reference, schema))
             except LookupError:
-                todo += _anchored(schema)
+                # Once: it looks through the whole schema.
+                todo += () if leads_anywhere else _anchored(schema)
+                leads_anywhere = True
     return total
 
 

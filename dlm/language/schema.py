@@ -13,11 +13,10 @@ from dlm.language.references import DEFINITIONS, reachable, resolve
 
 AS_SAID = "x-as-said"
 
-FORMATS = frozenset(
-    {
-        *("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6"),
-        *("uri", "uuid"),
-    }
+# Not a set, because a remark may be what has no hash.
+FORMATS = (
+    *("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6"),
+    *("uri", "uuid"),
 )
 """Values of ``format`` that restrict a string; any other is a remark."""
 

@@ -171,10 +171,11 @@ class Template:
 
     def _encode_tool(self, tool: Tool, name: str) -> list[int]:
         ids = [Mark.TOOL, *self.text(name), Mark.TYPE, *self.text(tool.description)]
-        keys = worded(tool.properties)
-        for key, schema in tool.properties.items():
+        properties, required = tool.properties, tool.required
+        keys = worded(properties)
+        for key, schema in properties.items():
             ids += [Mark.KEY, *self.text(keys[key])]
-            if key not in tool.required:
+            if key not in required:
                 ids.append(Mark.OPTIONAL)
             for option in options(schema):
                 ids += [Mark.OPTION, *self.text(written(option))]

@@ -28,7 +28,6 @@ from dlm.effort import REASONING
 from dlm.engine.request import Request
 from dlm.server.access import Gate
 from dlm.server.bodies import (
-    Body,
     ChatRequest,
     CompletionRequest,
     FimRequest,
@@ -48,14 +47,14 @@ from dlm.server.errors import ApiError, error_response, from_engine, invalid, no
 from dlm.server.execution import Executor, RequestEngine
 from dlm.server.metrics import CONTENT_TYPE, ApiMetrics
 from dlm.server.response_objects import ResponseReply
-from dlm.server.response_requests import ResponseRequest, response_requests
+from dlm.server.response_requests import ResponseRequest, renamed, response_requests
 from dlm.server.responses import ChatReply, ReasoningSummary, Reply, ReplyOptions, TextReply
 
 if TYPE_CHECKING:
     from dlm.engine.engine import Engine
 
 Endpoint = Callable[[HttpRequest], Awaitable[Response]]
-Checked = TypeVar("Checked", bound=Body)
+Checked = TypeVar("Checked", bound=Generation)
 
 CHARS_PER_TOKEN = 16
 """More than any text has. A longer prompt is refused before its tokens are counted: megabytes take
@@ -179,7 +178,7 @@ class Api:
     async def chat(self, http: HttpRequest) -> Response:
         """``POST /v1/chat/completions``."""
         body = await self._read(http, ChatRequest)
-        requests = chat_requests(body)
+        requests = await asyncio.to_thread(chat_requests, body)
         options = ReplyOptions(
             choices=len(requests),
             per_prompt=len(requests),
@@ -193,7 +192,11 @@ class Api:
     async def respond(self, http: HttpRequest) -> Response:
         """``POST /v1/responses``."""
         body = await self._read(http, ResponseRequest)
-        return await self._reply(http, body, "input", response_requests(body), ResponseReply(body))
+        try:
+            requests = await asyncio.to_thread(response_requests, body)
+            return await self._reply(http, body, "input", requests, ResponseReply(body))
+        except ApiError as error:
+            raise renamed(error) from None
 
     async def complete(self, http: HttpRequest) -> Response:
         """``POST /v1/completions``."""
@@ -248,8 +251,7 @@ class Api:
             raise ApiError(408, message, "body_too_slow") from error
         # Off the event loop: a large body must not delay the others' streams.
         checked = await asyncio.to_thread(parsed, kind, body)
-        if isinstance(checked, Generation):
-            self._check_model(checked.model)
+        self._check_model(checked.model)
         return checked
 
     async def _body(self, request: HttpRequest) -> bytes:

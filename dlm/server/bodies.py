@@ -59,17 +59,6 @@ Parts = Annotated[Listed[Item], Field(max_length=MAX_PARTS)]
 EffortName = Literal["instant", "low", "medium", "high", "none", "minimal", "xhigh"]
 
 
-class Body(BaseModel):
-    """A request's body."""
-
-    model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
-
-    def warning(self) -> str | None:
-        """Names the fields that have no effect; None where there are none."""
-        ignored = sorted((self.model_extra or {}).keys() - WITHOUT_EFFECT - NOT_SUPPORTED.keys())
-        return f"ignored: {', '.join(ignored)}" if ignored else None
-
-
 class Part(BaseModel):
     """An object inside a body."""
 
@@ -234,8 +223,10 @@ class Prediction(Part):
     content: Text
 
 
-class Generation(Body):
-    """The fields of every endpoint that generates."""
+class Generation(BaseModel):
+    """A request's body: the fields of every endpoint."""
+
+    model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
 
     model: str
     max_tokens: int | None = Field(default=None, ge=1)
@@ -247,6 +238,11 @@ class Generation(Body):
     stream_options: StreamOptions | None = None
     n: int | None = Field(default=None, ge=1, le=MAX_CHOICES)
     reasoning_effort: EffortName | None = None
+
+    def warning(self) -> str | None:
+        """Names the fields that have no effect; None where there are none."""
+        ignored = sorted((self.model_extra or {}).keys() - WITHOUT_EFFECT - NOT_SUPPORTED.keys())
+        return f"ignored: {', '.join(ignored)}" if ignored else None
 
 
 class ChatRequest(Generation):
@@ -284,7 +280,7 @@ class RewriteRequest(Generation):
     max_completion_tokens: int | None = Field(default=None, ge=1)
 
 
-Checked = TypeVar("Checked", bound=Body)
+Checked = TypeVar("Checked", bound=Generation)
 
 
 def parsed(kind: type[Checked], body: bytes) -> Checked:

@@ -16,7 +16,7 @@ from dlm.effort import Effort
 from dlm.engine.request import Request
 from dlm.grammar.formats import AnswerFormat, JsonSchema, Lark, Regex
 from dlm.language.messages import Call, Tool, Turn
-from dlm.language.references import with_definitions
+from dlm.language.references import MAX_LEVELS, with_definitions
 from dlm.server.bodies import (
     AssistantMessage,
     ChatRequest,
@@ -38,7 +38,7 @@ from dlm.server.bodies import (
 )
 from dlm.server.errors import invalid
 from dlm.server.prompted_schema import take_schema
-from dlm.server.tool_schemas import check_parameters
+from dlm.server.tool_schemas import check_parameters, check_schema
 
 FIM_TOKENS = 512
 
@@ -110,13 +110,15 @@ def rewrite_requests(body: RewriteRequest, section: str, *needed: str) -> list[R
 
 
 def characters(request: Request) -> int:
-    """Length of the texts that a prompt is made of, schemas and arguments as JSON."""
+    """Length of the texts that a prompt may be made of, schemas and arguments as JSON."""
     calls = [call for turn in request.turns for call in turn.calls]
     texts = [request.prefix, *(turn.content for turn in request.turns)]
     texts += [call.name for call in calls]
     texts += [text for tool in request.tools for text in (tool.name, tool.description)]
     # Names of arguments become tokens as well, and options may stand anywhere in a schema.
     objects = [call.arguments for call in calls] + [tool.parameters for tool in request.tools]
+    if isinstance(request.format, JsonSchema):
+        objects.append(request.format.schema)
     texts += [json.dumps(one, ensure_ascii=False) for one in objects]
     return sum(map(len, texts))
 
@@ -188,7 +190,9 @@ def _format(response_format: ResponseFormat | None) -> AnswerFormat | None:
         case JsonObjectFormat():
             return JsonSchema({"type": "object"})
         case JsonSchemaFormat():
-            return JsonSchema(response_format.json_schema.schema_)
+            schema = response_format.json_schema.schema_
+            check_schema(schema, "response_format.json_schema.schema", MAX_LEVELS)
+            return JsonSchema(schema)
         case RegexFormat():
             return Regex(response_format.pattern)
         case LarkFormat():

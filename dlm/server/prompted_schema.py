@@ -11,7 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pydantic_core
+
 from dlm.language.messages import Turn
+from dlm.server.errors import ApiError
+from dlm.server.tool_schemas import check_schema
 
 MOST_OBJECTS = 64
 """JSON objects of a message that are looked at."""
@@ -40,10 +44,22 @@ def _schema(text: str) -> tuple[dict[str, Any], int, int] | None:
         if start < 0:
             return None
         try:
-            value, end = decoder.raw_decode(text, start)
+            _, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
-        if value.get("type") == "object" and isinstance(value.get("properties"), dict):
+        value = _object_schema(text[start:end])
+        if value is not None:
             return value, start, end
         start = end - 1
     return None
+
+
+def _object_schema(text: str) -> dict[str, Any] | None:
+    """The schema of an object that a JSON object is; None where it is none."""
+    try:
+        # Stricter than Python's: without NaN, halves of surrogate pairs and hundreds of levels.
+        value: dict[str, Any] = pydantic_core.from_json(text, allow_inf_nan=False)
+        check_schema(value, "")
+    except (ValueError, ApiError):
+        return None
+    return value if value.get("type") == "object" and "properties" in value else None

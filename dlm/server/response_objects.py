@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from dlm.engine.request import Event, Finished, Reasoned, TextDelta, Usage
 from dlm.server.errors import ApiError
-from dlm.server.response_requests import ResponseRequest
+from dlm.server.response_requests import ResponseRequest, renamed
 from dlm.server.responses import Chunk, Reply, ReplyOptions, new_call, usage_body
 
 Item = dict[str, Any]
@@ -94,7 +94,7 @@ class ResponseReply(Reply):
 
     def failure(self, error: ApiError) -> Chunk:
         """See `Reply.failure`."""
-        told = error.body()["error"]
+        told = renamed(error).body()["error"]
         fields = {"code": told["code"], "message": told["message"], "param": told["param"]}
         return self._event("error", **fields)
 

@@ -5,6 +5,7 @@ Nothing is stored here, so a response cannot be gone on with by its id: clients 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -30,10 +31,15 @@ from dlm.server.bodies import (
     validated,
 )
 from dlm.server.conversion import chat_requests
-from dlm.server.errors import ApiError, invalid
+from dlm.server.errors import ApiError
 
-# By a field of a chat completion, where it stands in a body of this API.
-_FIELDS = {"messages": "input", "response_format": "text.format", "max_tokens": "max_output_tokens"}
+# How paths in the body of a chat completion begin, and what stands for that in a body of this API.
+_PATHS = (
+    (r"messages.*", "input"),
+    (r"max_tokens", "max_output_tokens"),
+    (r"response_format(\.json_schema)?", "text.format"),
+    (r"(tools\[\d+\])\.function", r"\1"),
+)
 
 
 class InputText(Part):
@@ -146,15 +152,20 @@ def response_requests(body: ResponseRequest) -> list[Request]:
     """The engine's request, in a list of one.
 
     Raises:
-        ApiError: Fields contradict each other, or ask for what cannot be.
+        ApiError: Fields contradict each other, or ask for what cannot be; see `renamed`.
     """
-    try:
-        return chat_requests(validated(ChatRequest, _chat(body)))
-    except ApiError as error:
-        field = (error.param or "").partition("[")[0].partition(".")[0]
-        if field not in _FIELDS:
-            raise
-        raise invalid(_FIELDS[field], str(error), error.code or "invalid_value") from error
+    return chat_requests(validated(ChatRequest, _chat(body)))
+
+
+def renamed(error: ApiError) -> ApiError:
+    """An error that names a field of a chat completion, as one that names this API's."""
+    if error.param is None:
+        return error
+    param = error.param
+    for theirs, ours in _PATHS:
+        param = re.sub(f"^{theirs}", ours, param)
+    message = str(error).replace(error.param, param, 1)
+    return ApiError(error.status, message, error.code, param)
 
 
 def _chat(body: ResponseRequest) -> dict[str, Any]:
@@ -169,7 +180,7 @@ def _chat(body: ResponseRequest) -> dict[str, Any]:
     asked: dict[str, Any] = {
         "model": body.model,
         "messages": _messages(body),
-        "max_tokens": body.max_output_tokens,
+        "max_tokens": body.max_output_tokens or body.max_tokens,
         "temperature": body.temperature,
         "top_p": body.top_p,
         "seed": body.seed,

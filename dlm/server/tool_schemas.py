@@ -1,6 +1,6 @@
-"""Whether a tool's parameters are a JSON schema, as far as this package reads them.
+"""Whether a client's schemas are JSON schemas, as far as this package reads them.
 
-Keywords inside a parameter's schema are checked by the grammar.
+Keywords inside a parameter's schema, or an answer's, are checked by the grammar.
 """
 
 from __future__ import annotations
@@ -68,13 +68,18 @@ def check_form(parameters: Mapping[str, Any], where: str) -> None:
     """
     if parameters.get("type", "object") != "object":
         raise invalid(f"{where}.type", f"got {parameters['type']!r}, expected 'object'")
-    _check(parameters, where, parameters, _DEEPEST)
+    check_schema(parameters, where)
     properties, required = parameters.get("properties", {}), parameters.get("required", [])
     for name, schema in properties.items():
         if isinstance(schema, bool):
             raise invalid(f"{where}.properties.{name}", "got no JSON schema")
     if not properties.keys() >= set(required):
         raise invalid(f"{where}.required", f"got {required!r}, expected names of properties")
+
+
+def check_schema(schema: Mapping[str, Any], where: str, deepest: int = _DEEPEST) -> None:
+    """Check that an object is a JSON schema of so many levels at most, as `check_form` does."""
+    _check(schema, where, schema, deepest)
 
 
 def _check(schema: Any, where: str, root: Mapping[str, Any], deepest: int) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from typing import Any
 
 import pytest
 
 from dlm.grammar.said import MOST_SPANS, SPAN_PIECES, Said, with_said
 from dlm.grammar.schemas import bounded, closed
-from dlm.language.references import with_definitions
+from dlm.language import references
+from dlm.language.references import MOST_MOVED, count_levels, with_definitions
+from dlm.language.schema import is_words
 
 
 @pytest.mark.parametrize(
@@ -108,3 +112,30 @@ def test_strings_and_numbers_of_a_schema_are_said_ones() -> None:
     assert made["count"] == {"type": "integer", "oneOf": [{"enum": [34]}]}
     assert made["rows"]["maxItems"] == 3
     assert with_said(schema, Said.of([]), accepts) == schema
+
+
+def test_remarks_may_be_anything() -> None:
+    remark = {"type": "array", "format": ["a"], "minItems": "two"}
+    other = {"type": "object", "minProperties": {}}
+    schema = {"type": "object", "properties": {}, "x-shown": [remark, other]}
+    made = with_said(bounded(schema), Said.of(["one two"]), lambda node: lambda value: True)
+    assert [one["type"] for one in made["x-shown"]] == ["array", "object"]
+    assert is_words({"type": "string", "format": ["a"]})
+
+
+def test_a_part_that_is_led_to_in_many_ways_is_not_copied_for_each() -> None:
+    letters = [(letter, f"%{ord(letter):x}") for letter in "properties"]
+    ways = [f"#/{''.join(one)}/big" for one in itertools.product(*letters)]
+    big = {"enum": list(range(1000))}
+    led_to = {f"p{number}": {"$ref": way} for number, way in enumerate(ways)}
+    schema = {"type": "object", "properties": {"big": big, **led_to}}
+    made = with_definitions(schema)
+    assert made["properties"]["p0"]["$ref"].startswith("#/$defs/")
+    assert len(json.dumps(made)) < len(json.dumps(schema)) + MOST_MOVED
+
+
+def test_references_that_lead_nowhere_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    monkeypatch.setattr(references, "_anchored", lambda schema: looked.append(schema) or ())
+    count_levels({"properties": {f"p{number}": {"$ref": "x"} for number in range(100)}})
+    assert len(looked) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from starlette.applications import Starlette
 
 from dlm.engine.engine import Engine
 from dlm.engine.request import Request
+from dlm.server import api
 from dlm.server.access import KeyGate
 from dlm.server.api import build_app
 from tests.dlm.server.asking import (
@@ -66,6 +68,32 @@ async def test_a_dialogue_with_a_tool(client: httpx.AsyncClient) -> None:
     }
     reply = await post(client, messages=[*TIMER, message, result], tools=TOOLS_BODY)
     assert reply["choices"][0]["message"]["content"] == DIALOGUES[2][3].content
+
+
+@pytest.mark.parametrize(
+    ("path", "reading", "fields"),
+    [
+        ("chat/completions", "chat_requests", {"messages": HELLO}),
+        ("responses", "response_requests", {"input": "hello"}),
+    ],
+)
+async def test_a_large_body_does_not_hold_up_the_event_loop(
+    client: httpx.AsyncClient,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    reading: str,
+    fields: dict[str, Any],
+) -> None:
+    threads, real = [], getattr(api, reading)
+
+    def read(body: Any) -> Any:
+        threads.append(threading.current_thread())
+        return real(body)
+
+    monkeypatch.setattr(api, reading, read)
+    await post(client, path, **fields)
+    assert len(threads) == 1
+    assert threads[0] is not threading.current_thread()
 
 
 async def test_none_means_words(client: httpx.AsyncClient) -> None:

@@ -53,7 +53,6 @@ def declared(**parameters: Any) -> dict[str, Any]:
     ("fields", "param"),
     [
         (formatted({"type": "array", "uniqueItems": True}), "response_format"),
-        (formatted({"properties": {}, "required": [["a"]]}), "response_format"),
         (
             declared(properties={"a": {"not": {}}}),
             "tools[1].function.parameters.properties.a",
@@ -74,6 +73,24 @@ async def test_a_feature_that_no_grammar_has_is_named(
     for feature in ("uniqueItems", "not"):
         if feature in json.dumps(fields):
             assert feature in told["message"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "param"),
+    [
+        ({"properties": {}, "required": [["a"]]}, ".required"),
+        ({"properties": {"a": {"anyOf": 5}}}, ".properties.a.anyOf"),
+        ({"properties": {"a": {"enum": 5}}}, ".properties.a.enum"),
+        ({"$defs": 5}, ".$defs"),
+    ],
+)
+async def test_what_is_no_schema_is_named(
+    client: httpx.AsyncClient, schema: dict[str, Any], param: str
+) -> None:
+    told = await error(client, 400, **formatted(schema))
+    assert told["param"] == f"response_format.json_schema.schema{param}"
+    told = await error(client, 400, **formatted({"type": "array", "minItems": "2"}))
+    assert told["code"] == "unsupported_schema"
 
 
 async def test_a_prompt_that_is_too_long(client: httpx.AsyncClient) -> None:
@@ -100,8 +117,9 @@ NAMED = {"name": "f", "arguments": json.dumps({LONG: "a"})}
         declared(properties={"a": {"const": LONG}}),
         declared(properties={"a": {"$ref": "#/$defs/A"}}, **{"$defs": {"A": {"enum": [LONG]}}}),
         declared(properties={"a": {"anyOf": [{"enum": [LONG]}, {"type": "null"}]}}),
+        formatted({"type": "object", "properties": {"a": {"enum": [LONG]}}}),
     ],
-    ids=["said", "called", "declared", "named", "const", "referred", "either"],
+    ids=["said", "called", "declared", "named", "const", "referred", "either", "answered"],
 )
 async def test_a_prompt_that_can_never_fit_is_not_counted(
     client: httpx.AsyncClient, fields: dict[str, Any]

@@ -63,7 +63,17 @@ def test_a_schema_in_the_prompt_binds_an_object(role: str) -> None:
     assert (as_text.format, as_text.turns[0].content) == (None, text)
 
 
-@pytest.mark.parametrize("text", ["none", "{" * 5000, '{"type": "object"}', '{"a": {}} {"type'])
+NESTED_TEXT = '{"type": "object", "properties": {"a": ' * 300 + "{}" + "}}" * 300
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("none", "{" * 5000, '{"type": "object"}', '{"a": {}} {"type', NESTED_TEXT),
+        '{"type": "object", "properties": {"a": {"anyOf": 5}}}',
+        r'{"type": "object", "properties": {"a\ud800": {}}}',
+    ],
+)
 def test_a_prompt_without_a_schema_leaves_an_object_free(text: str) -> None:
     messages = [{"role": "user", "content": text}]
     (request,) = chat(messages=messages, response_format={"type": "json_object"})

@@ -32,6 +32,9 @@ TIMER = {
 }
 
 
+UNIQUE = {"type": "json_schema", "name": "s", "schema": {"type": "array", "uniqueItems": True}}
+
+
 class Timer(BaseModel):
     minutes: int
     label: str | None
@@ -116,8 +119,9 @@ async def test_json_is_parsed(sdk: openai.AsyncOpenAI) -> None:
     assert isinstance(made.output_parsed, Timer)
 
 
-async def test_a_response_that_is_cut(sdk: openai.AsyncOpenAI) -> None:
-    made = await sdk.responses.create(model="tiny", input="hello", max_output_tokens=1)
+@pytest.mark.parametrize("limit", [{"max_output_tokens": 1}, {"extra_body": {"max_tokens": 1}}])
+async def test_a_response_that_is_cut(sdk: openai.AsyncOpenAI, limit: dict[str, Any]) -> None:
+    made = await sdk.responses.create(model="tiny", input="hello", **limit)
     assert made.status == "incomplete"
     assert made.incomplete_details is not None
     assert made.incomplete_details.reason == "max_output_tokens"
@@ -133,6 +137,13 @@ async def test_a_response_that_is_cut(sdk: openai.AsyncOpenAI) -> None:
         ({"tool_choice": "required"}, "tool_choice"),
         ({"input": [{"type": "function_call_output", "call_id": "x", "output": ""}]}, "input"),
         ({"tools": [{"type": "web_search"}]}, None),
+        ({"text": {"format": UNIQUE}}, "text.format"),
+        ({"text": {"format": {**UNIQUE, "schema": {"enum": 5}}}}, "text.format.schema.enum"),
+        ({"tools": [{**TIMER, "parameters": {"type": "array"}}]}, "tools[0].parameters.type"),
+        (
+            {"tools": [{**TIMER, "parameters": {"properties": {"a": {"not": {}}}}}]},
+            "tools[0].parameters.properties.a",
+        ),
     ],
 )
 async def test_what_is_not_supported_is_named(
