@@ -157,9 +157,7 @@ class Engine:
             queue.Full: `max_requests` requests are unfinished.
             RuntimeError: The engine is closed.
         """
-        request, call = self._setup.with_json_call(request)
-        marks = self._setup.reasoning_marks(request)
-        job = RequestJob(request, emit, self.dialect, marks, call)
+        job = RequestJob(request, emit, self.dialect, self._setup.reasoning_marks(request))
         self._enter(lambda: self._builder.submit(self._build, job))
         return job.cancelled.set
 
@@ -167,7 +165,10 @@ class Engine:
         """Build a request's grammar, which may take long, and hand it to the engine's thread."""
         built: Future[Matcher | None] = Future()
         try:
-            built.set_result(self._setup.matcher(job))
+            # A cancelled job never starts.
+            if not job.cancelled.is_set():
+                job = job.rewritten(*self._setup.with_json_call(job.request))
+                built.set_result(self._setup.matcher(job))
         except Exception as error:
             built.set_exception(error)
 
@@ -306,8 +307,8 @@ class Engine:
                 raise RuntimeError("the engine is closed")
             if self._unfinished >= self.max_requests:
                 raise queue.Full(f"{self.max_requests} requests are unfinished")
-            self._unfinished += 1
             send()
+            self._unfinished += 1
 
     def _leave(self, decoder: Decoder | None) -> None:
         try:

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from dlm.grammar.said import Accepts, Said, with_said
@@ -84,6 +85,8 @@ class JsonCall:
         try:
             value = json.loads(text)
             found = {name: _at(value, path) for name, path in self.paths.items()}
+            # Half of a surrogate pair is no text.
+            json.dumps(found, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             return Answer(text, ())
         given = {name: value for name, value in found.items() if value is not None}
@@ -115,7 +118,8 @@ def json_call(
     client's whose parameters the schema is, where it is any.
     """
     definitions = schema.get("$defs", {})
-    found = dict(_properties(schema, definitions))
+    # References may lead to millions of properties.
+    found = dict(islice(_properties(schema, definitions), MOST_PARAMETERS + 1))
     parameters = {".".join(path): path for path in found}
     spelled = all(words(name) and NEVER_SPELLED not in name for name in parameters)
     if not (0 < len(found) <= MOST_PARAMETERS and len(parameters) == len(found) and spelled):
@@ -159,11 +163,11 @@ def _properties(
     if not _is_object(schema) or len(path) > DEEPEST:
         return
     for name, one in schema["properties"].items():
-        inner = dict(_properties(one, definitions, (*path, name))) if name in required else {}
-        if inner:
-            yield from inner.items()
-        else:
-            yield (*path, name), _Property(one, name in required)
+        place = (*path, name)
+        inner = _properties(one if name in required else {}, definitions, place)
+        # One that holds none stands for itself.
+        yield next(inner, (place, _Property(one, name in required)))
+        yield from inner
 
 
 def _followed(schema: Any, definitions: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from dlm.decoding.decoder import Decoder
 from dlm.effort import REASONING, Effort
 from dlm.engine.json_call import JsonCall
-from dlm.grammar.answer_rules import AnswerRules
+from dlm.grammar.answer_rules import AnswerRules, lead
 from dlm.grammar.formats import AnswerFormat
 from dlm.grammar.reasoning_matcher import split_reasoning
 from dlm.language.answer_text import (
@@ -182,6 +182,7 @@ class RequestJob:
         dialect: Dialect,
         reasoning: ReasoningMarks | None = None,
         json_call: JsonCall | None = None,
+        cancelled: threading.Event | None = None,
     ) -> None:
         self.request = request
         self.reasoning = reasoning
@@ -195,7 +196,7 @@ class RequestJob:
             request.format,
             user_texts=said if json_call is None else json_call.texts,
         )
-        self.cancelled = threading.Event()
+        self.cancelled = cancelled or threading.Event()
         self.prefix_ids = dialect.text(request.prefix)
         # Of the decoded prefix, because a normalising tokenizer makes it shorter or longer.
         self._prefix_characters = len(dialect.decode(self.prefix_ids).strip())
@@ -211,6 +212,11 @@ class RequestJob:
     def priority(self) -> int:
         """Higher first."""
         return self.request.priority
+
+    def rewritten(self, request: Request, json_call: JsonCall | None) -> RequestJob:
+        """The job for the same caller, of its request as `RequestSetup.with_json_call` has it."""
+        dialect, marks = self._dialect, self.reasoning
+        return RequestJob(request, self._emit, dialect, marks, json_call, self.cancelled)
 
     def emit(self, event: Event) -> None:
         """Send an event to the caller, unless the request was cancelled."""
@@ -262,7 +268,7 @@ class RequestJob:
             reasoning_tokens + len(tokens),
             progress.forwards,
             progress.steps,
-            progress.kept,
+            min(progress.kept, len(tokens)),
             reasoning_tokens,
             progress.prefills,
         )
@@ -322,7 +328,8 @@ class RequestJob:
         if self.request.format is None:
             return self._without_prefix(settled(text))
         # Outer space that the format asks for is part of the answer.
-        return self._without_prefix(text.removesuffix("\ufffd").removeprefix(" "))
+        text = text.removesuffix("\ufffd").removeprefix(lead(self._dialect.calls))
+        return self._without_prefix(text)
 
     def _without_prefix(self, text: str) -> str:
         prefix = self.request.prefix

@@ -1,8 +1,8 @@
 """Sets up a request: its prompt over cached keys and values, its plan, its grammar.
 
 Belongs to the engine's thread, except for what any thread may call: `room`, `reasoning_marks`,
-`with_json_call` and `matcher`. It
-knows nothing of scheduling, nor of what becomes of a request once it has started.
+`with_json_call` and `matcher`. It knows nothing of scheduling, nor of what becomes of a request
+once it has started.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from dlm.grammar.ending_matcher import Closers, EndingMatcher
 from dlm.grammar.formats import JsonSchema
 from dlm.grammar.matcher import GrammarFactory, Matcher
 from dlm.grammar.reasoning_matcher import ReasoningMatcher
-from dlm.grammar.said import Said, with_said
+from dlm.grammar.said import Accepts, Said, with_said
 from dlm.grammar.tool_choice import ToolChoice
 from dlm.kv_cache.prefix import DEFAULT_BYTES, PrefixPool
-from dlm.language.chat_format import Dialect, MarkedCalls, ReasoningMarks
+from dlm.language.chat_format import Dialect, JsonCalls, MarkedCalls, ReasoningMarks
 from dlm.language.identifiers import worded
 from dlm.language.messages import Answer, Tool
 from dlm.language.references import with_definitions
@@ -38,6 +38,10 @@ from dlm.network.config import ModelConfig
 
 DRAFT_CHARACTERS = 16
 """Characters of a draft that are used, for each token that the answer may have."""
+MOST_CHECKED = 64
+"""Schemas of a request whose values are looked for among what was said: each tries every span."""
+COLDEST = 1e-6
+"""Below it a temperature changes no choice, and logits divided by it may be infinite."""
 
 
 class RequestSetup:
@@ -74,6 +78,9 @@ class RequestSetup:
         calls = dialect.calls
         marks = (calls.key, calls.value) if isinstance(calls, MarkedCalls) else ()
         self._closers = Closers(config.vocab_size, self._grammars.spell, marks)
+        opening = calls.opening if isinstance(calls, JsonCalls) else None
+        # The token that opens a call; None where there are no calls.
+        self._opening = calls.call if isinstance(calls, MarkedCalls) else opening
         self._likelihoods = ToolLikelihoods(dialect, runner.cache)
         self._first_tokens = FirstTokenCache(dialect)
         unit = config.block_size if config.commit == "block" else 1
@@ -92,9 +99,10 @@ class RequestSetup:
             return request, None
         schema, texts = with_definitions(request.format.schema), said_texts(request.turns)
         names = [tool.name for tool in request.tools]
-        call = json_call(schema, texts, names, self._grammars.accepts)
+        accepts = self._accepts()
+        call = json_call(schema, texts, names, accepts)
         if call is None:
-            said = with_said(schema, Said.of(texts), self._grammars.accepts)
+            said = with_said(schema, Said.of(texts), accepts)
             return replace(request, format=JsonSchema(said)), None
         choice = "required" if names and request.tool_choice == "auto" else call.tool.name
         tools = (*request.tools, call.tool)
@@ -102,11 +110,17 @@ class RequestSetup:
 
     def _with_obliged(self, request: Request, tool: Tool) -> tuple[Request, JsonCall | None]:
         schema, texts = tool.parameters, said_texts(request.turns)
-        call = json_call(schema, texts, (), self._grammars.accepts, tool)
+        call = json_call(schema, texts, (), self._accepts(), tool)
         if call is None:
             return request, None
         tools = tuple(call.tool if one.name == tool.name else one for one in request.tools)
         return replace(request, tools=tools, format=None), call
+
+    def _accepts(self) -> Accepts:
+        """`GrammarFactory.accepts` for one request; of too many schemas it accepts nothing."""
+        left = iter(range(MOST_CHECKED))
+        accepts = self._grammars.accepts
+        return lambda schema: (lambda value: False) if next(left, None) is None else accepts(schema)
 
     def room(self, request: Request) -> int:
         """See `Engine.room`."""
@@ -198,9 +212,14 @@ class RequestSetup:
             return None
         choice = self._tool_choice(job)
         matcher = self._grammars.matcher(job.rules, choice, request.max_tokens)
-        matcher.follow(job.prefix_ids)
-        if request.format is not None or job.json_call is not None or job.rules.has_json:
-            matcher = EndingMatcher(matcher, self._closers, request.max_tokens)
+        # A prefix may begin with an indentation; the grammar of words does not.
+        text = request.prefix if request.format else request.prefix.lstrip()
+        matcher.follow(self._dialect.text(text))
+        made_whole = request.format is not None or job.json_call is not None
+        if made_whole or job.rules.has_json:
+            # Words that may stand in the place of a call may be cut.
+            opening = None if made_whole or job.rules.must_call else self._opening
+            matcher = EndingMatcher(matcher, self._closers, request.max_tokens, opening)
         budget = REASONING[request.effort]
         if job.reasoning is None or budget is None:
             return matcher
@@ -264,6 +283,6 @@ class RequestSetup:
 
 def _sampling(request: Request) -> Sampling | None:
     seed = secrets.randbits(64) if request.seed is None else request.seed
-    if request.temperature == 0:
+    if 0 <= request.temperature < COLDEST:
         return None
     return Sampling(request.temperature, request.top_p, seed)

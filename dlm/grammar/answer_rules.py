@@ -23,6 +23,9 @@ from dlm.language.references import reachable
 from dlm.language.schema import AS_SAID, is_number, is_words, options, written
 from dlm.language.template import Template
 
+MOST_CHARACTERS = 2**22
+"""Of the parameters of all tools, each with the definitions that it refers to: so it is written."""
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerRules:
@@ -104,8 +107,13 @@ class Sources:
 
     def lack(self, tool: Tool) -> bool:
         """Whether a required value would have to be a span and there is no text with words."""
-        required = (tool.properties[name] for name in tool.required)
-        return any(self.of_parameter(schema) == [] for schema in required)
+        properties = tool.properties
+        return any(self.of_parameter(properties[name]) == [] for name in tool.required)
+
+
+def lead(calls: MarkedCalls | JsonCalls | None) -> str:
+    """What stands before the text of an answer, by how a dialect writes calls."""
+    return " " if isinstance(calls, MarkedCalls) else ""
 
 
 def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.calls) -> str:
@@ -120,11 +128,10 @@ def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.ca
     if rules.must_call and not tools:
         names = [tool.name for tool in offered]
         raise ValueError(f"copy_sources: got no words, from which {names} could take arguments")
-    marks = calls if isinstance(calls, MarkedCalls) else None
-    words, _ = format_rules(rules.format, " " if marks else "")
+    words, _ = format_rules(rules.format, lead(calls))
     if not tools or calls is None:
         return "\n".join(["start: text", *words]) + "\n"
-    several = "call+" if marks else r'call ("\n" call)*'
+    several = r'call ("\n" call)*' if isinstance(calls, JsonCalls) else "call+"
     body = several if rules.parallel else "call"
     # A formatted text with a call behind it would be a text that does not end where it must.
     both = "text?" if rules.format is None else ""
@@ -132,6 +139,7 @@ def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.ca
     if isinstance(calls, JsonCalls):
         bound = [_bound(tool, sources) for tool in tools]
         return "\n".join([*start, *_json_calls(calls, tools, bound)]) + "\n"
+    _check_size(tools)
     called = worded(tool.name for tool in rules.tools)
     lines = [
         *start,
@@ -146,6 +154,15 @@ def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.ca
         *(_spans(sources.texts) if any(map(sources.bind, tools)) else ()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _check_size(tools: Sequence[Tool]) -> None:
+    size = 0
+    for tool in tools:
+        size += sum(len(json.dumps(schema)) for schema in tool.properties.values())
+        if size > MOST_CHARACTERS:
+            told = f"got {size} characters, expected at most {MOST_CHARACTERS}"
+            raise FormatError(f"{tool.name}: parameters and definitions: {told}", tool.name)
 
 
 def _json_calls(

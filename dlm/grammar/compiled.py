@@ -30,9 +30,10 @@ _STEP_FUEL = 50_000
 _GRAMMAR_SYMBOLS = 100_000
 
 _PIECE = re.compile(
-    r"(?P<atom>\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[^()|*+?{}\\])|(?P<open>\()|(?P<close>\))"
+    r"(?P<atom>\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]|[^()|*+?{}\\])|(?P<open>\()|(?P<close>\))"
     r"|\{(?P<least>\d{1,9})(?P<comma>,(?P<most>\d{1,9})?)?\}|(?P<other>[\s\S])"
 )
+_ESCAPE_OR_END = re.compile(r"\\[\s\S]|\]")
 
 
 class GrammarError(ValueError):
@@ -112,7 +113,15 @@ def limits() -> Any:
 
 
 def repeats(pattern: str) -> int:
-    """Atoms of a pattern once its counted repetitions are written out: 6 of ``(ab){3}``."""
+    """Atoms of a pattern once its counted repetitions are written out: 6 of ``(ab){3}``.
+
+    Counted no further than to more than `MOST_REPEATS`; so are groups inside one another.
+    """
+    ends = (found.end() for found in _ESCAPE_OR_END.finditer(pattern) if found[0] == "]")
+    closed = max(ends, default=0)
+    # What never closes is a letter. Each would be searched for its end through the whole pattern.
+    pattern = pattern[:closed] + pattern[closed:].replace("[", "x")
+    total = 0
     # Atoms of each open group, and of the last atom or group inside it.
     groups = [[0, 0]]
     for piece in _PIECE.finditer(pattern):
@@ -125,6 +134,10 @@ def repeats(pattern: str) -> int:
             times = max(int(piece["most"] or piece["least"]), 1)
             atoms, last = groups[-1]
             groups[-1] = [atoms + last * (times - 1), last * times]
+            total += last * (times - 1)
         elif piece["atom"]:
             groups[-1] = [groups[-1][0] + 1, 1]
-    return sum(atoms for atoms, _ in groups)
+            total += 1
+        if max(total, len(groups) - 1) > MOST_REPEATS:
+            break
+    return max(total, len(groups) - 1)

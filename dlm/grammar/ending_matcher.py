@@ -23,8 +23,8 @@ from dlm.language.answer_text import LOOP_TOKENS, looping
 
 LONGEST_WAY_OUT = 512
 """Tokens of a way out that is looked for, at most."""
-LOOK_AHEAD = 32
-"""More tokens than a draft has."""
+LOOK_AHEAD = 48
+"""Tokens that a draft has at most."""
 SPARE = 64
 """Tokens by which a single token may lengthen the way out, beyond twice the length of the first:
 what is optional, and so no part of that one, may hold as much that is required."""
@@ -101,15 +101,20 @@ class Closers:
 class EndingMatcher(Matcher):
     """The grammar of another matcher, for an answer of at most ``room`` tokens, end mark included.
 
-    It begins in the state of ``matcher``, which must not go on.
+    It begins in the state of ``matcher``, which must not go on. What stands before the token
+    ``opening`` may be cut; None where nothing may.
     """
 
-    def __init__(self, matcher: Matcher, closers: Closers, room: int) -> None:
+    def __init__(
+        self, matcher: Matcher, closers: Closers, room: int, opening: int | None = None
+    ) -> None:
         super().__init__(
             matcher._inner, matcher.end, matcher._words, matcher._names, matcher._formatted
         )
         self._closers = closers
         self._room = room
+        # None behind it as well.
+        self._opening = opening
         # The last tokens, as many as a loop is recognised by.
         self._tail: tuple[int, ...] = ()
         # A way out from here; one looked for further on need not be the rest of it.
@@ -146,6 +151,7 @@ class EndingMatcher(Matcher):
         other = EndingMatcher.__new__(EndingMatcher)
         Matcher.__init__(other, *self._parts())
         other._closers, other._room, other._tail = self._closers, self._room, self._tail
+        other._opening = self._opening
         other._growth, other._unwatched = self._growth, self._unwatched
         other._looked, other._must, other._way = self._looked, self._must, self._way
         return other
@@ -162,6 +168,7 @@ class EndingMatcher(Matcher):
             self._unwatched -= 1
             self._tail = (*self._tail, token)[-LOOP_TOKENS * 4 :]
             self._looked = False
+            self._opening = None if token == self._opening else self._opening
             self._way = self._way[1:] if self._way and self._way[0] == token else None
         return taken
 
@@ -176,14 +183,14 @@ class EndingMatcher(Matcher):
 
     @property
     def _is_near(self) -> bool:
-        return self._growth > 0 and self._unwatched <= 0
+        return self._opening is None and self._growth > 0 and self._unwatched <= 0
 
     def _due(self) -> int | None:
         """The token that has to come next: where the room is used up, or in a loop."""
         if self._looked:
             return self._must
         self._looked, self._must = True, None
-        loops = looping(self._tail)
+        loops = self._opening is None and looping(self._tail)
         if not (loops or self._is_near):
             return None
         self._way = way = self._way or self._way_out()

@@ -20,8 +20,10 @@ from dlm.language.references import MAX_LEVELS, count_levels
 _LAYOUT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
+# What has no end is no literal, but looking for one anew behind each quote would take long.
 _LARK_PIECES = re.compile(
-    r"""(?P<comment>(?://|\#)[^\n]*) | "(?:\\.|[^"\\\n])*" | /(?:\\.|[^/\\])+/""", re.VERBOSE
+    r"""(?P<comment>(?://|\#)[^\n]*) | "(?:\\.|[^"\\\n])*"? | /(?:\\.|[^/\\])+/?""",
+    re.VERBOSE,
 )
 
 

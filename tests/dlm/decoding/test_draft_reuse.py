@@ -8,6 +8,7 @@ from dlm.decoding.forwards import drive
 from dlm.decoding.self_speculative import decode_causal
 from dlm.decoding.verify import Verdict
 from dlm.effort import REFINEMENT, Effort
+from dlm.grammar.ending_matcher import LOOK_AHEAD
 from dlm.language.messages import Turn
 from dlm.language.tokenizer import Mark
 from dlm.network.model import Transformer
@@ -34,6 +35,10 @@ def learned() -> tuple[list[int], list[int]]:
     ids = template().dialogue(DIALOGUES[0], TOOLS)
     start, end = ids.answers[0]
     return ids.ids[:start], ids.ids[start:end]
+
+
+def test_an_answer_near_its_end_is_not_proposed_blindly() -> None:
+    assert LOOK_AHEAD >= REACH
 
 
 def variants(answer: list[int]) -> dict[str, list[int]]:

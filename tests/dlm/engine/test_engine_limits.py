@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dlm.effort import Effort
-from dlm.engine.engine import Engine, Event, Failed, Finished, TextDelta
+from dlm.engine.engine import Engine, Event, Failed, Finished, Request, TextDelta
 from dlm.engine.request import RequestJob
 from dlm.kv_cache.cache import KVCache
 from tests.dlm.asking import ask, collected, request, submit
@@ -70,6 +70,48 @@ def test_too_many_requests_are_refused() -> None:
         assert done is not None
     finally:
         engine.close()
+
+
+def test_a_request_that_could_not_be_sent_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: object) -> None:
+        raise RuntimeError("no thread")
+
+    engine = Engine(model(1), tokenizer(), max_requests=1)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(engine._builder, "submit", broken)
+            with pytest.raises(RuntimeError, match="no thread"):
+                submit(engine, request("hello"))
+        assert engine.unfinished == 0
+        ask(engine, request("hi", tools=(), max_tokens=1))
+    finally:
+        engine.close()
+
+
+def test_nothing_is_built_for_who_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine(model(1), tokenizer())
+    left, built = threading.Event(), []
+
+    def build(job: RequestJob) -> None:
+        built.append((job.request.turns[0].content, threading.current_thread().name))
+        assert left.wait(30)
+
+    def prepare(request: Request) -> tuple[Request, None]:
+        built.append((request.turns[0].content, threading.current_thread().name))
+        return request, None
+
+    monkeypatch.setattr(engine._setup, "matcher", build)
+    monkeypatch.setattr(engine._setup, "with_json_call", prepare)
+    try:
+        first = submit(engine, request("one", tools=(), max_tokens=1))
+        engine.submit(request("two", tools=(), max_tokens=1), lambda event: None)()
+        left.set()
+        ask(engine, request("three", tools=(), max_tokens=1))
+        assert isinstance(collected(first)[-1], Finished)
+    finally:
+        engine.close()
+    # All of it away from the caller, who may be an event loop.
+    assert built == [(text, "dlm-grammars_0") for text in ("one", "one", "three", "three")]
 
 
 def test_a_listener_that_fails_hurts_nobody_else(

@@ -74,7 +74,8 @@ def test_properties_of_objects_inside_are_parameters() -> None:
         "hobbies": ["chess", "tea"],
     }
     assert made.answer(text).calls[0].arguments.keys() == given.keys() - {"age"}
-    assert made.answer("no JSON") == Answer("no JSON", ())
+    for other in ("no JSON", r'{"name": "\ud800"}'):
+        assert made.answer(other) == Answer(other, ())
 
 
 @pytest.mark.parametrize(
@@ -90,6 +91,21 @@ def test_properties_of_objects_inside_are_parameters() -> None:
 )
 def test_what_is_not_properties_alone_is_no_call(schema: dict[str, Any]) -> None:
     assert json_call(schema, ("a",), [], anything) is None
+
+
+def test_properties_that_stand_for_too_many_are_not_looked_at() -> None:
+    looked_at: list[object] = []
+
+    class Properties(dict[str, Any]):
+        def items(self) -> Any:
+            looked_at.append(self)
+            return super().items()
+
+    node = {"$ref": "#/$defs/Node"}
+    inside = {"type": "object", "properties": Properties(dict.fromkeys("abcd", node))}
+    schema = {**node, "$defs": {"Node": {**inside, "required": list("abcd")}}}
+    assert json_call(schema, ("a",), [], anything) is None
+    assert len(looked_at) < 100
 
 
 def test_a_tool_of_the_same_name_keeps_it() -> None:

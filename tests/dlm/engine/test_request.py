@@ -147,6 +147,15 @@ def test_a_stop_string_inside_a_block_cuts_what_stands_behind_it() -> None:
     assert one.finished().usage.answer_tokens < len(template().text("Set a timer now"))
 
 
+def test_no_more_of_a_prediction_is_kept_than_the_answer_has() -> None:
+    one = Begun(stop=("timer",))
+    one.decoder.progress.kept = 9
+    assert one.grow(*template().text("Set a timer now please"))
+    one.live.finish(one.decoder)
+    usage = one.finished().usage
+    assert usage.kept == usage.answer_tokens < 9
+
+
 @pytest.mark.parametrize("stop", [(), ("b",)])
 def test_space_that_a_format_asks_for_stays_where_the_answer_is_cut(stop: tuple[str, ...]) -> None:
     one = Begun(format=Regex("[ab ]+"), tools=(), stop=stop)

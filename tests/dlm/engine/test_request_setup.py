@@ -1,20 +1,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import pytest
+import torch
 
 from dlm.decoding.decoder import Decoder
 from dlm.decoding.forwards import Eager, Steps, drive
 from dlm.effort import Effort
 from dlm.engine.request import RequestJob
-from dlm.engine.request_setup import DRAFT_CHARACTERS, RequestSetup
-from dlm.grammar.formats import Regex
+from dlm.engine.request_setup import DRAFT_CHARACTERS, MOST_CHECKED, RequestSetup
+from dlm.grammar.formats import JsonSchema, Regex
+from dlm.language.chat_template import ChatTemplate
 from dlm.language.messages import Answer, Tool, Turn
 from dlm.language.template import Template
+from dlm.language.tokenizer import Mark
 from dlm.network.model import Transformer
 from tests.dlm.asking import SAID, TIMER_CALL, request
-from tests.dlm.tiny import DIALOGUES, TOOLS, model, taught, template, tokenizer
+from tests.dlm.loading.families import tokenizers
+from tests.dlm.tiny import DIALOGUES, TOOLS, model, taught, template, tokenizer, tool
 
 
 def start(
@@ -125,3 +130,57 @@ def test_a_second_reply_to_a_result_takes_fewer_forwards() -> None:
         assert decoder.progress.tokens == wanted.ids[first:end]
         forwards.append(decoder.progress.forwards)
     assert forwards[2] == forwards[1] < forwards[0]
+
+
+def test_the_coldest_sampling_takes_the_likeliest() -> None:
+    made = model()
+    begun = setup(made)
+    likeliest = answered(made, begun, live(tools=(), max_tokens=12))
+    assert answered(made, begun, live(tools=(), max_tokens=12, temperature=1e-40)) == likeliest
+
+
+def test_of_many_schemas_only_some_are_filled_with_what_was_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun = setup(model())
+    checked: list[object] = []
+    monkeypatch.setattr(begun._grammars, "accepts", lambda schema: checked.append(schema) or len)
+    sizes = [{"type": "string", "maxLength": size} for size in range(MOST_CHECKED + 9)]
+    asked = request(SAID, tools=(), format=JsonSchema({"type": "array", "prefixItems": sizes}))
+    made, _ = begun.with_json_call(asked)
+    assert isinstance(made.format, JsonSchema)
+    assert len(checked) == MOST_CHECKED
+    assert made.format.schema["prefixItems"][MOST_CHECKED:] == sizes[MOST_CHECKED:]
+
+
+TABLE = tool("table", ["rows"], rows={"type": "array", "items": {"type": "integer"}})
+
+
+def test_words_in_the_place_of_a_call_may_be_cut_and_the_call_not() -> None:
+    begun = setup(model())
+    words = template().text("two minutes please")
+    assert len(words) > 3
+    matcher = begun.matcher(live(tools=(TABLE,), max_tokens=4))
+    assert matcher is not None
+    for word in words[:3]:
+        assert matcher.advance(word) == []
+    assert matcher.takes(words[3])
+    matcher = begun.matcher(live(tools=(TABLE,), max_tokens=30))
+    assert matcher is not None
+    digit, count = torch.zeros(352), 1
+    digit[tokenizer().encode("1")[-1]] = 1.0
+    token = int(Mark.CALL)
+    while token != Mark.END:
+        followers = matcher.advance(token)
+        count += 1 + len(followers)
+        token = followers[-1] if Mark.END in followers else matcher.best(digit)
+    assert count <= 30
+
+
+def test_a_prefix_may_begin_with_an_indentation(tmp_path: Path) -> None:
+    chat = ChatTemplate(tokenizers.write(tmp_path), 259, [256])
+    made = model(vocab_size=272, mask_token_id=259, eos_token_id=256)
+    begun = RequestSetup(made.config, chat, Eager(made))
+    asked = request(tools=(), prefix="\n    return x", max_tokens=5)
+    matcher = begun.matcher(RequestJob(asked, lambda event: None, chat))
+    assert matcher is not None and matcher.takes(chat.text("y")[0])

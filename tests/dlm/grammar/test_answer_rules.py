@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dlm.grammar.answer_rules import AnswerRules, lark
+from dlm.grammar.answer_rules import MOST_CHARACTERS, AnswerRules, lark
 from dlm.grammar.formats import FormatError, Regex
 from dlm.language import messages
+from dlm.language.messages import Tool
+from dlm.language.template import Template
 from tests.dlm.answers import FACTORY, SAID, allows, call
-from tests.dlm.tiny import TIMER, WORDS, tool
+from tests.dlm.tiny import TIMER, WORDS, tokenizer, tool
 
 MARKED = tool(
     "note",
@@ -57,9 +59,22 @@ def test_a_tool_of_many_parameters_is_read_a_few_times_and_not_once_for_each(
 ) -> None:
     read = []
     monkeypatch.setattr(messages, "admits_null", lambda schema: read.append(schema) or False)
-    wide = tool("wide", [], **{f"p{number}": {"type": "boolean"} for number in range(200)})
+    monkeypatch.setattr(messages, "plain", lambda schema, _: read.append(schema) or schema)
+    names = [f"p{number}" for number in range(200)]
+    wide = tool("wide", names, **{name: {"type": "boolean"} for name in names})
     lark(AnswerRules((wide,)))
-    assert len(read) < 200 * 20
+    Template(tokenizer()).tool(wide, "wide")
+    assert len(read) < 200 * 40
+
+
+def test_definitions_that_many_parameters_refer_to_are_not_written_for_all() -> None:
+    large = {"enum": list(range(MOST_CHARACTERS // 500))}
+    listed = {"type": "array", "items": {"$ref": "#/$defs/Large"}}
+    properties = {f"p{number}": listed for number in range(100)}
+    wide = Tool("wide", "", {"properties": properties, "$defs": {"Large": large}})
+    with pytest.raises(FormatError, match="parameters and definitions: got") as raised:
+        lark(AnswerRules((TIMER, wide)))
+    assert raised.value.tool == "wide"
 
 
 ORDER = tool(

@@ -3,13 +3,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 
 import pytest
 
 from dlm.grammar import compiled
 from dlm.grammar.answer_rules import AnswerRules
-from dlm.grammar.compiled import CompiledGrammars, repeats
-from dlm.grammar.formats import FormatError, JsonSchema, Lark, Regex
+from dlm.grammar.compiled import MOST_REPEATS, CompiledGrammars, repeats
+from dlm.grammar.formats import FormatError, JsonSchema, Lark, Regex, format_rules
 from dlm.grammar.matcher import GrammarFactory
 from tests.dlm.tiny import tokenizer
 
@@ -51,6 +52,15 @@ def test_patterns_written_to_take_memory_get_little_of_it() -> None:
 )  # fmt: skip
 def test_repetitions_are_counted_as_they_would_be_written_out(pattern: str, count: int) -> None:
     assert repeats(pattern) == count
+
+
+def test_what_has_no_end_is_not_looked_for_again_and_again() -> None:
+    begun = time.thread_time()
+    assert repeats("[" * 8000) == 8000
+    assert repeats("(" * 1_000_000) == MOST_REPEATS + 1
+    format_rules(Lark('start: "' + r"\"" * 8000))
+    format_rules(Lark("start: /a" + r"\/" * 8000))
+    assert time.thread_time() - begun < 0.5
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,11 @@ def test_a_token_is_committed_only_where_an_answer_remains(
     is_of(ask(undrafted, JsonSchema(TICKET), effort, max_tokens=120, **sampled), TICKET)
 
 
+def test_space_before_a_text_is_part_of_it(undrafted: Engine) -> None:
+    last = ask(undrafted, Regex(" ab"), Effort.INSTANT)
+    assert (last.answer.content, last.reason) == (" ab", "stop")
+
+
 @pytest.mark.parametrize("longest", [1, 5, 40])
 def test_what_is_cut_is_the_beginning_of_an_answer(babbler: Engine, longest: int) -> None:
     last = ask(babbler, JsonSchema(ENDLESS), Effort.INSTANT, max_tokens=longest)
