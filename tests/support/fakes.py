@@ -25,7 +25,7 @@ from voice.speech.tts import Voices
 from voice.tools import SessionScope
 from voice.tools.database import Database
 from voice.tools.scope import Line
-from voice.types import Message, Role, Samples, ToolSpec
+from voice.types import Message, Role, Samples, ToolCall, ToolSpec
 
 OPTIONS = SessionOptions(instructions="You are a test.", agent_tools=("get_time", "set_timer"))
 
@@ -126,6 +126,10 @@ class FakeSession:
         more = (context, out_of_band) if out_of_band or context is not None else ()
         self._call("create_response", overrides or None, *more)
         return f"r{sum(call[0] == 'create_response' for call in self.calls)}"
+
+    def approve(self, call: ToolCall) -> str:
+        self._call("approve", call)
+        return "approved"
 
     def cancel_response(self, reply_id: str | None) -> None:
         self._call("cancel_response", reply_id)

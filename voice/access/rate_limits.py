@@ -15,6 +15,7 @@ from voice.config.server import ServerConfig
 AUDIO_BYTES_PER_S = 64_000
 """A second of the Realtime API's audio: 24 kHz, 16 bits, in base64."""
 AUDIO_BURST_S = 60
+TOO_FAST = "audio comes faster than it can be spoken"
 RETRY_AFTER_S = 5
 
 
@@ -103,6 +104,12 @@ class TokenBucket:
         return True
 
 
+def audio_limit(config: ServerConfig) -> TokenBucket:
+    """Limits the seconds of one client's audio, whatever its format; see also `ClientLimits`."""
+    burst_s = max(AUDIO_BURST_S, config.max_message_bytes / AUDIO_BYTES_PER_S)
+    return TokenBucket(config.max_audio_speed, burst_s)
+
+
 class ReplyLimits:
     """Limits the replies of each key, over all of its conversations.
 
@@ -154,7 +161,7 @@ class ClientLimits:
         if not self._messages.take(1):
             return "too many messages"
         if not self._bytes.take(message_bytes):
-            return "audio comes faster than it can be spoken"
+            return TOO_FAST
         return None
 
     def excess_of_answers(self, answer_bytes: int) -> str | None:

@@ -244,8 +244,10 @@ class RealtimeConnection:
 
     def _answer(self, text: str) -> None:
         self._answering = True
-        answer_bytes = self._outbox.put(self._protocol.receive(text))
-        self._answering = False
+        try:
+            answer_bytes = self._outbox.put(self._protocol.receive(text))
+        finally:
+            self._answering = False
         if self._limits is not None and (excess := self._limits.excess_of_answers(answer_bytes)):
             raise Closing(CloseCode.POLICY, excess)
         while self._behind:

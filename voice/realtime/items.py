@@ -24,6 +24,9 @@ ROOT = "root"
 MAX_ITEMS = 2000
 """Items kept; the oldest are dropped, long after they have left the model's context."""
 
+MAX_CHARS = 8 * 1024 * 1024
+"""Of all items, as JSON."""
+
 _Id = Annotated[str, Field(min_length=1, max_length=128)]
 _ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.AGENT}
 
@@ -254,6 +257,7 @@ class ItemLog:
     def __init__(self) -> None:
         self._items: dict[str, Item] = {}
         self._order: list[str] = []
+        self._lengths: dict[str, int] = {}
 
     @property
     def calls(self) -> dict[str, str]:
@@ -269,6 +273,11 @@ class ItemLog:
         """Call ids of the outputs in the conversation."""
         outputs = (i for i in self._items.values() if i["type"] == "function_call_output")
         return {item["call_id"] for item in outputs}
+
+    @property
+    def excess(self) -> str | None:
+        """The oldest item, where all have more than `MAX_CHARS`."""
+        return self._order[0] if sum(self._lengths.values()) > MAX_CHARS else None
 
     def __contains__(self, item_id: object) -> bool:
         return item_id in self._items
@@ -304,13 +313,14 @@ class ItemLog:
                 place = self._order.index(previous_item_id) + 1
             self._order.insert(place, item_id)
         self._items[item_id] = item
+        self._lengths[item_id] = len(json.dumps(item))
         if len(self._order) > MAX_ITEMS:
-            del self._items[self._order.pop(0)]
+            self.remove(self._order[0])
         before = self._order.index(item_id) if item_id in self._items else 0
         return self._order[before - 1] if before else None
 
-    def transcribed(self, item_id: str, text: str) -> int:
-        """Enter a transcript into the first untranscribed part of an item.
+    def transcribed(self, item_id: str, text: str | None) -> int:
+        """Enter a transcript into the first untranscribed part of an item; None is none.
 
         Returns:
             The index of the part, 0 where there is none.
@@ -326,7 +336,7 @@ class ItemLog:
 
     def remove(self, item_id: str) -> None:
         """Remove an item."""
-        del self._items[item_id]
+        del self._items[item_id], self._lengths[item_id]
         self._order.remove(item_id)
 
 

@@ -8,10 +8,12 @@ to be sent, in order. It knows nothing of sockets, keys or queues.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from voice.access.rate_limits import TokenBucket
+from voice.access.closing import CloseCode, Closing
+from voice.access.rate_limits import TOO_FAST, TokenBucket
 from voice.dictation.editor import edited
 from voice.errors import ProtocolError
 from voice.events import FinalTranscript, InterimTranscript, ReplyStarted, SessionEvent
@@ -39,6 +41,7 @@ from voice.realtime.wire import (
     rate_hz,
 )
 from voice.speech.tts import full_name
+from voice.types import Samples
 
 if TYPE_CHECKING:
     from voice.llm.base import ReplyModel
@@ -91,8 +94,8 @@ def granted(base: SessionOptions, changes: Mapping[str, Any]) -> SessionOptions:
     Raises:
         ProtocolError: A field has a wrong value.
     """
-    session = merged(initial_object(base), dict(changes))
-    return replace(base, agent_tools=option_changes(session, base)["agent_tools"])
+    wanted = option_changes(merged(initial_object(base), dict(changes)), base)
+    return replace(base, **{name: wanted[name] for name in ("agent_tools", "calls", "answers")})
 
 
 class RealtimeProtocol:
@@ -107,6 +110,7 @@ class RealtimeProtocol:
             OpenAI's API, expect one only if they set it.
         trace_id: Of the trace that the conversation is in; empty where there is none.
         by_media: The door hears and plays audio itself, as over WebRTC, at `MEDIA_RATE_HZ`.
+        audio_limit: Limits the seconds of the client's audio; None is no limit.
     """
 
     def __init__(
@@ -118,6 +122,7 @@ class RealtimeProtocol:
         idle_s: float = 0.0,
         trace_id: str = "",
         by_media: bool = False,
+        audio_limit: TokenBucket | None = None,
     ) -> None:
         self._session = session
         self._names = names
@@ -125,6 +130,7 @@ class RealtimeProtocol:
         self._reply_limit = reply_limit
         self._idle_s = idle_s
         self._by_media = by_media
+        self._audio_limit = audio_limit
         self._base = session.options
         self._greeted = self._extended = False
         self._object = initial_object(self._base)
@@ -190,7 +196,11 @@ class RealtimeProtocol:
             self._session.greet()
 
     def receive(self, text: str) -> list[ServerEvent]:
-        """Take a text message of the client; a bad one is answered with an ``error`` event."""
+        """Take a text message of the client; a bad one is answered with an ``error`` event.
+
+        Raises:
+            Closing: Audio comes faster than it can be spoken.
+        """
         event_id = None
         try:
             data = parse_json(text)
@@ -230,9 +240,7 @@ class RealtimeProtocol:
             case client.OutputAudioClear():
                 self._session.interrupt()
             case client.AudioAppend(audio=audio):
-                audio_format = self._object.audio.input.format
-                samples = decode_audio(audio, audio_format)
-                self._session.append_audio(samples, self._input_rate_hz)
+                self._session.append_audio(self._heard(audio), self._input_rate_hz)
             case client.AudioCommit():
                 self._session.commit_audio()
             case client.AudioClear():
@@ -256,6 +264,13 @@ class RealtimeProtocol:
                 return self._apply_to_item(event)
         return []
 
+    def _heard(self, audio: str) -> Samples:
+        samples = decode_audio(audio, self._object.audio.input.format)
+        seconds = len(samples) / self._input_rate_hz
+        if self._audio_limit is not None and not self._audio_limit.take(seconds):
+            raise Closing(CloseCode.POLICY, TOO_FAST)
+        return samples
+
     def _apply_to_item(self, event: WireModel) -> list[ServerEvent]:
         match event:
             case client.ItemCreate():
@@ -264,9 +279,7 @@ class RealtimeProtocol:
                 return [{"type": "conversation.item.retrieved", "item": self._item(item_id)}]
             case client.ItemDelete(item_id=item_id):
                 self._events.items.require(item_id)
-                self._session.delete_item(item_id)
-                self._events.items.remove(item_id)
-                return [{"type": "conversation.item.deleted", "item_id": item_id}]
+                return self._delete_item(item_id)
             case client.ItemTruncate():
                 return self._truncate(event)
         raise AssertionError(f"no case for {type(event).__name__}")
@@ -292,16 +305,21 @@ class RealtimeProtocol:
             )
         spoken = (isinstance(parsed, items.MessageItem) and parsed.audio) or ""
         with items.located("audio", "item.content"):
-            samples = decode_audio(spoken, self._object.audio.input.format)
+            samples = self._heard(spoken)
         self._session.add_item(item_id, message, event.previous_item_id)
         if len(samples):
             self._session.hear_item(item_id, samples, self._input_rate_hz)
-        item = items.wire_item(parsed, item_id)
-        where = {"previous_item_id": log.put(item, event.previous_item_id), "item": item}
-        return [
-            {"type": "conversation.item.added", **where},
-            {"type": "conversation.item.done", **where},
-        ]
+        events = self._entered(parsed, item_id, event.previous_item_id)
+        while (oldest := log.excess) is not None:
+            events += self._delete_item(oldest)
+        return events
+
+    def _delete_item(self, item_id: str) -> list[ServerEvent]:
+        # Lists of tools and approvals are items of the client's, and not of the dialogue.
+        with suppress(ProtocolError):
+            self._session.delete_item(item_id)
+        self._events.items.remove(item_id)
+        return [{"type": "conversation.item.deleted", "item_id": item_id}]
 
     def _answer_approval(
         self, answer: items.ApprovalItem, item_id: str, previous: str | None
@@ -316,12 +334,17 @@ class RealtimeProtocol:
                 "item.approval_request_id",
             )
         if answer.approve:
-            reply_id = self._session.approve(call)
+            self._session.approve(call)
         else:
-            reply_id = self._session.decline(call, item_id)
-        self._events.expect(reply_id, self._form(self._object))
+            self._session.decline(call, item_id)
         del self._events.approvals[answer.approval_request_id]
-        item = items.wire_item(answer, item_id)
+        return self._entered(answer, item_id, previous)
+
+    def _entered(
+        self, parsed: items.ClientItem, item_id: str, previous: str | None
+    ) -> list[ServerEvent]:
+        """Enter an item into the log; the events that tell of it."""
+        item = items.wire_item(parsed, item_id)
         where = {"previous_item_id": self._events.items.put(item, previous), "item": item}
         return [
             {"type": "conversation.item.added", **where},

@@ -7,7 +7,6 @@ run. What clients send is not known here.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -81,12 +80,14 @@ class Response:
         form: How it looks.
         conversation_id: Shown in the response; None out of band.
         items: The conversation's items, which its own are added to; None out of band.
+        over: Whether it is done.
     """
 
     started: ReplyStarted
     form: ResponseFormat
     conversation_id: str | None
     items: ItemLog | None
+    over: bool = field(default=False, init=False)
     _text: str | None = None
     _audio_sent: bool = False
     _message_index: int = 0
@@ -194,6 +195,7 @@ class Response:
 
     def ended(self, ended: ReplyEnded) -> list[ServerEvent]:
         """Events that close an open message, then ``response.done``, whatever the status."""
+        self.over = True
         events = [] if self._text is None else self._close(ended.status)
         for call_id in list(self._mcp):
             stopped = ToolResult(call_id, "", "The reply was stopped.", error=True)
@@ -305,7 +307,7 @@ class ServerEvents:
         self._trace_id = trace_id
         self._transcription = False
         self._extensions: frozenset[str] = frozenset()
-        self._responses: OrderedDict[str, Response] = OrderedDict()
+        self._responses: dict[str, Response] = {}
         self._requested: dict[str, ResponseFormat] = {}
         self._state = StateTracker()
         self._flow: FlowChanged | None = None
@@ -352,7 +354,7 @@ class ServerEvents:
 
     def cut_short(self, reply_id: str, played_ms: float) -> list[ServerEvent]:
         """So much of a response has been played at such a door, and nothing more will be."""
-        if reply_id not in self._responses:
+        if reply_id not in self._responses or self.is_out_of_band(reply_id):
             return []
         where = {"item_id": self._responses[reply_id].item_id, "content_index": 0}
         kind = "conversation.item.truncated"
@@ -396,7 +398,8 @@ class ServerEvents:
                 return self._transcribed(event)
             case TranscriptFailed(item_id=item_id, message=message) if self._transcription:
                 error = {"type": "server_error", "code": "asr_failed", "message": message}
-                where = {"item_id": item_id, "content_index": 0}
+                index = self.items.transcribed(item_id, None)
+                where = {"item_id": item_id, "content_index": index}
                 return [{"type": f"{_TRANSCRIPTION}.failed", **where, "error": error}]
             case Failure(stage=stage, message=message):
                 return [error_event(message, f"{stage}_failed", kind="server_error")]
@@ -501,8 +504,9 @@ class ServerEvents:
         where = (None, None) if event.out_of_band else (self._conversation_id, self.items)
         response = Response(event, form, *where)
         self._responses[event.reply_id] = response
-        if len(self._responses) > RECENT_REPLIES:
-            self._responses.popitem(last=False)
+        over = [reply_id for reply_id, one in self._responses.items() if one.over]
+        for reply_id in over[: max(0, len(self._responses) - RECENT_REPLIES)]:
+            del self._responses[reply_id]
         return response.created()
 
 

@@ -459,6 +459,7 @@ def reply_changes(session: SessionObject, base: SessionOptions) -> dict[str, Any
         "client_tools": declared,
         "servers": servers,
         "agent_tools": agent_tools,
+        **_called(base, agent_tools),
         "tool_choice": choice,
         "parallel_calls": base.parallel_calls if parallel is None else parallel,
         "speak": session.output_modalities == ["audio"],
@@ -467,6 +468,14 @@ def reply_changes(session: SessionObject, base: SessionOptions) -> dict[str, Any
         "max_reply_tokens": base.max_reply_tokens if limit == "inf" else limit,
         "effort": _EFFORTS.get(effort, effort) if effort else base.effort,
     }
+
+
+def _called(base: SessionOptions, agent_tools: Sequence[str]) -> dict[str, Any]:
+    """What certain messages call: no tool that is left out, once some are."""
+    if set(agent_tools) >= set(base.agent_tools):
+        return {"calls": base.calls, "answers": base.answers}
+    calls = {name: base.calls[name] for name in agent_tools if name in base.calls}
+    return {"calls": calls, "answers": base.answers if base.answers in agent_tools else ""}
 
 
 def _language(session: SessionObject) -> str:

@@ -36,6 +36,8 @@ _UNION_TAGS = frozenset(
     {"server_vad", "semantic_vad", "function", "mcp", "function_call", "function_call_output"}
     | {"mcp_approval_response", "message", "str", "int", "float", "bool", "dict", "list"}
 )
+MOST_VALUES = 50_000
+"""In a JSON text: of wrong ones each may be an error, and a million of these take seconds."""
 _CODES = {
     "missing": "missing_required_parameter",
     "union_tag_not_found": "missing_required_parameter",
@@ -88,13 +90,16 @@ def read_json(text: str) -> Any:
     """The value of a JSON text in which all numbers are finite, so that it can be written again.
 
     Raises:
-        ValueError: It is not JSON, nests too deeply, or a number is too large.
+        ValueError: It is not JSON, nests too deeply, has too many values, or a number is too large.
     """
     data = pydantic_core.from_json(text, allow_inf_nan=False)
     # The parser refuses `Infinity` and `NaN`, but reads 1e999 as infinity.
-    unread = [data]
+    unread, read = [data], 0
     while unread:
         value = unread.pop()
+        read += 1
+        if read > MOST_VALUES:
+            raise ValueError(f"got too many values; expected at most {MOST_VALUES}")
         if isinstance(value, dict):
             unread.extend(value.values())
         elif isinstance(value, list):
@@ -125,8 +130,7 @@ def parse_json(text: str) -> dict[str, Any]:
     """The JSON object in a text message.
 
     Raises:
-        ProtocolError: It is not JSON, nests too deeply, has a number that is too large, or is not
-            an object.
+        ProtocolError: `read_json` does not read it, or it is not an object.
     """
     try:
         data = read_json(text)

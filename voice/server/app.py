@@ -36,7 +36,7 @@ from starlette.websockets import WebSocket
 from voice.access.closing import CloseCode, close_reason
 from voice.access.keys import AccessPolicy, Grant, MakesKeys, chosen_subprotocol
 from voice.access.origins import AccessDenied
-from voice.access.rate_limits import ClientLimits, ReplyLimits, SessionSlots
+from voice.access.rate_limits import ClientLimits, ReplyLimits, SessionSlots, audio_limit
 from voice.config import Config, secret
 from voice.dictation.editor import MODEL_NAME as DICTATION
 from voice.errors import ConfigError, ProtocolError, StoreError
@@ -358,6 +358,7 @@ class Routes:
             idle_s=own.idle_timeout_s,
             trace_id=connection.scope.get(TRACE_ID, ""),
             by_media=by_media,
+            audio_limit=audio_limit(self._config.server),
         )
         try:
             if connection.query_params.get("intent") == "transcription":

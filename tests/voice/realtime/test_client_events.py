@@ -14,6 +14,7 @@ from voice.realtime.client_events import ResponseRequest, read_response_request
 from voice.realtime.items import ItemLog
 from voice.realtime.session_object import initial_object
 from voice.realtime.wire import (
+    MOST_VALUES,
     G711Format,
     PcmFormat,
     WireModel,
@@ -37,6 +38,7 @@ from voice.realtime.wire import (
         '{"a": "\\ud800"}',
         "[" * 100_000,
         '{"a": ' + "9" * 9999,
+        pytest.param(f'{{"a": [{"0," * MOST_VALUES}0]}}', id="too many values"),
     ],
 )
 def test_what_is_no_json_object_is_refused(text: str) -> None:

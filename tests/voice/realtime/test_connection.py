@@ -28,6 +28,7 @@ from voice.events import (
     ReplyStarted,
     ReplyStatus,
     ReplyText,
+    SessionEnded,
     SessionEvent,
     UserSpeechStarted,
 )
@@ -239,6 +240,13 @@ async def test_a_burst_of_messages_lets_other_conversations_in_between() -> None
         await asyncio.sleep(0)
     assert len(session.calls) >= 100
     assert others > 100
+
+
+async def test_the_end_is_observed_of_a_conversation_that_an_event_has_broken() -> None:
+    session, observed = FakeSession(refuse=KeyError("secret")), list[SessionEvent]()
+    protocol = RealtimeProtocol(session, LocalNames("quicksilver", "espeak"))  # type: ignore[arg-type]
+    await RealtimeConnection(Burst(1), session, protocol, observed.append, 1.0).run()  # type: ignore[arg-type]
+    assert observed == [SessionEnded("connection ended")]
 
 
 async def test_a_close_that_comes_too_late_is_no_failure() -> None:

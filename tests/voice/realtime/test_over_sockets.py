@@ -218,3 +218,17 @@ async def test_a_live_call_among_two_hundred_idle_ones(embedded_parts: Resources
         for socket in idle:
             await send(socket, "session.update", session={})
             assert (await receive(socket))["type"] == "session.updated"
+
+
+async def test_a_message_calls_no_tool_that_was_left_out(embedded_parts: Resources) -> None:
+    asked = {**HELLO, "content": [{"type": "input_text", "text": "what is coming up"}]}
+    async with running(embedded_parts) as url, connect(url) as socket:
+        for kept in (None, ["get_time"]):
+            own = {"events": ["tools"], "agent_tools": kept, "greet": False}
+            changes = {"output_modalities": ["text"], "quicksilver": own}
+            await send(socket, "session.update", session=changes)
+            await send(socket, "conversation.item.create", item=asked)
+            await send(socket, "response.create")
+            events = await receive_until(socket, "response.done")
+            called = [event["name"] for event in events if event["type"].endswith(".tool_call")]
+            assert ("coming_up" in called) is (kept is None)

@@ -17,6 +17,7 @@ from voice.events import (
     UserTurnCommitted,
 )
 from voice.realtime.client_events import CLIENT_EVENTS
+from voice.realtime.items import MAX_CHARS
 from voice.realtime.protocol import RealtimeProtocol, preview
 from voice.types import Message, Role, ToolCall, ToolSpec
 
@@ -198,6 +199,17 @@ def test_items_can_be_deleted(wire: Wire) -> None:
     assert (deleted["type"], deleted["item_id"]) == ("conversation.item.deleted", "mine")
     for kind in ("delete", "retrieve"):
         assert wire.error(f"conversation.item.{kind}", item_id="mine")["code"] == "item_not_found"
+
+
+def test_the_oldest_items_are_deleted_where_all_are_too_long(wire: Wire) -> None:
+    part = {"type": "input_text", "text": "x" * (MAX_CHARS // 3)}
+    for number in range(3):
+        item = {**TYPED, "id": f"i{number}", "content": [part]}
+        events = wire.send("conversation.item.create", item=item)
+        told = [event.get("item_id") for event in events if event["type"].endswith(".deleted")]
+        assert told == (["i0"] if number == 2 else [])
+    assert wire.session.calls[-1] == ("delete_item", "i0")
+    assert wire.error("conversation.item.retrieve", item_id="i0")["code"] == "item_not_found"
 
 
 def test_extensions_are_opt_in(wire: Wire) -> None:

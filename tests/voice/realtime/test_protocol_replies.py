@@ -11,9 +11,11 @@ from voice.access.rate_limits import TokenBucket
 from voice.events import (
     ReplyAudio,
     ReplyStarted,
+    ReplyToolCall,
+    ServerListing,
 )
 from voice.realtime.protocol import RealtimeProtocol
-from voice.types import Message, Role
+from voice.types import Message, Role, ServerTool, ToolCall
 
 
 def test_a_reply_can_be_asked_for(wire: Wire) -> None:
@@ -64,6 +66,21 @@ def test_a_reply_that_is_refused_costs_nothing() -> None:
     assert codes() == ["conversation_already_has_active_response"]
     assert codes() == []
     assert codes() == ["rate_limit_exceeded"]
+
+
+def test_a_reply_to_an_approval_counts() -> None:
+    session, allowance = FakeSession(), TokenBucket(1e-6, 9)
+    protocol = RealtimeProtocol(session, NAMES, counting_ids(), allowance)  # type: ignore[arg-type]
+    store = ServerTool("sums_store", "store", "", {}, None)
+    protocol.translate(ServerListing("sums", "http://sums", (store,)))
+    protocol.translate(ReplyStarted("r1", "i1", 1, None))
+    protocol.translate(ReplyToolCall("r1", "i2", ToolCall("c1", store.name, {}), client_side=True))
+    answer = {"type": "mcp_approval_response", "approval_request_id": "i2", "approve": True}
+    text = json.dumps({"type": "conversation.item.create", "item": answer})
+    told = [event["type"] for event in protocol.receive(text)]
+    assert told == ["conversation.item.added", "conversation.item.done"]
+    _, limits = protocol.translate(ReplyStarted("approved", "i3", 1, None))
+    assert limits["rate_limits"][0]["remaining"] == 7
 
 
 def test_a_reply_beside_the_conversation_with_its_own_context(wire: Wire) -> None:

@@ -33,7 +33,7 @@ from voice.events import (
     UserTurnCommitted,
 )
 from voice.realtime.extensions import NAMES, StateTracker, checked_names, extension_events
-from voice.realtime.items import ItemLog
+from voice.realtime.items import ItemLog, parse_item, wire_item
 from voice.realtime.server_events import Response, ResponseFormat, ServerEvents
 from voice.realtime.wire import PcmFormat
 from voice.types import ToolCall, ToolResult
@@ -126,6 +126,15 @@ def test_a_failure_is_an_error_of_the_server(event: SessionEvent, sent: dict[str
     assert outgoing().translate(event) == [sent]
 
 
+def test_a_failure_names_the_part_that_was_not_recognised() -> None:
+    out = outgoing()
+    parts = [{"type": "input_text", "text": "Translate:"}, {"type": "input_audio", "audio": "AAAA"}]
+    said = {"type": "message", "role": "user", "content": parts}
+    out.items.put(wire_item(parse_item(said), "i1"))
+    (failed,) = out.translate(TranscriptFailed(0, "i1", "broken"))
+    assert (failed["content_index"], failed["error"]) == (1, SERVER_ERROR)
+
+
 def test_only_the_clients_tools_are_its_items() -> None:
     out = outgoing()
     call = ToolCall("call_1", "weather", {})
@@ -151,6 +160,14 @@ def test_a_reply_beside_the_conversation_leaves_it_alone() -> None:
     assert "i3" not in out.items
     assert out.items.calls == {}
     assert not out.spoke
+
+
+def test_what_is_beside_the_conversation_is_none_of_its_items_when_it_is_cut_short() -> None:
+    out = outgoing()
+    out.translate(ReplyStarted("r1", "i2", 1, None))
+    out.translate(ReplyStarted("r2", "i3", 0, None, out_of_band=True))
+    assert [event["item_id"] for event in out.cut_short("r1", 40.0)] == ["i2"]
+    assert out.cut_short("r2", 40.0) == []
 
 
 def test_silence_of_the_user_is_an_item() -> None:
@@ -180,6 +197,15 @@ def test_old_replies_are_forgotten() -> None:
     assert out.response_of_item("i99") is not None
     assert out.response_of_item("i49") is None
     assert kinds(out, ReplyText("r0", "late")) == []
+
+
+def test_a_reply_that_goes_on_is_not_forgotten() -> None:
+    out = outgoing()
+    out.translate(ReplyStarted("aside", "i", 0, None, out_of_band=True))
+    for number in range(100):
+        out.translate(ReplyStarted(f"r{number}", f"i{number}", number, None))
+        out.translate(ended(f"r{number}"))
+    assert kinds(out, ReplyText("aside", "Well."), ended("aside"))[-1] == "response.done"
 
 
 HALF_SECOND = np.ones(12_000, np.int16)

@@ -8,7 +8,7 @@ import pytest
 from tests.support.fakes import OPTIONS as BASE
 from voice.errors import ProtocolError
 from voice.inputs import SessionOptions
-from voice.realtime.protocol import LocalNames
+from voice.realtime.protocol import LocalNames, granted
 from voice.realtime.session_object import (
     SessionObject,
     echo,
@@ -204,6 +204,19 @@ def test_a_client_that_changes_nothing_changes_nothing(base: SessionOptions) -> 
     assert changed({}, base) == base
 
 
+def test_no_message_calls_a_tool_that_was_left_out() -> None:
+    calls = {"get_time": ("^time$",), "undo_last": ("^undo$",)}
+    base = replace(BASE, calls=calls, answers="answer")
+    for changes, left in (
+        ({}, (calls, "answer")),
+        ({"quicksilver": {"agent_tools": ["set_timer", "get_time"]}}, (calls, "answer")),
+        ({"quicksilver": {"agent_tools": ["get_time"]}}, ({"get_time": ("^time$",)}, "")),
+    ):
+        options, granted_ones = changed(changes, base), granted(base, changes)
+        assert (options.calls, options.answers) == left
+        assert (granted_ones.calls, granted_ones.answers) == left
+
+
 DECLARED = (ToolSpec("weather", "Tell.", {}),)
 
 
@@ -276,8 +289,6 @@ def test_every_option_but_the_agents_own_is_set() -> None:
     assert set(option_changes(SessionObject(), BASE)) == known - {
         "loudness",
         "moments",
-        "calls",
-        "answers",
         "remembered",
     }
 

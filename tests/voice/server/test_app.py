@@ -1,4 +1,5 @@
 import asyncio
+import base64
 import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -14,6 +15,7 @@ from websockets.typing import Origin, Subprotocol
 from tests.support.fakes import FakeParts, fake_app, refusal
 from tests.support.patience import PATIENCE_S
 from tests.support.serving import receive, send, serving
+from voice.access.rate_limits import TOO_FAST
 from voice.config import AgentConfig, Config, ServerConfig
 from voice.errors import ConfigError
 from voice.events import FinalTranscript, ReplyStarted, TurnMeasured
@@ -321,6 +323,21 @@ async def test_what_passes_a_limit_ends_the_connection(
             assert server.parts.sessions[0].closed is not None
         assert not server.parts.closed
     assert server.parts.closed
+
+
+async def test_telephone_audio_counts_by_its_length() -> None:
+    half_a_minute = base64.b64encode(bytes(30 * 8000)).decode()
+    async with running() as server, connect(server.url) as socket, asyncio.timeout(PATIENCE_S):
+        coded = {"audio": {"input": {"format": {"type": "audio/pcmu"}}}}
+        await send(socket, "session.update", session=coded)
+        for _ in range(3):
+            await send(socket, "input_audio_buffer.append", audio=half_a_minute)
+        with pytest.raises(ConnectionClosed):
+            while True:
+                await socket.recv()
+        assert (socket.close_code, socket.close_reason) == (1008, TOO_FAST)
+        heard = [call for call in server.parts.sessions[0].calls if call[0] == "append_audio"]
+        assert len(heard) == 2
 
 
 async def test_no_compression_is_negotiated(server: Server) -> None:
