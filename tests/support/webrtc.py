@@ -128,7 +128,9 @@ class Client:
         codecs = SessionDescription.parse(self.connection.remoteDescription.sdp).media[0].rtp.codecs
         number = next(c.payloadType for c in codecs if c.mimeType == "audio/telephone-event")
         for place, key in enumerate(keys):
-            packet = RtpPacket(number, 1, place, 1000 * (place + 1), ssrc=sender._ssrc)
+            # A stream of its own: to the sound's, numbers from 0 on may be too old.
+            ssrc = (sender._ssrc + 1) % 2**32
+            packet = RtpPacket(number, 1, place, 1000 * (place + 1), ssrc=ssrc)
             packet.payload = bytes([key, 0x80, 0, 160])
             await sender.transport._send_rtp(packet.serialize())
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from voice.access.rate_limits import ClientLimits, TokenBucket
+from voice.access.rate_limits import TOO_FAST, ClientLimits, TokenBucket
 from voice.config import Config
 from voice.errors import VoiceError, origins
 from voice.events import AudioStopped, SessionEvent
@@ -40,6 +40,8 @@ SILENCE = bytes(2 * round(MEDIA_RATE_HZ * FRAME_S))
 _MOST_LATE_S = 0.2
 """A pause that was longer than this is not caught up with: the client has bridged it by then."""
 _BURST_S = 10.0
+_KEY_S = 0.25
+"""What a key counts for: whoever presses some asks for replies, as whoever speaks does."""
 _DRAIN_S = 0.5
 """How long the last frame may take to be heard."""
 
@@ -106,7 +108,7 @@ class Call:
     def end(self, reason: str) -> None:
         """Hang up."""
         self._session.close(reason)
-        self._peer.events.end()
+        self._peer.end()
 
     async def run(self) -> None:
         """Run the call until either side ends it. Raises nothing."""
@@ -143,9 +145,11 @@ class Call:
         audio_s = TokenBucket(speed, _BURST_S * speed)
         while True:
             for event in packets.receive(await self._peer.heard.get()):
-                heard_s = len(event.samples) / event.rate_hz if isinstance(event, CallAudio) else 0
+                heard_s = _KEY_S
+                if isinstance(event, CallAudio):
+                    heard_s = len(event.samples) / event.rate_hz
                 if not audio_s.take(heard_s):
-                    raise VoiceError("audio comes faster than it can be spoken")
+                    raise VoiceError(TOO_FAST)
                 self._bridge.from_line(event)
 
     async def _speak(self) -> None:

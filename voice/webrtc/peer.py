@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections import deque
 from contextlib import suppress
 from fractions import Fraction
@@ -17,6 +16,7 @@ from typing import Any
 import av
 import numpy as np
 from aiortc import (
+    InvalidStateError,
     MediaStreamTrack,
     RTCConfiguration,
     RTCDataChannel,
@@ -43,7 +43,7 @@ _MOST_FRAMES = 3
 _MOST_MESSAGES = 256
 _MOST_BUFFERED_BYTES = 64 * 1024
 _CLOSE_S = 1.0
-_CANDIDATES = re.compile(r"^a=(candidate:|end-of-candidates).*\r?\n?", re.MULTILINE)
+_ADDRESSES = ("a=candidate:", "a=end-of-candidates")
 _OPUS, _KEYS = "audio/opus", "audio/telephone-event"
 
 _log = logging.getLogger(__name__)
@@ -117,8 +117,11 @@ class EventChannel:
         """
         while self._offered and not self.gone.is_set():
             if self._channel and self._channel.bufferedAmount <= _MOST_BUFFERED_BYTES:
-                self._channel.send(data)
-                return
+                # Nothing is sent in a channel that the client is closing.
+                with suppress(InvalidStateError):
+                    self._channel.send(data)
+                    return
+                break
             self._changed.clear()
             await self._changed.wait()
         if self._offered:
@@ -201,7 +204,7 @@ class Peer:
     Attributes:
         answer: SDP for the client.
         events: The data channel; its ``gone`` is the end of the connection.
-        connected: Set once sound and events can pass.
+        connected: Set once sound and events can pass, or never will.
         decode: Decodes the client's audio, packet by packet.
         heard: The client's audio. Overflow rule: what finds the queue full is lost.
     """
@@ -233,7 +236,7 @@ class Peer:
         Raises:
             ProtocolError: It is none, or of another kind than clients of the Realtime API send.
         """
-        offer = offer if config.ice_servers else _CANDIDATES.sub("", offer)
+        offer = offer if config.ice_servers else _without_addresses(offer)
         connection = RTCPeerConnection(RTCConfiguration(iceServers=_servers(config)))
         try:
             _check(offer)
@@ -271,6 +274,11 @@ class Peer:
             elif silent_s >= gone_after_s:
                 self.events.end()
 
+    def end(self) -> None:
+        """Nobody need wait for the connection any more. May be called again."""
+        self.events.end()
+        self.connected.set()
+
     async def close(self) -> None:
         """End the connection; the client is told. Waits a second at most."""
         self.events.end()
@@ -283,7 +291,13 @@ class Peer:
         if state == "connected":
             self.connected.set()
         elif state in ("failed", "closed"):
-            self.events.end()
+            self.end()
+
+
+def _without_addresses(offer: str) -> str:
+    # Whatever ends a line for `splitlines` does so for aiortc.
+    lines = (line for line in offer.splitlines() if not line.startswith(_ADDRESSES))
+    return "".join(f"{line}\r\n" for line in lines)
 
 
 def _check(offer: str) -> None:

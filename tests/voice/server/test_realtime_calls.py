@@ -182,10 +182,11 @@ async def test_an_offer_of_something_else_is_refused(part: str) -> None:
 async def test_nobody_is_asked_and_no_address_of_the_clients_is_used() -> None:
     client = Client()
     offer = await client.offer()
-    peer = await Peer.answering(
-        offer.replace("a=end-of-candidates", "a=candidate:1 1 udp 1 192.0.2.9 9 typ host"),
-        WebRtcConfig(),
-    )
+    named = "a=candidate:1 1 udp 1 192.0.2.9 9 typ host"
+    # aiortc ends a line at other characters as well.
+    lines = f"{named}\r\na=x\x0b{named}\ra=x\u2028{named}"
+    peer = await Peer.answering(offer.replace("a=end-of-candidates", lines), WebRtcConfig())
+    assert "a=candidate" not in peer._connection.remoteDescription.sdp
     assert "typ srflx" not in peer.answer
     assert "telephone-event/48000" in peer.answer
     await client.answered(peer.answer)
@@ -227,6 +228,22 @@ async def test_a_client_that_vanishes_or_never_comes_leaves_its_place() -> None:
         await stranger.close()
 
 
+async def test_a_call_that_is_not_connected_can_be_hung_up() -> None:
+    parts, client = FakeParts(), Client()
+    config = Config(webrtc=WebRtcConfig(connect_timeout_s=600))
+    async with (
+        serving(fake_app(parts, config)) as address,
+        httpx.AsyncClient(base_url=f"http://{address}") as http,
+    ):
+        answer = await http.post(PATH, content=await client.offer(), headers=SDP)
+        assert (await http.post(f"{answer.headers['location']}/hangup")).status_code == 200
+        async with asyncio.timeout(PATIENCE_S):
+            while (await http.get("/healthz")).json()["sessions"]:
+                await asyncio.sleep(0.02)
+    await client.close()
+    assert parts.sessions[0].closed == "hung up"
+
+
 async def test_the_end_of_the_server_ends_its_calls() -> None:
     parts = FakeParts()
     client = Client()
@@ -261,6 +278,16 @@ async def test_keys_become_words() -> None:
         await parts.sessions[0].called("create_response", 1)
         added = next(call for call in parts.sessions[0].calls if call[0] == "add_item")
         assert added[2].content == "4 2"
+
+
+async def test_keys_come_no_faster_than_words() -> None:
+    parts = FakeParts()
+    async with serving(fake_app(parts, Config())) as address, calling(address) as client:
+        await client.until("session.created")
+        # Each hash key asks for a reply.
+        await client.press(*[11] * 300)
+        await client.over()
+    assert parts.sessions[0].closed == "connection ended"
 
 
 async def test_without_the_extra_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
