@@ -21,7 +21,7 @@ pytestmark = pytest.mark.e2e
 
 REQUIREMENT = "twilio"
 TOKEN, SHARED, PUBLIC = "auth-token", "shared-secret", "voice.example.com"
-FORM = {"CallSid": "CA5", "To": "+1 800", "From": "+1555", "Digits": ""}
+FORM = {"CallSid": f"CA{5:032x}", "To": "+1 800", "From": "+1555", "Digits": ""}
 SIGN = """
 import json, sys
 from twilio.request_validator import RequestValidator

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from voice.access.closing import CloseCode, Closing, close_reason, first_of
-from voice.access.rate_limits import TokenBucket
+from voice.access.rate_limits import TOO_FAST, TokenBucket
 from voice.errors import ProtocolError, origins
 from voice.events import SessionEvent
 from voice.telephony.call_bridge import MAX_KEYS, CallBridge
@@ -114,20 +114,20 @@ class StreamConnection:
         """As `CallConnection.receive`."""
         try:
             return await self._reader.read(_READ_BYTES) or None
-        except ConnectionError:
+        except OSError:
             return None
 
     async def send(self, message: LineMessage) -> None:
         """As `CallConnection.send`."""
         assert isinstance(message, bytes)
-        with suppress(ConnectionError):
+        with suppress(OSError):
             self._writer.write(message)
             await self._writer.drain()
 
     async def close(self, code: int, reason: str) -> None:
         """As `CallConnection.close`; TCP knows neither codes nor reasons."""
         self._writer.close()
-        with suppress(ConnectionError):
+        with suppress(OSError):
             await self._writer.wait_closed()
 
 
@@ -305,7 +305,7 @@ class Call:
         if isinstance(event, CallAudio) and not self._audio_s.take(
             len(event.samples) / event.rate_hz
         ):
-            raise Closing(CloseCode.POLICY, "audio comes faster than it can be spoken")
+            raise Closing(CloseCode.POLICY, TOO_FAST)
         bridge.from_line(event)
         self._changed.set()
 

@@ -19,7 +19,8 @@ from voice.types import Samples
 MARK_EVERY_MS = 200
 MAX_QUEUED_SAMPLES = 32 * 1024 * 1024
 """64 MiB: more than an hour at 8 kHz. A reply is there long before it has been heard."""
-MAX_MARKS = 256
+MARK_LATE_S = 5.0
+"""A mark that is so late never comes: the far side answers none, and has played what it got."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class Playback:
         self.dry_s = 0.0
         self._rate_hz = rate_hz
         self._traits = traits
+        self._late_s = MARK_LATE_S if traits.marks else 0.0
         self._frame = rate_hz * traits.frame_ms // 1000
         self._replies: deque[_Reply] = deque()
         self._points: deque[_Point] = deque()
@@ -144,14 +146,14 @@ class Playback:
     def wait_s(self, now_s: float) -> float | None:
         """Seconds until something may be due; None when nothing is before the next change."""
         times = [self._send_s()] if self._next() else []
-        if not self._traits.marks and self._points:
-            times.append(self._points[0].due_s)
+        if self._points:
+            times.append(self._points[0].due_s + self._late_s)
         return max(0.0, min(times) - now_s) if times else None
 
     def elapsed(self, now_s: float) -> list[Progress]:
-        """What has been played by now, where the protocol has no marks to tell it."""
+        """What has been played by now, where no marks have told it."""
         out = []
-        while not self._traits.marks and self._points and self._points[0].due_s <= now_s:
+        while self._points and self._points[0].due_s + self._late_s <= now_s:
             out.append(self._settle(self._points.popleft(), now_s))
         return out
 
@@ -207,9 +209,6 @@ class Playback:
         # A millisecond past the end: the length is a sum of rounded parts.
         ms = reply.sent_ms + (1 if reply.closed else 0)
         self._points.append(_Point(name, reply, ms, self.dry_s))
-        if len(self._points) > MAX_MARKS:
-            # The far side never answers; what was sent so long ago has been played.
-            self._settle(self._points.popleft(), self.dry_s)
         return name
 
     def _settle(self, point: _Point, now_s: float) -> Progress:

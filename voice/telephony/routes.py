@@ -32,6 +32,7 @@ from voice.telephony.registry import PROTOCOLS
 from voice.telephony.routing import AGENT, TICKET, CallRouter, OpenSession
 from voice.telephony.twilio import (
     AFTER_PATH,
+    CALL_ID,
     STREAM_PATH,
     VOICE_PATH,
     TwilioCalls,
@@ -101,6 +102,8 @@ class TelephoneRoutes:
         try:
             fields = await self._signed_form(request)
             call_id = fields.get("CallSid", "")
+            if not CALL_ID.fullmatch(call_id):
+                raise AccessDenied("CallSid: that is no call of Twilio's", 403, "invalid_call")
             far = "From" if fields.get("Direction", "inbound") == "inbound" else "To"
             if busy := self._slots.refused():
                 self._metrics.refused(busy.code)
@@ -145,12 +148,25 @@ class TelephoneRoutes:
 
     @asynccontextmanager
     async def listening(self, listener: Socket | None) -> AsyncIterator[None]:
-        """Take AudioSocket's calls while the context lasts; the listener is closed at its end."""
+        """Take AudioSocket's calls while the context lasts; with it the listener and they end."""
         if listener is None:
             yield
             return
-        async with await asyncio.start_server(self.audiosocket, sock=listener):
+        calls: set[asyncio.Task[None]] = set()
+
+        def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            call = asyncio.create_task(self.audiosocket(reader, writer))
+            calls.add(call)
+            call.add_done_callback(calls.discard)
+
+        server = await asyncio.start_server(take, sock=listener)
+        try:
             yield
+        finally:
+            server.close()
+            for call in calls:
+                call.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
 
     async def audiosocket(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """A connection of AudioSocket's port."""
@@ -158,9 +174,9 @@ class TelephoneRoutes:
         networks = map(ip_network, self._config.audiosocket_peers)
         allowed = is_loopback(peer) or in_networks(peer, networks)
         with self._slots.slot() as refused, ExitStack() as stack:
+            stack.callback(writer.close)
             if not allowed or refused:
                 self._metrics.refused(refused.code if refused and allowed else "peer_not_allowed")
-                writer.close()
                 return
             connection = StreamConnection(reader, writer)
             connect = self._router.connector(stack)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 import secrets
 import time
 from collections import OrderedDict
@@ -22,6 +23,9 @@ from voice.errors import ConfigError, ProtocolError
 
 SIGNATURE = "x-twilio-signature"
 SETTINGS = "x-twilio-webhooks-signature-settings"
+CALL_ID = re.compile("CA[0-9a-fA-F]{32}")
+"""Signatures cover names and values without what parts them: in a replay a call's id might have the
+next field as its end, and be that of another call."""
 VOICE_PATH, AFTER_PATH, STREAM_PATH = "/twilio/voice", "/twilio/after", "/twilio/stream"
 TICKET_S = 60.0
 MAX_CALLS = 10_000

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from errno import EHOSTUNREACH
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from tests.voice.telephony.test_asterisk import PLAIN_START
 from voice.errors import ProtocolError
 from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus, SessionEvent
 from voice.telephony.asterisk import ChanWebSocket
-from voice.telephony.call import Call, CallLimits, Opened, TooLarge
+from voice.telephony.call import Call, CallLimits, Opened, StreamConnection, TooLarge
 from voice.telephony.codec import CallStarted, LineMessage
 
 WORD = np.zeros(800, np.int16)
@@ -104,6 +105,31 @@ async def test_the_agent_hangs_up_behind_its_last_word() -> None:
     assert bench.session.calls[-1] == ("played", "r1", 101.0)
     assert bench.hung_up == 1
     assert isinstance(bench.observed[0], ReplyStarted)
+
+
+class Unreachable(asyncio.Transport):
+    """A connection on which nothing arrives any more."""
+
+    def is_closing(self) -> bool:
+        return True
+
+    def write(self, data: object) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+async def test_a_peer_that_cannot_be_reached_any_more_has_gone() -> None:
+    reader, transport = asyncio.StreamReader(), Unreachable()
+    protocol = asyncio.StreamReaderProtocol(reader)
+    protocol.connection_made(transport)
+    loop = asyncio.get_running_loop()
+    connection = StreamConnection(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
+    protocol.connection_lost(OSError(EHOSTUNREACH, "No route to host"))
+    assert await connection.receive() is None
+    await connection.send(b"x")
+    await connection.close(1000, "")
 
 
 async def test_a_caller_who_hangs_up() -> None:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from voice.telephony.codec import Traits
-from voice.telephony.playback import MAX_MARKS, Playback, Progress
+from voice.telephony.playback import MARK_LATE_S, Playback, Progress
 from voice.types import Samples
 
 RATE_HZ = 8000
@@ -106,18 +106,24 @@ def test_a_line_that_is_closed_gets_nothing() -> None:
     assert playback.due(0.0) != []
 
 
-def test_a_far_side_that_answers_no_mark_costs_little() -> None:
+def test_a_far_side_that_answers_no_mark_has_played_what_it_got() -> None:
     playback = Playback(RATE_HZ, Traits(ahead_ms=10))
-    now_s = 0.0
-    for number in range(MAX_MARKS * 3):
+    playback.say("r", SECOND[:160])
+    playback.end("r")
+    playback.due(0.0)
+    assert playback.wait_s(0.0) == pytest.approx(0.02 + MARK_LATE_S)
+    now_s = 0.02
+    for number in range(100):
         playback.say(f"r{number}", SECOND[:1600])
         playback.end(f"r{number}")
         while playback.waiting_s:
             playback.due(now_s)
+            playback.elapsed(now_s)
             now_s += 0.02
-    playback.due(now_s)
-    assert len(playback._points) == MAX_MARKS
-    assert len(playback._replies) == MAX_MARKS
+    # An interruption takes back nothing that sounded long ago.
+    assert len(playback._points) <= 5 * MARK_LATE_S + 2
+    assert playback.elapsed(now_s + MARK_LATE_S + 1)[-1] == Progress("r99", 201.0)
+    assert playback.clear(now_s) == []
 
 
 def test_more_than_an_hour_of_audio_is_too_much() -> None:

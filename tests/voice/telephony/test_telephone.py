@@ -32,6 +32,7 @@ from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus
 from voice.serve import listen_for_audiosocket
 
 TOKEN, AUTH = "line-token", "twilio-auth-token"
+CALL_ID = f"CA{5:032x}"
 PUBLIC = "voice.example.com"
 TWILIO = {"doors": ("twilio",), "public_url": f"https://{PUBLIC}"}
 
@@ -137,12 +138,13 @@ async def test_a_twilio_call_from_the_webhook_to_the_end() -> None:
     parts.agents["assistant"] = FakeParts(prepare=says_goodbye)
     telephony = {**TWILIO, "agents": ("assistant",), "numbers": {"+1800": "assistant"}}
     async with running(parts, **telephony) as server:
-        form = {"CallSid": "CA5", "To": "+1800", "From": "+15550123"}
+        form = {"CallSid": CALL_ID, "To": "+1800", "From": "+15550123"}
         answer = await server.post("/twilio/voice", form)
         assert answer.headers["content-type"] == "application/xml"
         stream = next(ElementTree.fromstring(answer.text).iter("Stream"))
         assert stream.get("url") == f"wss://{PUBLIC}/twilio/stream"
         sent = json.loads(TWILIO_START)
+        sent["start"]["callSid"] = CALL_ID
         sent["start"]["customParameters"] = {p.get("name"): p.get("value") for p in stream}
         async with connect(server.url("/twilio/stream"), additional_headers=STREAM) as socket:
             await socket.send(json.dumps(sent))
@@ -153,11 +155,24 @@ async def test_a_twilio_call_from_the_webhook_to_the_end() -> None:
             assert await until_closed(socket) == ([], 1000)
         (session,) = parts.agents["assistant"].sessions
         assert str(session.scope.caller) == "phone:+15550123"
-        after = await server.post("/twilio/after", {"CallSid": "CA5"})
+        after = await server.post("/twilio/after", {"CallSid": CALL_ID})
         assert "<Hangup/>" in after.text
         # The same webhook once more is a replay.
-        replayed = await server.post("/twilio/voice", {"CallSid": "CA5", "To": "+1800"})
+        replayed = await server.post("/twilio/voice", {"CallSid": CALL_ID, "To": "+1800"})
         assert (replayed.status_code, replayed.json()["error"]["code"]) == (403, "replayed")
+
+
+async def test_a_replay_cannot_be_another_call() -> None:
+    async with running(**TWILIO) as server:
+        form = {"CallSid": CALL_ID, "CallStatus": "ringing", "From": "+15550123", "To": "+1800"}
+        first = await server.post("/twilio/voice", form)
+        # The signature is the same where another field begins elsewhere.
+        moved = {"CallSid": f"{CALL_ID}CallStatusringing", "From": "+15550123", "To": "+1800"}
+        replayed = await server.post("/twilio/voice", moved)
+        assert first.status_code == 200
+        signed = [each.request.headers["x-twilio-signature"] for each in (first, replayed)]
+        assert signed[0] == signed[1]
+        assert (replayed.status_code, replayed.json()["error"]["code"]) == (403, "invalid_call")
 
 
 async def test_a_replayed_upgrade_has_no_ticket() -> None:
@@ -181,7 +196,7 @@ async def test_a_stream_that_twilio_did_not_sign() -> None:
 async def test_webhooks_that_twilio_did_not_sign() -> None:
     async with running(**TWILIO) as server:
         for path in ("/twilio/voice", "/twilio/after"):
-            answer = await server.post(path, {"CallSid": "CA5"}, signer="guess")
+            answer = await server.post(path, {"CallSid": CALL_ID}, signer="guess")
             assert answer.status_code == 403
         large = await server.post("/twilio/voice", {"x": "y" * 70_000})
         assert large.status_code == 413
@@ -259,7 +274,7 @@ async def test_a_caller_hears_that_all_conversations_are_taken() -> None:
         running(server={"max_sessions": 1}, **{**TWILIO, "doors": doors}) as server,
         connect(server.url("/telephone/asterisk")) as socket,
     ):
-        answer = await server.post("/twilio/voice", {"CallSid": "CA5", "To": "+1800"})
+        answer = await server.post("/twilio/voice", {"CallSid": CALL_ID, "To": "+1800"})
         assert "<Say>All lines are busy" in answer.text
         await socket.close()
 
@@ -343,3 +358,20 @@ async def test_audiosocket_takes_no_stranger(
         with suppress(ConnectionResetError):
             await writer.wait_closed()
         assert len(parts.sessions) == sessions
+
+
+async def test_the_end_of_the_server_ends_audiosockets_calls(unused_tcp_port: int) -> None:
+    parts = FakeParts()
+    async with running(parts, audiosocket_port=unused_tcp_port) as server:
+        await server.http.get("/healthz")
+        reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
+        writer.write(IDENTITY + AUDIO)
+        async with asyncio.timeout(PATIENCE_S):
+            while not parts.sessions:
+                await asyncio.sleep(0.01)
+            await parts.sessions[0].called("append_audio", 1)
+    assert parts.sessions[0].closed == "connection ended"
+    async with asyncio.timeout(PATIENCE_S):
+        assert await reader.read() == b""
+    writer.close()
+    await writer.wait_closed()
