@@ -106,11 +106,6 @@ class Satellite:
                 self._play(session, reply_id, samples)
             case events.ReplyEnded(reply_id=reply_id):
                 self._end(reply_id)
-            case events.AudioStopped():
-                ahead_ms = (self._silent_at_s - asyncio.get_running_loop().time()) * 1000
-                for reply_id, length_ms in list(self._lengths_ms.items()):
-                    session.truncate(reply_id, max(0.0, length_ms - max(0.0, ahead_ms)))
-                    self._end(reply_id)
 
     def _play(self, session: Session, reply_id: str, samples: Samples) -> None:
         if not self._sounding:

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 
 from wyoming.error import Error
 from wyoming.event import Event, async_read_event, async_write_event
+from wyoming.ping import Ping
 from wyoming.satellite import RunSatellite
 
 from voice.errors import ConfigError, ProtocolError, VoiceError, origins
@@ -28,6 +29,9 @@ IDLE_S = 300.0
 """A client that sends nothing for so long is disconnected."""
 SEND_S = 10.0
 """A client that takes nothing for so long is."""
+PING_S = 20.0
+"""A satellite to which nothing else is sent is pinged so often; one that sends nothing for three
+times as long is connected to anew."""
 AGAIN_S = 5.0
 """Between attempts to reach a satellite."""
 
@@ -91,7 +95,7 @@ class WyomingServer:
             with suppress(OSError):
                 reader, writer = await asyncio.open_connection(host, port)
                 await async_write_event(RunSatellite().event(), writer)
-                await self._converse(conversations, reader, writer, None)
+                await self._converse(conversations, reader, writer, 3 * PING_S, PING_S)
             await asyncio.sleep(AGAIN_S)
 
     async def _converse(
@@ -99,12 +103,13 @@ class WyomingServer:
         conversations: Conversations,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        idle_s: float | None,
+        idle_s: float,
+        ping_s: float | None = None,
     ) -> None:
         outbox: Outbox = asyncio.Queue(1024)
         try:
             async with asyncio.TaskGroup() as group:
-                sending = group.create_task(_send(outbox, writer))
+                sending = group.create_task(_send(outbox, writer, ping_s))
                 services = Services(self._resources, conversations, outbox, group)
                 await _receive(reader, services, outbox, idle_s)
                 await services.close()
@@ -120,7 +125,7 @@ class WyomingServer:
 
 
 async def _receive(
-    reader: asyncio.StreamReader, services: Services, outbox: Outbox, idle_s: float | None
+    reader: asyncio.StreamReader, services: Services, outbox: Outbox, idle_s: float
 ) -> None:
     """Take events until the peer leaves, sends nothing for too long, or what is no event."""
     bounded = _Bounded(reader)
@@ -141,8 +146,15 @@ async def _receive(
             await outbox.put(Error(str(error), getattr(error, "code", "invalid_value")).event())
 
 
-async def _send(outbox: Outbox, writer: asyncio.StreamWriter) -> None:
-    while (event := await outbox.get()) is not None:
+async def _send(outbox: Outbox, writer: asyncio.StreamWriter, ping_s: float | None) -> None:
+    while True:
+        try:
+            async with asyncio.timeout(ping_s):
+                event = await outbox.get()
+        except TimeoutError:
+            event = Ping().event()
+        if event is None:
+            return
         async with asyncio.timeout(SEND_S):
             await async_write_event(event, writer)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 from wyoming.asr import Transcript, TranscriptChunk, TranscriptStart, TranscriptStop
@@ -33,6 +33,10 @@ class _Audio(WireModel):
     rate: int = Field(ge=8000, le=48000)
     width: Literal[2]
     channels: Literal[1, 2]
+
+
+class _Ping(WireModel):
+    text: str | None = Field(default=None, max_length=256)
 
 
 class _Transcribe(WireModel):
@@ -106,7 +110,7 @@ class Services:
             case "describe":
                 await self._tell(description(self._resources))
             case "ping":
-                await self._tell(Pong(text=_ping(event.data)))
+                await self._tell(Pong(text=validated(_Ping, event.data).text))
             case "run-pipeline":
                 await self._satellite.begin()
             case "transcribe":
@@ -212,8 +216,15 @@ class Services:
         chunks = spoken_text(self._voice, text, 1.0)
         step = partial(next, chunks, None)
         loop, threads = asyncio.get_running_loop(), self._resources.synthesis_threads
-        # A piece at a time, so that the threads are shared with the conversations.
-        while (made := await loop.run_in_executor(threads, step)) is not None:
+        while True:
+            try:
+                # A piece at a time, so that the threads are shared with the conversations.
+                made = await loop.run_in_executor(threads, step)
+            except ModelError:
+                self._voice, self._sounding = None, False
+                raise
+            if made is None:
+                return
             samples, rate_hz = made
             if not self._sounding:
                 self._sounding = True
@@ -226,8 +237,3 @@ def _mono(data: bytes, channels: int) -> Samples:
     samples = samples_from_pcm16(data)
     mean: Samples = samples.reshape(-1, channels).mean(axis=1).astype(samples.dtype)
     return mean
-
-
-def _ping(data: dict[str, Any]) -> str | None:
-    text = data.get("text")
-    return text[:256] if isinstance(text, str) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -34,7 +34,7 @@ from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
 from tests.support.patience import PATIENCE_S
 from voice.audio import pcm16_from_samples, samples_from_pcm16
 from voice.demo.recordings import load
-from voice.errors import ConfigError
+from voice.errors import ConfigError, ModelError
 from voice.session.resources import Resources
 from voice.types import SAMPLE_RATE_HZ, Samples
 from voice.wyoming import server as server_module
@@ -168,6 +168,22 @@ async def test_a_text_is_spoken_whole_or_as_it_is_made(
         assert 0.5 < len(streamed) / rate_hz < 6
 
 
+async def test_a_voice_that_fails_speaks_the_next_text(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> Iterator[tuple[Samples, int]]:
+        raise ModelError("the voice has failed")
+        yield
+
+    async with client(port) as connected:
+        with monkeypatch.context() as patched:
+            patched.setattr("voice.wyoming.services.spoken_text", fails)
+            await send(connected, Synthesize(text="Hello."))
+            assert Error.from_event(await read(connected)).text == "the voice has failed"
+        await send(connected, Synthesize(text="Hello."), Ping())
+        assert (await read(connected)).type == "audio-start"
+
+
 async def answer(port: int, text: str, conversation: str) -> str:
     """As Home Assistant asks: over a connection of its own."""
     async with client(port) as connected:
@@ -208,6 +224,9 @@ async def test_bad_events_are_told_and_survived(port: int) -> None:
             assert Error.from_event(await read(connected)).text
         await send(connected, SynthesizeStop())
         await connected.write_event(Event("of-another-time", {"a": 1}))
+        assert connected._writer is not None
+        connected._writer.write(b'{"type": "ping", "data": [1]}\n')
+        assert Error.from_event(await read(connected)).text
         await send(connected, Ping(text="still"))
         assert Pong.from_event(await read(connected)).text == "still"
 
@@ -292,24 +311,59 @@ class Room(AsyncEventHandler):
             await asyncio.sleep(0.05)
 
 
+@asynccontextmanager
+async def satellite(made: Callable[..., AsyncEventHandler]) -> AsyncGenerator[tuple[str, int]]:
+    """One that waits for a server; its address."""
+    waiting = AsyncTcpServer("127.0.0.1", 0)
+    await waiting.start(made)
+    assert waiting._server is not None
+    try:
+        yield waiting._server.sockets[0].getsockname()[:2]
+    finally:
+        await waiting.stop()
+
+
 async def test_a_satellite_converses(embedded_parts: Resources, line: Samples) -> None:
     told: asyncio.Queue[Event] = asyncio.Queue()
-    satellite = AsyncTcpServer("127.0.0.1", 0)
-    await satellite.start(lambda *streams: Room(line, told, *streams))
-    assert satellite._server is not None
-    address = satellite._server.sockets[0].getsockname()[:2]
     server = WyomingServer(embedded_parts)
-    try:
-        async with server.running("127.0.0.1", 0, [address]), asyncio.timeout(PATIENCE_S):
-            events = [await told.get()]
-            while events[-1].type != "audio-stop":
-                events.append(await told.get())
-    finally:
-        await satellite.stop()
+    async with (
+        satellite(lambda *streams: Room(line, told, *streams)) as address,
+        server.running("127.0.0.1", 0, [address]),
+        asyncio.timeout(PATIENCE_S),
+    ):
+        events = [await told.get()]
+        while events[-1].type != "audio-stop":
+            events.append(await told.get())
     (heard,) = [Transcript.from_event(e).text for e in events if e.type == "transcript"]
     assert "timer" in heard.lower()
     reply, rate_hz = sound(events)
     assert "minutes" in text_of(embedded_parts, reply, rate_hz)
+
+
+@pytest.mark.parametrize("answers", [False, True])
+async def test_a_satellite_that_tells_nothing_is_connected_to_anew(
+    embedded_parts: Resources, monkeypatch: pytest.MonkeyPatch, answers: bool
+) -> None:
+    monkeypatch.setattr(server_module, "PING_S", 0.2)
+    monkeypatch.setattr(server_module, "AGAIN_S", 0.01)
+    told: asyncio.Queue[str] = asyncio.Queue()
+
+    class Still(AsyncEventHandler):
+        async def handle_event(self, event: Event) -> bool:
+            await told.put(event.type)
+            if answers and Ping.is_type(event.type):
+                await self.write_event(Pong().event())
+            return True
+
+    server, seen = WyomingServer(embedded_parts), list[str]()
+    async with (
+        satellite(Still) as address,
+        server.running("127.0.0.1", 0, [address]),
+        asyncio.timeout(PATIENCE_S),
+    ):
+        while seen.count("ping") < 6:
+            seen.append(await told.get())
+    assert (seen.count("run-satellite") == 1) is answers
 
 
 def test_wrong_options_are_told(capsys: pytest.CaptureFixture[str]) -> None:
