@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import time
 from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -87,7 +89,7 @@ class Metrics:
         self._tools = frozenset(tools)
         self._clock = clock
         self._follow = follow
-        self._lines = _open_lines(config.json_lines)
+        self._lines = _open_lines(config)
         self.registry = CollectorRegistry()
         self._marks = self._histogram(
             "turn_mark_seconds", "From the end of the user's speech to a stage of the turn", "mark"
@@ -307,12 +309,15 @@ def _tasks() -> int:
         return 0
 
 
-def _open_lines(path: str) -> TextIO | None:
+def _open_lines(config: MetricsConfig) -> TextIO | None:
+    path = config.json_lines
     if not path:
         return None
+    # What was said is for nobody else on this machine to read.
+    opener = partial(os.open, mode=0o600 if config.transcripts else 0o666)
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         # Line-buffered: a reader sees a turn as soon as it ends.
-        return Path(path).open("a", encoding="utf-8", buffering=1)
+        return open(path, "a", encoding="utf-8", buffering=1, opener=opener)
     except OSError as error:
         raise ConfigError(f"metrics.json_lines: cannot open {path!r}: {error.strerror}") from error

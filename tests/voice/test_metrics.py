@@ -115,6 +115,7 @@ def test_lines_hold_words_when_asked(tmp_path: Path) -> None:
     assert "outcome" in last
     assert (first["user"], first["agent"]) == ("What time is it?", "It is noon.")
     assert (second["user"], second["agent"]) == ("", "")
+    assert path.stat().st_mode & 0o077 == 0
 
 
 def test_the_last_line_of_a_session_is_its_outcome(tmp_path: Path) -> None:

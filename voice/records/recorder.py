@@ -23,6 +23,7 @@ from voice.dialogue.conversation import Context
 from voice.errors import ConfigError, ProtocolError, StoreError, origins
 from voice.events import (
     AudioStopped,
+    FinalTranscript,
     ReplyAudio,
     ReplyEnded,
     ReplyHeld,
@@ -225,7 +226,7 @@ class Recording:
     def refused(self, typed: list[tuple[str, str]]) -> None:
         """There is no reply now; what was typed waits for the next one."""
         if typed:
-            self._transcript.untyped()
+            self._transcript.untyped(item_id for item_id, _ in typed)
             self._typed.extend(typed)
 
     def truncate(self, reply_id: str, played_ms: float) -> None:
@@ -236,6 +237,11 @@ class Recording:
         """An event of the session."""
         self._state.observe(event)
         match event:
+            case FinalTranscript(item_id=spoken, text=text):
+                # An item of sound that no reply has been asked for has its words now.
+                for index, (item_id, content) in enumerate(self._typed):
+                    if item_id == spoken:
+                        self._typed[index] = item_id, f"{content} {text}".strip()
             case ReplyStarted(reply_id, out_of_band=True):
                 self._out_of_band.add(reply_id)
             case ReplyAudio(reply_id, samples, rate_hz) if reply_id not in self._out_of_band:

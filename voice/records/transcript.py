@@ -161,11 +161,13 @@ class Transcript:
         turn = self._open(typed=True, text=text[:LONGEST_TEXT])
         self._turns_by |= dict.fromkeys(items, turn)
 
-    def untyped(self) -> None:
+    def untyped(self, items: Iterable[str]) -> None:
         """There will be no reply to what was typed just now."""
         if not self._full:
             self._turns.pop()
             self._written.pop()
+            for item_id in items:
+                self._turns_by.pop(item_id, None)
 
     def answered(self, call_id: str, content: str) -> None:
         """The client has run a tool."""

@@ -24,6 +24,8 @@ import pytest
 from tests.support.virtual_parts import (
     Call,
     Model,
+    Recognizer,
+    Tape,
     VirtualParts,
     Voice,
     call,
@@ -36,13 +38,13 @@ from tests.support.virtual_time import virtual
 from voice.callers import Caller
 from voice.config import RecordsConfig
 from voice.errors import ConfigError, ModelError, ProtocolError, StoreError
-from voice.events import ReplyEnded, ReplyHeard, ReplyToolResult
+from voice.events import FinalTranscript, ReplyEnded, ReplyHeard, ReplyToolResult
 from voice.llm.base import Prompt
 from voice.records import recorder as recording
 from voice.records.folder import Conversations, Query
 from voice.records.recorder import Recorder
 from voice.tools.builtin.memory import QUESTION
-from voice.types import Message, Role, Samples, Segment, SpeechChunk, ToolCall
+from voice.types import SAMPLE_RATE_HZ, Message, Role, Samples, Segment, SpeechChunk, ToolCall
 
 SAID = "how are you"
 ADA = Caller.parse("user:ada")
@@ -175,6 +177,28 @@ async def test_a_typed_turn_is_measured_as_well(kept: Kept) -> None:
     assert (about["turns"], about["unanswered"], about["errors"]) == (2, 1, 2)
     (hour,) = kept.recorder.kept.hours(Query())
     assert (hour["typed"]["turns"], hour["spoken"]["turns"]) == (2, 0)
+
+
+@virtual
+async def test_words_of_an_item_of_sound_are_kept_whenever_they_are_known(kept: Kept) -> None:
+    tape = Tape()
+    async with kept.calling(parts(Model(answers), recognizer=Recognizer(tape))) as call:
+        session = call.session
+        session.add_item("before", Message(Role.USER, ""), None)
+        session.hear_item("before", tape.record("how are you"), SAMPLE_RATE_HZ)
+        await call.next(FinalTranscript)
+        session.create_response()
+        # What is sent while there is a reply waits for the next one.
+        session.add_item("behind", Message(Role.USER, ""), None)
+        session.hear_item("behind", tape.record("book a table"), SAMPLE_RATE_HZ)
+        with pytest.raises(ProtocolError):
+            session.create_response()
+        await call.next(FinalTranscript)
+        await call.next(ReplyEnded)
+        session.create_response()
+        await call.next(ReplyEnded)
+    found, _ = kept.one()
+    assert [turn["text"] for turn in found["turns"]] == ["how are you", "book a table"]
 
 
 @virtual

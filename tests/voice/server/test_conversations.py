@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import zipfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -42,8 +44,8 @@ def keep(folder: Path) -> RecordsConfig:
 
 
 @asynccontextmanager
-async def running(records: RecordsConfig) -> AsyncIterator[httpx.AsyncClient]:
-    config = Config(server=ServerConfig(port=0), records=records)
+async def running(records: RecordsConfig, **server: Any) -> AsyncIterator[httpx.AsyncClient]:
+    config = Config(server=ServerConfig(port=0, **server), records=records)
     async with (
         serving(fake_app(FakeParts(), config), config.server) as address,
         httpx.AsyncClient(base_url=f"http://{address}") as http,
@@ -74,6 +76,25 @@ async def test_the_operator_reads_them(http: httpx.AsyncClient) -> None:
     for wanted, count in (("agent=test", 1), ("agent=other", 0), ("only=errors", 0)):
         found = (await http.get(f"/v1/conversations?{wanted}")).json()["conversations"]
         assert len(found) == count, wanted
+
+
+@pytest.mark.parametrize("kind", ["sound", "export"])
+async def test_who_reads_slowly_gets_all_of_what_grows_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setenv("QUICKSILVER_API_KEY", KEY)
+    records, path = keep(tmp_path / "kept"), f"/v1/conversations/{ID}/{kind}"
+    Conversations(records).append(ID, bytes(32 * 1024 * 1024))
+    async with (
+        running(records, send_timeout_s=0.5) as http,
+        http.stream("GET", path, headers=BEARER) as answer,
+    ):
+        Conversations(records).append(ID, b"and more")
+        received = 0
+        async for piece in answer.aiter_bytes(1024 * 1024):
+            received += len(piece)
+            await asyncio.sleep(0.1)
+    assert received == int(answer.headers["Content-Length"]) > 32 * 1024 * 1024
 
 
 @pytest.mark.parametrize("path", PATHS)
