@@ -42,24 +42,31 @@ class Talk:
     """``data/talk.toml``."""
 
     repeat: tuple[str, ...]
-    classes: dict[str, tuple[str, ...]]
     abilities: Topic
     introduction: Topic
     own_name: OwnName
     topics: dict[str, Topic]
-    small_talk: dict[str, Topic]
     shop_talk: dict[str, Topic]
 
 
-def _in_full(topic: Topic) -> Topic:
+@dataclass(frozen=True, slots=True)
+class _SmallTalk:
+    """``data/small_talk.toml``."""
+
+    classes: dict[str, tuple[str, ...]]
+    kinds: dict[str, Topic]
+
+
+def _in_full(topic: Topic, classes: dict[str, tuple[str, ...]]) -> Topic:
     """A topic with the words that names in capitals stand for."""
     said = topic.say
-    for name, words in TALK.classes.items():
+    for name, words in classes.items():
         said = tuple(source.replace(name, "|".join(words)) for source in said)
     return Topic(said, topic.answers)
 
 
 WORDING = read("wording", Wording)
 TALK = read("talk", Talk)
-SMALL_TALK = {name: _in_full(topic) for name, topic in TALK.small_talk.items()}
-"""Small talk by topic."""
+_TABLE = read("small_talk", _SmallTalk)
+SMALL_TALK = {name: _in_full(topic, _TABLE.classes) for name, topic in _TABLE.kinds.items()}
+"""Small talk by kind."""

@@ -106,6 +106,19 @@ def test_no_remark_is_answered_in_two_ways() -> None:
             assert source == source.lower() and seen.setdefault(source.rstrip("?"), name) == name
 
 
+def test_small_talk_has_many_kinds_and_none_prevails() -> None:
+    # A kind is drawn as often as it has phrasings; what is of no kind stays rare.
+    counts = {name: len(topic.say) for name, topic in SMALL_TALK.items()}
+    assert len(counts) > 100 and max(counts.values()) < 0.03 * sum(counts.values())
+    assert counts["remark"] < 0.01 * sum(counts.values())
+
+
+def test_small_talk_is_answered_shortly_and_never_by_i_see() -> None:
+    told = [answer for topic in SMALL_TALK.values() for answer in topic.answers]
+    assert len(set(told)) == len(told)
+    assert all(len(answer.split()) < 14 and "I see." not in answer for answer in told)
+
+
 def test_intents_have_one_use_and_a_topic_that_answers() -> None:
     assert not set(READERS) & set(TOPICS) and not (set(READERS) | set(TOPICS)) & UNFIT
     assert set(TOPICS.values()) <= {*TALK.topics, "repeat", "bye"}
