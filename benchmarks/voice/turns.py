@@ -72,6 +72,8 @@ PARTS = ("demo", "people", "orders", "read", "pauses", "noise", "barge-in", "bac
          "ordering")  # fmt: skip
 TWICE = ("demo", "people", "orders", "calls")
 """What is said once with drafts and once without."""
+ROOM = "server.max_sessions=16"
+"""For eight callers who call again while the call before is not let go of yet."""
 MOST = {"pauses": 12, "noise": 16}
 """Recordings that such a part takes, which says each several times."""
 OVER_A_GREETING = {GO_ON: 40, HUM: 20, BACKCHANNEL: 8, STOP: 24, "sentence": 6}
@@ -266,7 +268,7 @@ async def main() -> None:
     program.add_argument("--most", type=int, help="recordings of each part, as a check")
     given = program.parse_args()
     checkpoint = shipped_checkpoint()
-    settings = [*EMBEDDED, *given.set]
+    settings = [*EMBEDDED, ROOM, *given.set]
     runs: dict[str, Run] = {}
     for name in ("on", "off") if given.drafting == "both" else (given.drafting,):
         parts = [part for part in given.parts if not runs or part in TWICE]
