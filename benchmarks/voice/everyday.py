@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import lzma
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -23,6 +22,7 @@ from typing import Any
 
 from benchmarks.report import Program, share
 from benchmarks.voice.everyday_checks import Verdict, judge
+from dlm.datagen.rows import rows
 from voice.config import load_config
 from voice.demo.server import EMBEDDED
 from voice.events import ReplyEnded, ReplyToolCall, ReplyToolResult, SessionEnded, SessionEvent
@@ -157,10 +157,10 @@ def figures(turns: Sequence[Turn]) -> dict[str, Any]:
 
 def read(name: str) -> list[dict[str, Any]]:
     """The conversations of one of the `SETS`, or of a file."""
-    place = FOLDER / f"{name}.jsonl.xz" if name in SETS else Path(name)
-    written = place.read_bytes()
-    text = (lzma.decompress(written) if place.suffix == ".xz" else written).decode()
-    return [json.loads(line) for line in text.splitlines() if line.strip()]
+    if name in SETS:
+        return [*rows(FOLDER / f"{name}.jsonl.xz")]
+    lines = Path(name).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines if line.strip()]
 
 
 def main() -> None:

@@ -14,8 +14,6 @@ Results: benchmarks/results/moments.json.
 
 from __future__ import annotations
 
-import json
-import lzma
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -28,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import ROOT, Program, share
+from dlm.datagen.rows import rows
 from voice.config import load_agent
 from voice.config.moment_weights import BUCKETS, KINDS, WEIGHTS_FILE, inputs
 from voice.config.moments import plain_words
@@ -55,23 +54,20 @@ Row = tuple[str, str]
 
 def written(author: str) -> list[Row]:
     """The messages of an author."""
-    text = lzma.decompress((FOLDER / f"{author}.jsonl.xz").read_bytes()).decode()
-    rows = (json.loads(line) for line in text.splitlines())
-    return [(row["say"], row["moment"]) for row in rows]
+    return [(row["say"], row["moment"]) for row in rows(FOLDER / f"{author}.jsonl.xz")]
 
 
 def of_no_kind(corpora: Path) -> list[Row]:
     """Messages of public corpora."""
-    rows = []
+    messages = []
     for name in CORPORA:
         said = sorted({*_messages(corpora / f"{name}.jsonl.xz")})
-        rows += [(one, NONE) for one in Random(SEED).sample(said, min(EACH, len(said)))]
-    return rows
+        messages += [(one, NONE) for one in Random(SEED).sample(said, min(EACH, len(said)))]
+    return messages
 
 
 def _messages(file: Path) -> Iterator[str]:
-    for line in lzma.decompress(file.read_bytes()).decode().splitlines():
-        row = json.loads(line)
+    for row in rows(file):
         if "messages" in row:
             yield from (m["content"] for m in row["messages"] if m["role"] == "user")
         elif said := row.get("text") or row.get("question"):
@@ -81,15 +77,15 @@ def _messages(file: Path) -> Iterator[str]:
 def examples() -> list[Row]:
     """What configs/moments/english.toml has of each kind, and of none."""
     shipped = tomllib.loads((ROOT / "configs" / "moments" / "english.toml").read_text("utf-8"))
-    rows = []
+    messages = []
     for name, moment in shipped["moments"].items():
         kind = name if name in KINDS else NONE
-        rows += [(one, kind) for one in moment.get("examples", ())]
-        rows += [(one, NONE) for one in moment.get("counterexamples", ())]
-    return rows
+        messages += [(one, kind) for one in moment.get("examples", ())]
+        messages += [(one, NONE) for one in moment.get("counterexamples", ())]
+    return messages
 
 
-def fitted(rows: Sequence[Row], far: Sequence[Row]) -> tuple[NDArray[Any], NDArray[Any]]:
+def fitted(near: Sequence[Row], far: Sequence[Row]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Weights (D, K) and biases (K,) of log odds, one kind against all else.
 
     Args:
@@ -98,14 +94,14 @@ def fitted(rows: Sequence[Row], far: Sequence[Row]) -> tuple[NDArray[Any], NDArr
     import torch
 
     torch.manual_seed(SEED)
-    both = [*rows, *far]
+    both = [*near, *far]
     found = [inputs(plain_words(said)) for said, _ in both]
     offsets = torch.tensor(np.cumsum([0, *map(len, found)])[:-1])
     flat = torch.tensor(np.concatenate(found))
     scale = torch.tensor([max(1, len(one)) ** -0.5 for one in found])
     per = scale.repeat_interleave(torch.tensor([len(one) for one in found]))
     kinds = torch.tensor([[float(kind == one) for one in KINDS] for _, kind in both])
-    heavy = torch.tensor([FAR] * len(rows) + [1.0] * len(far))[:, None]
+    heavy = torch.tensor([FAR] * len(near) + [1.0] * len(far))[:, None]
     weights = torch.zeros(BUCKETS, len(KINDS), requires_grad=True)
     bias = torch.full((len(KINDS),), -4.0, requires_grad=True)
     optimizer = torch.optim.Adam([weights, bias], RATE)
@@ -125,20 +121,20 @@ def fitted(rows: Sequence[Row], far: Sequence[Row]) -> tuple[NDArray[Any], NDArr
     return weights.detach().numpy(), bias.detach().numpy()
 
 
-def scored(rows: Sequence[Row], weights: NDArray[Any], bias: NDArray[Any]) -> NDArray[Any]:
+def scored(messages: Sequence[Row], weights: NDArray[Any], bias: NDArray[Any]) -> NDArray[Any]:
     """(N, K) log odds."""
-    found = (inputs(plain_words(said)) for said, _ in rows)
+    found = (inputs(plain_words(said)) for said, _ in messages)
     return np.array(
         [weights[one].sum(0) / np.sqrt(max(1, len(one))) + bias for one in found], np.float32
     )
 
 
-def told(rows: Sequence[Row], names: Sequence[str]) -> dict[str, Any]:
+def told(messages: Sequence[Row], names: Sequence[str]) -> dict[str, Any]:
     """Share of the messages of each kind that are found, and of no kind that are taken for one."""
-    counts = Counter(kind for _, kind in rows)
-    right = Counter(kind for (_, kind), name in zip(rows, names, strict=True) if kind == name)
+    counts = Counter(kind for _, kind in messages)
+    right = Counter(kind for (_, kind), name in zip(messages, names, strict=True) if kind == name)
     found = {kind: share(right[kind], counts[kind]) for kind in KINDS if counts[kind]}
-    wrong = sum(n in KINDS for (_, kind), n in zip(rows, names, strict=True) if kind == NONE)
+    wrong = sum(n in KINDS for (_, kind), n in zip(messages, names, strict=True) if kind == NONE)
     return {**found, NONE: share(wrong, counts[NONE])}
 
 
@@ -150,16 +146,16 @@ def main() -> None:
         program.error("--corpora: expected a folder")
     authors = {name: written(name) for name in AUTHORS}
     far, known = of_no_kind(options.corpora), examples()
-    scores, rows = [], []
+    scores, everyone = [], []
     for number, (name, own) in enumerate(authors.items()):
         others = [row for other, some in authors.items() if other != name for row in some]
         part = far[number :: len(authors)]
         rest = [row for at, row in enumerate(far) if at % len(authors) != number]
         weights, bias = fitted([*others, *known], rest)
         scores.append(scored([*own, *part], weights, bias))
-        rows += [*own, *part]
+        everyone += [*own, *part]
     over = np.concatenate(scores)
-    none = np.array([kind == NONE for _, kind in rows])
+    none = np.array([kind == NONE for _, kind in everyone])
     least = np.array([np.quantile(over[none, k], 1 - MOST_WRONG) for k in range(len(KINDS))])
     weights, bias = fitted([row for some in authors.values() for row in some] + known, far)
     # No counterexample of the patterns is taken for a moment.
@@ -172,7 +168,7 @@ def main() -> None:
         least=least.astype(np.float32),
     )
     crossed = [KINDS[int(one.argmax())] if (one := row - least).max() > 0 else "" for row in over]
-    figures = {"each author by the other three": told(rows, crossed), **judged()}
+    figures = {"each author by the other three": told(everyone, crossed), **judged()}
     for name, found in figures.items():
         print(name, {kind: f"{one['count']} of {one['of']}" for kind, one in found.items()})
     program.write(figures, "moments")
@@ -183,9 +179,11 @@ def judged() -> dict[str, Any]:
     moments = load_agent("assistant").fixed_words
     figures = {}
     for half, which in (("read for mends", 0), ("never read", 1)):
-        rows = [row for row in written(JUDGED) if sha256(row[0].encode()).digest()[0] % 2 == which]
+        messages = [
+            row for row in written(JUDGED) if sha256(row[0].encode()).digest()[0] % 2 == which
+        ]
         for way, name_of in (("patterns", moments.by_pattern), ("both", moments.name_of)):
-            figures[f"{half}, {way}"] = told(rows, [name_of(said) for said, _ in rows])
+            figures[f"{half}, {way}"] = told(messages, [name_of(said) for said, _ in messages])
     return figures
 
 

@@ -190,13 +190,18 @@ class Moments:
 
     def by_pattern(self, text: str) -> str:
         """The same by patterns alone."""
-        words = plain_words(text)
-        found = (k for k in self._kinds if k.found.search(k.taken_out.sub("|", words)))
-        return next((kind.name for kind in found), "")
+        kind = self._found(plain_words(text))
+        return kind.name if kind else ""
 
     def _kind_of(self, text: str) -> _Kind | None:
-        name = self.by_pattern(text) or likely_kind(plain_words(text))
+        words = plain_words(text)
+        if (found := self._found(words)) is not None:
+            return found
+        name = likely_kind(words)
         return next((kind for kind in self._kinds if kind.name == name), None)
+
+    def _found(self, words: str) -> _Kind | None:
+        return next((k for k in self._kinds if k.found.search(k.taken_out.sub("|", words))), None)
 
     def _check(self, name: str, moment: Moment) -> None:
         if not moment.patterns:
