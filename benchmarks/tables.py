@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import quality_tables, training_tables
-from benchmarks.report import RESULTS, ROOT
+from benchmarks.report import RESULTS, ROOT, percentiles
 from voice.prove.figures import FIGURES
 
 DOCUMENTS = (
@@ -29,14 +29,22 @@ DRAFTS = (
     "committed_as_it_stood", "revised", "thrown_away", "needless", "made_from_the_one_before",
     "forwards_per_turn", "forwards_discarded",
 )  # fmt: skip
+HALVES = ("tuning", "held out")
 _BLOCK = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def latency(told: dict[str, Any]) -> list[list[str]]:
-    """Voice to voice; what was not understood, and the network, are left out."""
+    """Voice to voice; below every answer what was not understood and the network are left out."""
     figures = told["figures"]
     rows = [["", "n", "p50", "p95"]]
-    named = [("understood turns", figures["all"]), ("people alone", figures["people"])]
+    answered_ms = [
+        turn["voice_to_voice_ms"]
+        for turn in figures["turns"]
+        if turn["kind"] != "read" and not turn["pause_ms"] and turn["snr_db"] is None
+        if turn["voice_to_voice_ms"] is not None
+    ]
+    named = [("every answer", {"voice_to_voice_ms": percentiles(answered_ms)})]
+    named += [("understood turns", figures["all"]), ("people alone", figures["people"])]
     named += [(f"{kind}s", t) for kind, t in figures["kinds"].items() if kind != "read"]
     held = next(iter(figures["drafting"].values()))
     for what, part in (("short requests", "calls"), ("orders in whole sentences", "ordering")):
@@ -167,18 +175,87 @@ def footprint(told: dict[str, Any]) -> list[list[str]]:
     ]
 
 
+def ordering(told: dict[str, Any]) -> list[list[str]]:
+    """Callers who order in whole sentences, several at once, of turns_ordering.json."""
+    rows = [["calls at once", "turns", "answered", "cut off early", "voice to voice, p50, p95"]]
+    for calls, held in next(iter(told["figures"]["drafting"].values()))["ordering"].items():
+        counts = [str(held[key]) for key in ("turns", "replied")]
+        times = _pair(held["voice_to_voice_ms"])
+        rows.append([calls, *counts, _rate(held["false_cutoffs"]), times])
+    return rows
+
+
+def ears(told: dict[str, Any]) -> list[list[str]]:
+    """Recordings of people heard by whole sessions, by half and condition, of ears.json."""
+    halves = {half: told["figures"][half] for half in HALVES if half in told["figures"]}
+    conditions = list(dict.fromkeys(name for half in halves.values() for name in half))
+    rows = [["recordings", *conditions]]
+    for half, found in halves.items():
+        for kind, key, name in (
+            ("close by", "done", "said close by, done"),
+            ("noisy command", "done", "noisy commands, done"),
+            ("command", "word_errors", "commands, words wrong"),
+            ("noisy command", "word_errors", "noisy commands, words wrong"),
+            ("read", "word_errors", "read, words wrong"),
+        ):
+            groups = [found.get(condition, {}).get(kind) for condition in conditions]
+            cells = [_rate(group[key]) if group else "" for group in groups]
+            if any(cells):
+                rows.append([f"{half}: {name}", *cells])
+    return rows
+
+
+def decodes(told: dict[str, Any]) -> list[list[str]]:
+    """What transcripts cost, and what is written where nobody speaks, of decodes.json."""
+    agents = {name: told["figures"][name] for name in ("assistant", "coffee")}
+    rows = [["", *agents]]
+    for length in next(iter(agents.values()))["decode_ms"]:
+        times = (_pair(one["decode_ms"][length]) for one in agents.values())
+        rows.append([f"processor's time, {length}: p50, p95", *times])
+    partials = [one["partials"] for one in agents.values()]
+    apart = (_pair(one["apart_ms"]) for one in partials)
+    rows.append(["speech between two interim transcripts: p50, p95", *apart])
+    shares = (f"{100 * one['share_of_one_core']:.0f}%" for one in partials)
+    rows.append(["interim transcripts, share of one core while somebody speaks", *shares])
+    for sound in next(iter(agents.values()))["nobody_speaks"]:
+        found = [one["nobody_speaks"][sound] for one in agents.values()]
+        for key, name in (("written", "words are written"), ("repeated", "that repeat themselves")):
+            rows.append([f"{sound}, clips: {name}", *(_rate(one[key]) for one in found)])
+    return rows
+
+
+def voices(told: dict[str, Any]) -> list[list[str]]:
+    """How well and how evenly the voices speak, of voices.json."""
+    found = {name: one for name, one in told["figures"].items() if isinstance(one, dict)}
+    rows = [["", *(f"{name}, {one['replies']} replies" for name, one in found.items())]]
+    for band, name in (("wide_band", "words misheard"), ("telephone", "by telephone")):
+        rows.append([name, *(_rate(one["word_error_rate"][band]) for one in found.values())])
+    first = (_pair(one["first_chunk_cpu_ms"]) for one in found.values())
+    rows.append(["processor's time to the first sound: p50, p95", *first])
+    levels = (one["level_dbfs"] for one in found.values())
+    rows.append(["level", *(f"{one['mean']} ± {one['sd']} dBFS" for one in levels)])
+    rows.append(["highest peak", *(f"{one['peak_dbfs']} dBFS" for one in found.values())])
+    rows.append(["clipped samples", *(str(one["clipped_samples"]) for one in found.values())])
+    return rows
+
+
 def first_minutes(told: dict[str, Any]) -> list[list[str]]:
     """From a clone to the first answer, of first_minutes.json."""
-    (found,) = told["figures"].values()
-    rows = [["`make run` in a new clone", "pip's cache empty", "the second time"]]
+    kinds = {"empty_cache": "pip's cache empty", "with_cache": "the second time"}
+    runs = {
+        f"{commit}, {name}": found[kind]
+        for commit, found in told["figures"].items()
+        for kind, name in kinds.items()
+    }
+    rows = [["`make run` in a new clone", *runs]]
     for key, name, unit in (
         ("page_answers_s", "until the page answers", "s"),
         ("first_answer_heard_s", "until the first answer is heard", "s"),
         ("installed_mb", "on the disk", "MB"),
     ):
-        values = (found[kind][key] for kind in ("empty_cache", "with_cache"))
-        rows.append([name, *(f"{value:.0f} {unit}" for value in values)])
-    return rows
+        rows.append([name, *(f"{run[key]:.0f} {unit}" for run in runs.values())])
+    fetched = (run["downloaded_mb"] + run["from_this_machine_mb"] for run in runs.values())
+    return [*rows, ["packages fetched", *(f"{megabytes:.0f} MB" for megabytes in fetched)]]
 
 
 def decoding(told: dict[str, Any]) -> list[list[str]]:
@@ -337,7 +414,12 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "opinion": ("opinion", opinion),
     "interruptions": ("interruptions", interruptions),
     "drafting": ("turns", drafting),
+    "ordering": ("turns_ordering", ordering),
     "understanding": ("turns", understanding),
+    "ears": ("ears", ears),
+    "ears_before": ("ears_before", ears),
+    "decodes": ("decodes", decodes),
+    "voices": ("voices", voices),
     "noise": ("turns", noise),
     "talked_over": ("turns", talked_over),
     "pareto": ("pareto", pareto),

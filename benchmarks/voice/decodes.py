@@ -3,23 +3,29 @@
 Orders of people are put one behind the other and cut at several lengths; each is decoded as at the
 end of a turn and as in between. And whole recordings of both agents are heard frame by frame: how
 much speech lies between two interim transcripts, and their share of one core. All times are the
-processor's, over all threads. Results go to benchmarks/results/decodes.json.
+processor's, over all threads.
+
+Silence and recorded noise, cut at the same lengths, are decoded as at the end of a turn although no
+detector would begin one: words that are written there are invented, but for those of the people
+talking. Results go to benchmarks/results/decodes.json.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from benchmarks.report import Program, percentiles
+from benchmarks.report import Program, percentiles, share
 from benchmarks.voice.corpus import SHARED, Utterance, needed, orders_of, people, spread
+from benchmarks.voice.noise import KINDS, recorded
 from voice.audio import Framer
 from voice.config import AsrConfig, load_agent, load_config
 from voice.demo.virtual_audio import speech_span
+from voice.finetune.evaluate import repeats
 from voice.hearing.asr.domain import Domain
 from voice.hearing.asr.repair import Repair
 from voice.hearing.asr.whisper import Decoded, WhisperRecognizer, WhisperStream
@@ -27,6 +33,7 @@ from voice.types import SAMPLE_RATE_HZ, Samples
 
 LENGTHS_S = (1, 2, 3, 5, 8)
 RECORDINGS = 40
+SILENCE_S = 40
 
 
 class Timed:
@@ -59,14 +66,36 @@ def decodes(
     speech = np.concatenate([utterance.samples for utterance in said])
     found = {}
     for seconds in LENGTHS_S:
-        length = seconds * SAMPLE_RATE_HZ
-        clips = [speech[at : at + length] for at in range(0, len(speech) - length, length)]
+        clips = list(clips_of(speech, seconds))
         for name, beams in (("final", recognizer.config.beam_size), ("interim", 1)):
             decoder = Timed(recognizer)
             for clip in clips[:RECORDINGS]:
                 decoder.decode(clip, beams, repair)
             spent = [1000 * spent_s for _, spent_s in decoder.made]
             found[f"{name} of {seconds} s"] = percentiles(spent, 1)
+    return found
+
+
+def clips_of(sound: Samples, seconds: int) -> Iterator[Samples]:
+    """A sound cut at a length; what is left is dropped."""
+    length = seconds * SAMPLE_RATE_HZ
+    return (sound[at : at + length] for at in range(0, len(sound) - length + 1, length))
+
+
+def nobody_speaks(
+    recognizer: WhisperRecognizer, sounds: Mapping[str, Samples], repair: Repair
+) -> dict[str, Any]:
+    """Of each sound's clips those that get words, and those whose words repeat themselves."""
+    found = {}
+    for name, sound in sounds.items():
+        clips = [clip for seconds in LENGTHS_S for clip in clips_of(sound, seconds)]
+        beams = recognizer.config.beam_size
+        texts = [recognizer.decode(clip, beams, repair).text.split() for clip in clips]
+        found[name] = {
+            "written": share(sum(map(bool, texts)), len(clips)),
+            "repeated": share(sum(repeats((), text) for text in texts), len(clips)),
+            "words": sum(map(len, texts)),
+        }
     return found
 
 
@@ -111,12 +140,15 @@ def main() -> None:
     recognizer = WhisperRecognizer(config.whisper)
     figures: dict[str, Any] = {"settings": settings}
     orders = orders_of("orders.jsonl", "orders-more.jsonl")
+    sounds = {"silence": np.zeros(SILENCE_S * SAMPLE_RATE_HZ, np.int16)}
+    sounds |= {kind: recorded(kind) for kind in KINDS}
     for agent, said in (("coffee", orders), ("assistant", people())):
         repair = repair_of(recognizer, agent)
         some = spread(said, RECORDINGS)
         figures[agent] = {
             "decode_ms": decodes(recognizer, some, repair),
             "partials": partials(recognizer, some, repair),
+            "nobody_speaks": nobody_speaks(recognizer, sounds, repair),
         }
         print(agent, figures[agent], flush=True)
     program.write(figures, given.name)

@@ -12,8 +12,8 @@ ordered in its arguments; commands whose meaning nobody can say are left out of 
 recordings are those that things were set on. Nobody speaks in both halves, and all noisy commands
 are in the first.
 
-Recordings of noise in which nobody speaks to the agent tell what it makes of nothing. Results go to
-benchmarks/results/ears.json.
+Silence and recordings of noise in which nobody speaks to the agent tell what it makes of nothing.
+Results go to benchmarks/results/ears.json.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ CONDITIONS = (AS_RECORDED, TELEPHONE, *(f"{snr_db} dB" for snr_db in SNRS_DB))
 LEAD_S, TAIL_S = 0.5, 2.0
 MOST_BEHIND_S = 10.0
 """Of noise that goes on where the detector takes it for speech, behind the tail."""
+SILENCE_S = 40
 LIMIT_S = 600.0
 _PASSES = 12
 """Of the event loop, until all that a frame has brought is told."""
@@ -267,8 +268,9 @@ async def all_heard(
 
 
 def noises() -> list[Utterance]:
-    """Recordings of noise in which nobody says anything to the agent."""
-    found = [(file.stem, read_audio(file)) for file in sorted((SHARED / "noise").glob("*.flac"))]
+    """Silence, and recordings of noise, in which nobody says anything to the agent."""
+    found = [("silence", np.zeros(SILENCE_S * SAMPLE_RATE_HZ, np.int16))]
+    found += [(file.stem, read_audio(file)) for file in sorted((SHARED / "noise").glob("*.flac"))]
     return [
         Utterance(name, "noise", AGENT, np.zeros_like(noise), 0, "", NO_TOOL, around=noise)
         for name, noise in found

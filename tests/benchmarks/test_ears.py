@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.voice.corpus import Utterance, demo_lines
-from benchmarks.voice.decodes import partials
+from benchmarks.voice.decodes import nobody_speaks, partials
 from benchmarks.voice.ears import by_kind, done, hear, surrounded
 from benchmarks.voice.figures import Said
 from voice.demo.turn_report import ToolUse, Turn
@@ -79,3 +79,20 @@ def test_interim_transcripts_are_counted(embedded_parts: Resources) -> None:
     assert told["apart_ms"]["n"] >= 3
     assert told["apart_ms"]["p50"] >= recognizer.config.interim_ms
     assert told["share_of_one_core"] > 0
+
+
+def test_words_are_counted_where_nobody_speaks(embedded_parts: Resources) -> None:
+    recognizer = embedded_parts.recognizer
+    assert isinstance(recognizer, WhisperRecognizer)
+    repair = recognizer.repair(embedded_parts.domain)
+    assert repair is not None
+    [line, *_] = demo_lines("assistant")
+    sounds = {"silence": np.zeros(5 * 16_000, np.int16), "speech": np.tile(line.samples, 3)}
+    told = nobody_speaks(recognizer, sounds, repair)
+    # One clip of 5 s or of 3, two of 2, five of 1; 8 s of silence there are none.
+    assert told["silence"] == {
+        "written": {"count": 0, "of": 9, "rate": 0.0},
+        "repeated": {"count": 0, "of": 9, "rate": 0.0},
+        "words": 0,
+    }
+    assert told["speech"]["written"]["count"] > told["speech"]["repeated"]["count"]

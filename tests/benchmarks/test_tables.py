@@ -7,7 +7,19 @@ import pytest
 
 from benchmarks.quality_tables import NAMES, UNASKED, failures
 from benchmarks.report import RESULTS
-from benchmarks.tables import DOCUMENTS, TABLES, filled, proving, render, teach, unproved
+from benchmarks.tables import (
+    DOCUMENTS,
+    TABLES,
+    ears,
+    filled,
+    first_minutes,
+    latency,
+    ordering,
+    proving,
+    render,
+    teach,
+    unproved,
+)
 from benchmarks.training_tables import shares
 from dlm.datagen.dialogues import SHARES
 from dlm.evaluate.sets import SETS
@@ -89,6 +101,50 @@ def test_taught_lists_are_told_before_and_after() -> None:
         [f"what the model could do: {NAMES['own']}, 120 cases", "90.0%", "87.5%"],
         ["what the model could do: small talk, 7 cases", "100.0%", "50.0%"],
     ]
+
+
+def test_setting_up_is_told_of_each_commit_side_by_side() -> None:
+    run = {"page_answers_s": 30.4, "first_answer_heard_s": 33, "installed_mb": 900}
+    run |= {"downloaded_mb": 120.2, "from_this_machine_mb": 200}
+    found = {"empty_cache": run, "with_cache": run}
+    head, *rows = first_minutes({"figures": {"abc": found, "def": found}})
+    assert head[1:4] == ["abc, pip's cache empty", "abc, the second time", "def, pip's cache empty"]
+    assert rows[0] == ["until the page answers", *["30 s"] * 4]
+    assert rows[-1] == ["packages fetched", *["320 MB"] * 4]
+
+
+def test_recordings_are_told_by_half_kind_and_condition() -> None:
+    def some(done: float, wrong: float) -> dict[str, object]:
+        shares = {"done": done, "word_errors": wrong}
+        return {key: {"count": 1, "of": 2, "rate": rate} for key, rate in shares.items()}
+
+    figures = {
+        "tuning": {"10 dB": {"close by": some(0.5, 0.1)}},
+        "held out": {"as recorded": {"read": some(0.0, 0.03)}},
+        "noise alone": {},
+    }
+    assert ears({"figures": figures}) == [
+        ["recordings", "10 dB", "as recorded"],
+        ["tuning: said close by, done", "50.0% (1 of 2)", ""],
+        ["held out: read, words wrong", "", "3.0% (1 of 2)"],
+    ]
+
+
+def test_callers_who_order_are_told_by_their_number() -> None:
+    held = {
+        "turns": 9, "replied": 8, "false_cutoffs": {"count": 1, "of": 8, "rate": 0.125},
+        "voice_to_voice_ms": {"n": 8, "p50": 300.0, "p95": 800.0},
+    }  # fmt: skip
+    told = {"figures": {"drafting": {"on": {"ordering": {"4": held}}}}}
+    assert ordering(told)[1:] == [["4", "9", "8", "12.5% (1 of 8)", "300 ms, 800 ms"]]
+
+
+def test_every_answer_counts_in_the_first_row_of_the_latencies() -> None:
+    told = json.loads((RESULTS / "turns.json").read_text(encoding="utf-8"))
+    row = {"kind": "command", "pause_ms": 0, "snr_db": None, "heard": "", "voice_to_voice_ms": 200}
+    others = {"kind": "read"}, {"pause_ms": 300}, {"snr_db": 5}, {"voice_to_voice_ms": None}
+    told["figures"]["turns"] = [row, *(row | other for other in others)]
+    assert latency(told)[1] == ["voice to voice, every answer", "1", "200 ms", "200 ms"]
 
 
 def test_failures_are_told_as_one_reads_them() -> None:
