@@ -44,6 +44,10 @@ class AgentConfig(Section):
     """System message."""
     greeting: str = ""
     """Said when a conversation opens; empty waits for the user."""
+    public: bool = False
+    """Whether all kinds of people converse with it, as with a shop: then this machine's user and
+    the holder of the server's key are not taken for one caller, and each conversation of theirs is
+    a stranger's."""
     examples: tuple[str, ...] = Field(default=(), max_length=5)
     """What a user may say, to begin with; the page offers it."""
     offers: dict[str, tuple[str, ...]] = Field(default_factory=dict)

@@ -69,6 +69,7 @@ class Session:
         options: How it begins; None is by the configuration and the agent.
         line: The telephone line, for tools; None where there is none.
         caller: Whose data tools may use; None for a stranger, who has what the conversation brings.
+            A public agent (`AgentConfig.public`) knows named callers alone.
     """
 
     def __init__(
@@ -124,6 +125,8 @@ class Session:
 
     def _begin_scope(self, caller: Caller | None, line: Line | None) -> SessionScope:
         agent = self._resources.agent
+        if agent.public and caller and not caller.kind.named:
+            caller = None
         return SessionScope(self.session_id, agent.name, caller, agent.shop, line=line)
 
     def _begin_servers(self) -> NamedServers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -26,8 +27,14 @@ WRITTEN = {"type": "realtime", "output_modalities": ["text"], "quicksilver": EVE
 
 
 @pytest.fixture(scope="module")
-def clinic(embedded_parts: Resources) -> Resources:
+def public_clinic(embedded_parts: Resources) -> Resources:
     return embedded_parts.for_agent("clinic")
+
+
+@pytest.fixture(scope="module")
+def clinic(public_clinic: Resources) -> Resources:
+    """One whose caller on this machine is always the same."""
+    return replace(public_clinic, agent=public_clinic.agent.model_copy(update={"public": False}))
 
 
 @pytest.fixture(autouse=True)
@@ -182,6 +189,21 @@ async def test_who_hangs_up_goes_on_where_they_were(clinic: Resources) -> None:
             await caller.says("yes")
         async with calling(address) as (caller, greeting):
             assert greeting == clinic.agent.greeting
+
+
+async def test_of_a_public_agents_callers_none_goes_on_where_another_was(
+    public_clinic: Resources,
+) -> None:
+    async with running(public_clinic) as address:
+        async with calling(address) as (caller, _):
+            await caller.says("I have a headache")
+            await caller.says("on monday at nine")
+            await caller.says("it's Peter")
+        async with calling(address) as (caller, greeting):
+            assert greeting == public_clinic.agent.greeting
+            await caller.says("a rash on my arm")
+            assert caller.flow["known"] == {"problem": "a rash on my arm"}
+            assert booked(public_clinic) == []
 
 
 async def test_two_calls_of_one_caller_have_each_its_own_flow_and_question(

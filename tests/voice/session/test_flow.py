@@ -18,13 +18,14 @@ from tests.support.virtual_parts import (
     parts,
 )
 from tests.support.virtual_time import virtual
-from voice.callers import LOCAL, Owner
+from voice.callers import Caller, CallerKind, Owner
 from voice.config import load_team
 from voice.events import FlowChanged, ReplyEnded, ReplyText, ReplyToolCall
 from voice.llm.base import Prompt
 from voice.tools.store import Store
 from voice.types import Message, Role, ToolCall
 
+ANNA = Caller(CallerKind.PHONE, "+15551234")
 HANDED = (
     "I will put you through to the nurse's line. This is the nurse's line. A nurse will call you"
     " back. What number can we reach you at?"
@@ -59,7 +60,7 @@ def calls(line: Call) -> list[str]:
 
 @virtual
 async def test_the_program_drives_and_the_models_words_are_not_spoken() -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         await line.say("my knee hurts")
         assert (await line.next(ReplyEnded)).text == "I see. What day would suit you?"
         await line.say("tell me a joke")
@@ -74,7 +75,7 @@ async def test_the_program_drives_and_the_models_words_are_not_spoken() -> None:
 @pytest.mark.parametrize("drafting", ["true", "false"])
 @virtual
 async def test_a_spoken_answer_is_heard_at_once(drafting: str) -> None:
-    async with calling(clinic(f"drafting.enabled={drafting}"), LOCAL) as line:
+    async with calling(clinic(f"drafting.enabled={drafting}"), ANNA) as line:
         await line.say("my knee hurts")
         await line.next(ReplyEnded)
         assert line.heard_after() < 1.0
@@ -83,7 +84,7 @@ async def test_a_spoken_answer_is_heard_at_once(drafting: str) -> None:
 
 @virtual
 async def test_a_hand_over_is_one_reply_in_two_voices() -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         await line.say("my knee hurts")
         await line.next(ReplyEnded)
         await line.say("may i speak to a person")
@@ -104,7 +105,7 @@ async def test_a_hand_over_is_one_reply_in_two_voices() -> None:
 @pytest.mark.parametrize("words", [0, 1, 2])
 @virtual
 async def test_a_hand_over_happens_once_wherever_it_is_interrupted(words: int) -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         await line.say("may i speak to a person")
         for _ in range(words):
             await line.next(ReplyText)
@@ -124,7 +125,7 @@ async def test_a_hand_over_happens_once_wherever_it_is_interrupted(words: int) -
 @virtual
 async def test_a_deed_is_done_once_wherever_it_is_interrupted(after_s: float) -> None:
     loaded = clinic()
-    async with calling(loaded, LOCAL) as line:
+    async with calling(loaded, ANNA) as line:
         for words in ("my knee hurts", "on monday at ten", "anna schmidt"):
             await line.say(words)
             await line.next(ReplyEnded)
@@ -134,13 +135,13 @@ async def test_a_deed_is_done_once_wherever_it_is_interrupted(after_s: float) ->
         await line.say("yes please")
         await line.next(ReplyEnded, lambda reply: reply.status == "completed")
         assert stands(line)[1] == "done"
-        store = Store(loaded.toolbox.database, Owner("clinic", LOCAL))
+        store = Store(loaded.toolbox.database, Owner("clinic", ANNA))
         assert [name for _, name, _ in store.appointments(0)] == ["Anna Schmidt"]
 
 
 @virtual
 async def test_what_was_about_to_be_asked_is_asked_by_the_next_reply() -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         line.session.add_item("one", Message(Role.USER, "my knee hurts"), None)
         line.session.create_response()
         await line.next(ReplyText)
@@ -152,7 +153,7 @@ async def test_what_was_about_to_be_asked_is_asked_by_the_next_reply() -> None:
 
 @virtual
 async def test_a_late_correction_is_agreed_to_again() -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         for words in ("my knee hurts", "on monday at ten", "anna schmidt", "no make it eleven"):
             await line.say(words)
             asked = await line.next(ReplyEnded)
@@ -163,7 +164,7 @@ async def test_a_late_correction_is_agreed_to_again() -> None:
 
 @virtual
 async def test_a_client_that_declares_its_own_tools_leads_itself() -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         line.session.update(agent_tools=(), instructions="Be a pirate.")
         await line.say("my knee hurts")
         assert (await line.next(ReplyEnded)).text == "I cannot book tables."
@@ -187,7 +188,7 @@ def leads(prompt: Prompt) -> str | tuple[ToolCall, ...]:
 @virtual
 async def test_a_model_that_rephrases_leads_and_the_rules_are_the_same() -> None:
     loaded = replace(clinic("llm.tool_replies=rephrased"), model=Model(leads))
-    async with calling(loaded, LOCAL) as line:
+    async with calling(loaded, ANNA) as line:
         await line.say("i have a cough")
         assert (await line.next(ReplyEnded)).text == "Anything else I should know?"
         await line.say("no")
@@ -205,13 +206,13 @@ async def test_a_model_that_rephrases_leads_and_the_rules_are_the_same() -> None
 @virtual
 async def test_who_hangs_up_at_once_may_go_on_in_the_next_call() -> None:
     loaded = clinic()
-    async with calling(loaded, LOCAL) as line:
+    async with calling(loaded, ANNA) as line:
         await line.say("my knee hurts")
         await line.next(ReplyEnded)
     for hangs_up in (True, False):
         # What was written of the call before is written in a real thread.
         loaded.toolbox.flow_thread.submit(lambda: None).result()
-        async with calling(loaded, LOCAL) as line:
+        async with calling(loaded, ANNA) as line:
             if not hangs_up:
                 line.session.greet()
                 assert (await line.next(ReplyEnded)).text.startswith("Welcome back.")

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.virtual_parts import Call, calling
 from tests.support.virtual_time import virtual
-from tests.voice.session.test_flow import clinic, stands
-from voice.callers import LOCAL, Owner
+from tests.voice.session.test_flow import ANNA, clinic, stands
+from voice.callers import Owner
 from voice.events import ReplyEnded
 from voice.tools.store import Store
 from voice.types import Message, Role
@@ -41,7 +41,7 @@ BREATH = (
 
 @virtual
 async def test_what_is_said_in_one_breath_goes_each_into_its_own_value() -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         reply = await typed(line, BREATH)
         assert re.search(r"Free Wednesday, .* in the morning: 9:00 AM, .*Is 9:00 AM", reply)
         known = stands(line)[2]
@@ -64,7 +64,7 @@ async def test_what_is_said_in_one_breath_goes_each_into_its_own_value() -> None
 
 @virtual
 async def test_several_values_answer_the_question_for_one() -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         for words in ("a vaccination", "friday at eleven"):
             await typed(line, words)
         reply = await typed(line, "Ruth Adler, 01632 960001, 9/3/1950")
@@ -81,7 +81,7 @@ async def test_several_values_answer_the_question_for_one() -> None:
 )  # fmt: skip
 @virtual
 async def test_a_name_is_understood_as_people_give_it(said: str, name: str) -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         for words in ("a vaccination", "friday at eleven", said):
             await typed(line, words)
         assert stands(line)[2]["name"] == name
@@ -90,7 +90,7 @@ async def test_a_name_is_understood_as_people_give_it(said: str, name: str) -> N
 @pytest.mark.parametrize("said", ["On a Miller", "Ann a mill", "sixty", "bread and butter it is"])
 @virtual
 async def test_what_asks_for_no_opening_hours_never_gets_them(said: str) -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         for words in ("a vaccination", "friday at eleven"):
             await typed(line, words)
         assert "We are open" not in await typed(line, said)
@@ -110,7 +110,7 @@ async def test_what_asks_for_no_opening_hours_never_gets_them(said: str) -> None
 )  # fmt: skip
 @virtual
 async def test_a_vague_answer_is_offered_what_is_free(said: str, expected: str) -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         await typed(line, "a vaccination")
         await holds(line, (said, expected))
 
@@ -125,7 +125,7 @@ async def test_a_vague_answer_is_offered_what_is_free(said: str, expected: str) 
 )  # fmt: skip
 @virtual
 async def test_an_offer_is_taken_or_another_time_near_it(said: str, time: str) -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         for words in ("a vaccination", "tuesday after three", "is there parking"):
             await typed(line, words)
         await holds(line, (said, rf"Tuesday, .* at {time}\. What is the patient's name\?"))
@@ -133,7 +133,7 @@ async def test_an_offer_is_taken_or_another_time_near_it(said: str, time: str) -
 
 @virtual
 async def test_an_offer_that_is_refused_is_no_more() -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         for words in ("a vaccination", "tuesday after three"):
             await typed(line, words)
         await holds(line, ("no", r"Okay\. At what time\?"), ("yes", r"What time shall it be.*"))
@@ -141,7 +141,7 @@ async def test_an_offer_that_is_refused_is_no_more() -> None:
 
 @virtual
 async def test_a_question_is_answered_and_the_steps_is_asked_once_more() -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         await holds(
             line,
             ("a tetanus shot, and is it free", rf"I see\. {HELP} What day would suit you\?"),
@@ -168,14 +168,14 @@ async def test_a_question_is_answered_and_the_steps_is_asked_once_more() -> None
 )
 @virtual
 async def test_what_the_front_desk_cannot_do_goes_to_the_nurse(said: str) -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         assert "This is the nurse's line." in await typed(line, said)
         assert "The nurse who calls you back" in await typed(line, "so who does that")
 
 
 @virtual
 async def test_a_hand_over_and_back_keeps_what_is_known() -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         await holds(
             line,
             (
@@ -189,7 +189,7 @@ async def test_a_hand_over_and_back_keeps_what_is_known() -> None:
 
 @virtual
 async def test_an_emergency_stays_one_until_the_caller_says_otherwise() -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         assert "call 911 now" in await typed(line, "my wife can't breathe")
         for words in ("she is seventy and it's getting worse", "can you see her today", "at ten?"):
             assert (await typed(line, words)).startswith(URGENT)
@@ -203,7 +203,7 @@ async def test_an_emergency_stays_one_until_the_caller_says_otherwise() -> None:
 @virtual
 async def test_behind_a_booking_it_is_moved_repeated_and_another_one_made() -> None:
     loaded = clinic()
-    async with calling(loaded, LOCAL) as line:
+    async with calling(loaded, ANNA) as line:
         for words in ("a vaccination", "friday at eleven", "Ruth Adler", "yes"):
             await typed(line, words)
         await holds(
@@ -217,7 +217,7 @@ async def test_behind_a_booking_it_is_moved_repeated_and_another_one_made() -> N
             ("Tom Adler", r"I have Tom Adler on Friday, .* 12:00 PM, for: a vaccination\. .*"),
             ("yes", r"Booked: Friday, .* at 12:00 PM\..*"),
         )
-        store = Store(loaded.toolbox.database, Owner("clinic", LOCAL))
+        store = Store(loaded.toolbox.database, Owner("clinic", ANNA))
         assert [name for _, name, _ in store.appointments(0)] == ["Ruth Adler", "Tom Adler"]
 
 
@@ -231,7 +231,7 @@ async def test_behind_a_booking_it_is_moved_repeated_and_another_one_made() -> N
 )
 @virtual
 async def test_behind_the_end_a_complaint_is_none_of_the_courtesies(said: str, reply: str) -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         for words in ("a vaccination", "friday at eleven", "Ruth Adler", "yes"):
             await typed(line, words)
         await holds(line, (said, reply))
@@ -239,7 +239,7 @@ async def test_behind_the_end_a_complaint_is_none_of_the_courtesies(said: str, r
 
 @virtual
 async def test_another_one_has_to_wait_until_this_one_is_booked() -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         for words in ("a vaccination", "friday at eleven"):
             await typed(line, words)
         await holds(line, ("my brother wants one too", r"First this one, .* the patient's name\?"))
@@ -247,7 +247,7 @@ async def test_another_one_has_to_wait_until_this_one_is_booked() -> None:
 
 @virtual
 async def test_of_several_appointments_the_one_that_is_named_is_moved_or_cancelled() -> None:
-    async with calling(clinic(), LOCAL) as line:
+    async with calling(clinic(), ANNA) as line:
         for words in ("a vaccination", "wednesday at eleven", "Ruth Adler", "yes"):
             await typed(line, words)
         for words in (
