@@ -7,11 +7,42 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from pathlib import Path
 
 FILES = ("*.json", "*.safetensors", "*.jinja", "*.model", "merges.txt")
 
 _NAME = re.compile(r"[\w.-]+/[\w.-]+")
+_ANSWERS_IN_S = 5.0
+
+
+def reach() -> None:
+    """Make sure that the hub answers, whatever it says: its client asks for half a minute.
+
+    Raises:
+        ConnectionError: It does not, or not within `_ANSWERS_IN_S`.
+    """
+    from huggingface_hub import constants
+    from huggingface_hub.utils import get_session
+
+    if constants.HF_HUB_OFFLINE:
+        return
+    failed: list[str] = []
+
+    def ask() -> None:
+        try:
+            get_session().head(constants.ENDPOINT, timeout=_ANSWERS_IN_S)
+        except Exception as error:  # of whichever HTTP library the client is built on
+            failed.append(str(error) or type(error).__name__)
+
+    # A name server that does not answer heeds no timeout.
+    asking = threading.Thread(target=ask, name="hub", daemon=True)
+    asking.start()
+    asking.join(_ANSWERS_IN_S)
+    if asking.is_alive():
+        failed.append(f"no answer in {_ANSWERS_IN_S:.0f} s")
+    if failed:
+        raise ConnectionError(f"{constants.ENDPOINT} cannot be reached: {failed[0]}")
 
 
 def find(checkpoint: str | Path) -> Path:
@@ -91,6 +122,7 @@ def _download(name: str) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
+        reach()
         directory = Path(snapshot_download(name, allow_patterns=list(FILES)))
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).partition("\n")[0]

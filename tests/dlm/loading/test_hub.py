@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dlm.loading.hub import find
+from dlm.loading import hub as hub_module
+from dlm.loading.hub import find, reach
 from tests.support.hub import serving
 
 HELD = ("config.json", "model.safetensors", "tokenizer.json", "modeling.py", "weights.bin")
@@ -108,3 +110,22 @@ def test_offline_is_said_clearly(tmp_path: Path, repo_root: Path) -> None:
         assert result.returncode == 1
         last = result.stderr.strip().splitlines()[-1]
         assert last.startswith(f"FileNotFoundError: {name}: no such directory, {told}")
+
+
+def test_a_hub_that_cannot_be_reached_is_not_asked_again_and_again(
+    tmp_path: Path, repo_root: Path
+) -> None:
+    result = found("owner/name", tmp_path, repo_root, "http://127.0.0.1:9")
+    assert result.returncode == 1
+    assert "http://127.0.0.1:9 cannot be reached: " in result.stderr.strip().splitlines()[-1]
+    assert "Retry" not in result.stderr
+
+
+def test_a_hub_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(hub_module, "_ANSWERS_IN_S", 0.1)
+        with pytest.raises(ConnectionError, match=f"{address} cannot be reached"):
+            reach()

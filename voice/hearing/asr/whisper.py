@@ -18,6 +18,7 @@ import os
 import time
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from itertools import takewhile
@@ -27,6 +28,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dlm.loading.hub import reach
 from voice.config import WhisperConfig
 from voice.errors import ModelError
 from voice.hearing.asr.domain import ANYTHING, Domain
@@ -476,8 +478,9 @@ def _load(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Any:
     # The threads of a decode wait for one another at every product: with more of them than cores
     # that are free, a decode of tens of milliseconds may take seconds.
     threads = max(1, min(4, (os.cpu_count() or 1) // _DECODES_AT_ONCE))
-    place = str(folder) if folder.is_dir() else config.model
     try:
+        here = files is not None or folder.is_dir()
+        place = str(folder) if here else _from_hub(config.model)
         return WhisperModel(
             place,
             device=device,
@@ -495,3 +498,16 @@ def _load(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Any:
                 " default, comes with the installation"
             )
         raise ModelError(f"whisper {config.model} cannot be loaded on {device}: {why}") from error
+
+
+def _from_hub(model: str) -> str:
+    """The folder of a model in the hub's cache on this machine, fetched if it is not whole there."""
+    from faster_whisper import download_model
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    with suppress(LocalEntryNotFoundError):
+        folder = Path(download_model(model, local_files_only=True))
+        if all((folder / name).is_file() for name in ("config.json", "model.bin", "tokenizer.json")):
+            return str(folder)
+    reach()
+    return str(download_model(model))

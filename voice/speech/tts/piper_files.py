@@ -6,6 +6,7 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 
+from dlm.loading.hub import reach
 from voice.errors import ModelError
 from voice.weights import checked
 
@@ -68,10 +69,14 @@ def download_voice(voice: str) -> Path:
 
     model, settings = _hub_files(voice)
     try:
+        reach()
         huggingface_hub.hf_hub_download(REPOSITORY, settings)
         return Path(huggingface_hub.hf_hub_download(REPOSITORY, model))
     except (OSError, ValueError, RuntimeError) as error:
-        raise ModelError(f"Piper voice {voice} cannot be downloaded: {error}") from error
+        raise ModelError(
+            f"Piper voice {voice} cannot be downloaded: {error}; hibari, the default, comes with the"
+            " installation (tts.engine=hibari)"
+        ) from error
 
 
 def _hub_files(voice: str) -> tuple[str, str]:

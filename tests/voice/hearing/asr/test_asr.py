@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from huggingface_hub import constants
 
+from tests.support.hub import serving
 from voice.config import AgentConfig, AsrConfig, SphinxConfig, WhisperConfig
 from voice.errors import ModelError
 from voice.hearing.asr import Recognizers, make_recognizer
@@ -35,6 +36,24 @@ def test_whisper_that_is_not_to_be_had_is_an_error(offline: SphinxConfig) -> Non
     whisper = WhisperConfig(model="base.en")
     with pytest.raises(ModelError, match=r"base\.en cannot be loaded on cpu"):
         make_recognizer(AsrConfig(engine="whisper", whisper=whisper), AGENT)
+
+
+def test_whisper_is_fetched_once_and_a_hub_that_is_gone_is_told_at_once(
+    offline: SphinxConfig, tiny_whisper: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    config = AsrConfig(engine="whisper", whisper=WhisperConfig(model="owner/name", device="cpu"))
+    with serving("owner/name", tiny_whisper) as hub:
+        monkeypatch.setattr(constants, "ENDPOINT", hub)
+        template = hub + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        assert make_recognizer(config, AGENT)[0].name == "whisper"
+    # The hub has ended; what was fetched is here.
+    assert make_recognizer(config, AGENT)[0].name == "whisper"
+    next((tmp_path / "hub").glob("*/snapshots/*/model.bin")).unlink()
+    with pytest.raises(ModelError, match=f"{hub} cannot be reached: .*comes with the installation"):
+        make_recognizer(config, AGENT)
 
 
 def test_whisper_from_a_folder(offline: SphinxConfig, tiny_whisper: Path) -> None:
