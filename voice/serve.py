@@ -16,19 +16,18 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
-from typing import Any
-
-import uvicorn
-from starlette.types import ASGIApp
+from typing import TYPE_CHECKING, Any
 
 from voice.access.keys import check_exposure
 from voice.config import Config, load_config, secret
 from voice.config.server import ServerConfig
 from voice.config.telephony import TelephonyConfig
 from voice.errors import ConfigError, VoiceError
-from voice.server.app import build_app
 from voice.server.seldom import Seldom
-from voice.server.uvicorn_limits import forwarded_clients, limited_protocols
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp
 
 _SHUTDOWN_S = 3
 _OTHER_FILES = 128
@@ -143,6 +142,10 @@ def uvicorn_config(app: ASGIApp, config: ServerConfig) -> uvicorn.Config:
     access log, which would repeat what clients send, and no forwarded addresses but those of
     `ServerConfig.trusted_proxies`.
     """
+    import uvicorn
+
+    from voice.server.uvicorn_limits import forwarded_clients, limited_protocols
+
     http, websocket = limited_protocols(config)
     return uvicorn.Config(
         forwarded_clients(app, config),
@@ -163,7 +166,9 @@ def uvicorn_config(app: ASGIApp, config: ServerConfig) -> uvicorn.Config:
 
 
 def _uvicorns_log() -> dict[str, Any]:
-    written = deepcopy(uvicorn.config.LOGGING_CONFIG)
+    from uvicorn.config import LOGGING_CONFIG
+
+    written = deepcopy(LOGGING_CONFIG)
     written["filters"] = {"seldom": {"()": Seldom}}
     written["handlers"]["default"]["filters"] = ["seldom"]
     return written
@@ -182,7 +187,7 @@ def _uncollected() -> Iterator[None]:
 
 @contextmanager
 def _patience(what: str) -> Iterator[None]:
-    """In a terminal, say every second how long something has taken."""
+    """In a terminal, say what is being done, and every second how long it has taken."""
     done = threading.Event()
 
     def count() -> None:
@@ -190,11 +195,11 @@ def _patience(what: str) -> Iterator[None]:
         while not done.wait(1.0):
             seconds += 1
             print(f"\r{what}, {seconds} s", end="", flush=True)
-        if seconds:
-            print(flush=True)
+        print(flush=True)
 
     counting = threading.Thread(target=count, name="patience", daemon=True)
     if sys.stdout.isatty():
+        print(what, end="", flush=True)
         counting.start()
     try:
         yield
@@ -218,6 +223,10 @@ def serve(config: Config) -> None:
         if audiosocket is not None:
             stack.enter_context(audiosocket)
         with _uncollected(), _patience("Loading the models"):
+            # A second's work, of which something is to be seen.
+            import uvicorn
+
+            from voice.server.app import build_app
             from voice.session.resources import Resources
 
             resources = Resources.load(config)

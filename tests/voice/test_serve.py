@@ -1,10 +1,12 @@
 import asyncio
+import io
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import httpx
@@ -18,6 +20,7 @@ from tests.support.serving import receive, receive_until, send
 from voice.config import ServerConfig, TelephonyConfig
 from voice.errors import ConfigError
 from voice.serve import (
+    _patience,
     listen,
     listen_for_audiosocket,
     main,
@@ -140,6 +143,21 @@ def test_there_is_a_file_for_every_connection(limits: str, told: str) -> None:
         ["bash", "-c", command, sys.executable, look], capture_output=True, text=True, check=False
     )
     assert told in ran.stdout + ran.stderr
+
+
+def test_a_start_shows_something_before_it_takes_long() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    with redirect_stdout(Terminal()) as shown, _patience("Loading"):
+        assert shown.getvalue() == "Loading"
+    assert shown.getvalue() == "Loading\n"
+    # What is shown next comes behind these.
+    slow = "{'uvicorn', 'starlette', 'sqlalchemy', 'torch'}"
+    look = f"import sys, voice.serve; print({slow} & set(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "set()"
 
 
 @pytest.mark.e2e

@@ -501,13 +501,14 @@ def _load(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Any:
 
 
 def _from_hub(model: str) -> str:
-    """The folder of a model in the hub's cache on this machine, fetched if it is not whole there."""
+    """The folder of a model in the hub's cache, fetched if it is not whole there."""
     from faster_whisper import download_model
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     with suppress(LocalEntryNotFoundError):
         folder = Path(download_model(model, local_files_only=True))
-        if all((folder / name).is_file() for name in ("config.json", "model.bin", "tokenizer.json")):
+        wanted = ("config.json", "model.bin", "tokenizer.json")
+        if all((folder / name).is_file() for name in wanted):
             return str(folder)
     reach()
     return str(download_model(model))

@@ -74,8 +74,8 @@ def download_voice(voice: str) -> Path:
         return Path(huggingface_hub.hf_hub_download(REPOSITORY, model))
     except (OSError, ValueError, RuntimeError) as error:
         raise ModelError(
-            f"Piper voice {voice} cannot be downloaded: {error}; hibari, the default, comes with the"
-            " installation (tts.engine=hibari)"
+            f"Piper voice {voice} cannot be downloaded: {error}; hibari, the default, comes with"
+            " the installation"
         ) from error
 
 
