@@ -66,19 +66,26 @@ class Ears:
     def facts(self) -> EarsFacts:
         """What has to be known of it before the first word."""
         whisper = self._whisper
-        return EarsFacts(whisper.config, whisper.languages, whisper.decode_s)
+        return EarsFacts(
+            whisper.config, whisper.languages, whisper.translates, whisper.decode_s
+        )
 
     async def decode(
-        self, audio: Samples, beam_size: int, domain: Domain | None, language: str, times: bool
+        self,
+        audio: Samples,
+        beam_size: int,
+        domain: Domain | None,
+        language: str,
+        times: bool,
+        translate: bool,
     ) -> Decoded:
         """See `WhisperRecognizer.decode`."""
-        return await asyncio.to_thread(self._decode, audio, beam_size, domain, language, times)
 
-    def _decode(
-        self, audio: Samples, beam_size: int, domain: Domain | None, language: str, times: bool
-    ) -> Decoded:
-        repair = self._whisper.repair(domain) if domain else None
-        return self._whisper.decode(audio, beam_size, repair, language, times)
+        def decode() -> Decoded:
+            repair = self._whisper.repair(domain) if domain else None
+            return self._whisper.decode(audio, beam_size, repair, language, times, translate)
+
+        return await asyncio.to_thread(decode)
 
 
 class Voice:

@@ -45,6 +45,7 @@ class EarsFacts:
 
     config: WhisperConfig
     languages: tuple[str, ...]
+    translates: bool
     decode_s: float
 
 
@@ -105,6 +106,7 @@ class RemoteRecognizer:
         facts: EarsFacts = _answer(handle.facts)
         self.config = facts.config
         self.languages = facts.languages
+        self.translates = facts.translates
         self.decode_s = facts.decode_s
         self._handle = handle
 
@@ -123,11 +125,12 @@ class RemoteRecognizer:
         repair: Domain | None = None,
         language: str = "",
         times: bool = False,
+        translate: bool = False,
     ) -> Decoded:
         """See `WhisperRecognizer.decode`; repaired is what the domain knows."""
         with _errors("the recogniser"):
             decoded: Decoded = _answer(
-                self._handle.decode, audio, beam_size, repair, language, times
+                self._handle.decode, audio, beam_size, repair, language, times, translate
             )
         return decoded
 
@@ -135,6 +138,11 @@ class RemoteRecognizer:
         """See `Recognizer.transcribe`."""
         found = self.decode(audio, self.config.beam_size, None, language, times)
         return Transcribed(found.text, found.language, found.words)
+
+    def translate(self, audio: Samples, language: str = "") -> Transcribed:
+        """See `Recognizer.translate`."""
+        found = self.decode(audio, self.config.beam_size, None, language, translate=True)
+        return Transcribed(found.text, "en")
 
 
 class RemoteSynthesizer:

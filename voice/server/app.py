@@ -139,7 +139,7 @@ def build_app(
 
 def _routes(resources: Resources, config: Config, routes: Routes) -> list[BaseRoute]:
     """What every server has, the page aside."""
-    speech = SpeechApi(resources, routes.body)
+    speech, words = SpeechApi(resources, routes.body), TranscriptionApi(resources)
     return [
         WebSocketRoute("/v1/realtime", routes.realtime),
         Route("/v1/realtime/client_secrets", routes.guarded(routes.mint), methods=["POST"]),
@@ -148,11 +148,8 @@ def _routes(resources: Resources, config: Config, routes: Routes) -> list[BaseRo
         Route("/v1/agent", routes.guarded(routes.agent)),
         Route("/v1/audio/voices", routes.guarded(speech.voices)),
         Route("/v1/audio/speech", routes.guarded(speech.speech), methods=["POST"]),
-        Route(
-            "/v1/audio/transcriptions",
-            routes.guarded(TranscriptionApi(resources).transcribe),
-            methods=["POST"],
-        ),
+        Route("/v1/audio/transcriptions", routes.guarded(words.transcribe), methods=["POST"]),
+        Route("/v1/audio/translations", routes.guarded(words.translate), methods=["POST"]),
         *api_routes(
             resources.model,
             (MODEL_NAME,),

@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from voice.access.keys import Grant
 from voice.dictation.editor import edited, is_dictation
 from voice.errors import ProtocolError
-from voice.hearing.asr.transcribed import Word
+from voice.hearing.asr.transcribed import Transcribed, Word
 from voice.hearing.passages import Passage, passages
 from voice.realtime.wire import WireModel, validated
 from voice.server.requests import bounded
@@ -60,7 +60,7 @@ class _Fields(WireModel):
 
 
 class TranscriptionApi:
-    """``POST /v1/audio/transcriptions``.
+    """``POST /v1/audio/transcriptions`` and ``/v1/audio/translations``.
 
     Args:
         resources: Have the recogniser and its threads.
@@ -77,18 +77,41 @@ class TranscriptionApi:
         if fields.dictates and fields.wants_times:
             message = "model: dictation has no subtitles and no times of words"
             raise ProtocolError(message, "invalid_value", "model")
-        transcribe = partial(
-            recognizer.transcribe,
-            language=_language(fields, recognizer),
-            times=fields.wants_times,
-        )
+        language = _language(fields, recognizer)
+        hear = partial(recognizer.transcribe, language=language, times=fields.wants_times)
+        return await self._words(fields, file, hear)
+
+    async def translate(self, request: Request, grant: Grant) -> Response:
+        """What is said in the uploaded file, in English; only the server's own key may ask."""
+        grant.check_main()
+        fields, file = await _form(request)
+        recognizer = self._resources.recognizer
+        if not recognizer.translates:
+            message = (
+                f"model: {recognizer.name} knows English alone here; the operator can choose one"
+                " that translates (asr.whisper.model=base)"
+            )
+            raise ProtocolError(message, "unsupported_model", "model")
+        if "word" in fields.timestamp_granularities:
+            message = "timestamp_granularities: a translation's words have no times"
+            raise ProtocolError(message, "invalid_value", "timestamp_granularities")
+        hear = partial(recognizer.translate, language=_language(fields, recognizer))
+        return await self._words(fields, file, hear, "translate")
+
+    async def _words(
+        self,
+        fields: _Fields,
+        file: bytes,
+        hear: Callable[[Samples], Transcribed],
+        task: str = "transcribe",
+    ) -> Response:
         threads = self._resources.recognition_threads
         loop = asyncio.get_running_loop()
         samples = await loop.run_in_executor(threads, decoded, file)
         found = passages(
             samples,
             self._resources.vad(),
-            transcribe,
+            hear,
             self._resources.config.vad.threshold,
         )
         if fields.dictates:
@@ -98,7 +121,7 @@ class TranscriptionApi:
         if fields.stream.lower() == "true":
             return StreamingResponse(_events(step), media_type="text/event-stream")
         heard = [passage async for passage in _each(step)]
-        return _answer(heard, len(samples) / SAMPLE_RATE_HZ, fields)
+        return _answer(heard, len(samples) / SAMPLE_RATE_HZ, fields, task)
 
 
 def decoded(file: bytes) -> Samples:
@@ -183,7 +206,7 @@ def _event(value: dict[str, Any]) -> str:
     return f"data: {json.dumps(value)}\n\n"
 
 
-def _answer(heard: Sequence[Passage], seconds: float, fields: _Fields) -> Response:
+def _answer(heard: Sequence[Passage], seconds: float, fields: _Fields, task: str) -> Response:
     text = " ".join(passage.text for passage in heard)
     match fields.response_format:
         case "text":
@@ -194,7 +217,8 @@ def _answer(heard: Sequence[Passage], seconds: float, fields: _Fields) -> Respon
             cues = "".join(_cues(heard, "."))
             return PlainTextResponse(f"WEBVTT\n\n{cues}", media_type="text/vtt")
         case "verbose_json":
-            return JSONResponse(_verbose(heard, seconds, fields.timestamp_granularities))
+            wanted = fields.timestamp_granularities
+            return JSONResponse({"task": task, **_verbose(heard, seconds, wanted)})
     return JSONResponse({"text": text})
 
 
@@ -204,7 +228,6 @@ def _verbose(heard: Sequence[Passage], seconds: float, wanted: Sequence[str]) ->
         lengths[passage.language] += len(passage.text)
     code = max(lengths, key=lengths.__getitem__, default="en")
     whole: dict[str, Any] = {
-        "task": "transcribe",
         "language": _name(code),
         "duration": seconds,
         "text": " ".join(passage.text for passage in heard),

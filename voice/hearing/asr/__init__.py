@@ -70,6 +70,11 @@ class Recognizer(Protocol):
     tells_times: bool
 
     @property
+    def translates(self) -> bool:
+        """Whether `translate` can be asked for."""
+        ...
+
+    @property
     def languages(self) -> tuple[str, ...]:
         """Codes of the languages that it hears."""
         ...
@@ -94,6 +99,10 @@ class Recognizer(Protocol):
         Raises:
             ModelError: The recogniser failed.
         """
+        ...
+
+    def translate(self, audio: Samples, language: str = "") -> Transcribed:
+        """What is said in a recording of seconds, in English. As `transcribe`."""
         ...
 
 

@@ -85,6 +85,7 @@ class SphinxRecognizer:
 
     name = "sphinx"
     tells_times = False
+    translates = False
     languages = ("en",)
 
     def __init__(self, config: SphinxConfig, agent: AgentConfig) -> None:
@@ -99,6 +100,10 @@ class SphinxRecognizer:
         for frame in Framer().push(np.pad(audio, (0, -len(audio) % FRAME_SAMPLES))):
             stream.accept(frame)
         return Transcribed(stream.finish().shown, "en")
+
+    def translate(self, audio: Samples, language: str = "") -> Transcribed:
+        """See `Recognizer.translate`; what it hears is English."""
+        return self.transcribe(audio)
 
     def open(self, turn_id: int, domain: Domain = ANYTHING) -> SphinxStream:
         """Begin the recognition of a turn; may be called from any thread.

@@ -166,6 +166,16 @@ class WhisperRecognizer:
         found = self.decode(audio, self.config.beam_size, None, language, times)
         return Transcribed(found.text, found.language, found.words)
 
+    def translate(self, audio: Samples, language: str = "") -> Transcribed:
+        """See `Recognizer.translate`."""
+        found = self.decode(audio, self.config.beam_size, None, language, translate=True)
+        return Transcribed(found.text, "en")
+
+    @property
+    def translates(self) -> bool:
+        """See `Recognizer`; only multilingual weights have learnt it."""
+        return bool(self._model.model.is_multilingual)
+
     @property
     def languages(self) -> tuple[str, ...]:
         """See `Recognizer`."""
@@ -189,6 +199,7 @@ class WhisperRecognizer:
         repair: Repair | None = None,
         language: str = "",
         times: bool = False,
+        translate: bool = False,
     ) -> Decoded:
         """Recognise (T,) int16 samples at 16 kHz, in as many pieces as the weights need.
 
@@ -198,6 +209,7 @@ class WhisperRecognizer:
             repair: Puts names of a domain in place of what sounds like them.
             language: Its code; empty takes the configuration's, or what it sounds like.
             times: Whether to tell the words' times.
+            translate: Whether the text is to be English whatever was said.
 
         Raises:
             ModelError: CTranslate2 failed, or the model's weights are no numbers.
@@ -205,7 +217,7 @@ class WhisperRecognizer:
         parts, offset_s = [], 0.0
         try:
             for piece in self._needs.pieces(audio):
-                part = self._decode_window(piece, beam_size, repair, language, times)
+                part = self._decode_window(piece, beam_size, repair, language, times, translate)
                 parts.append(replace(part, words=tuple(w.later(offset_s) for w in part.words)))
                 offset_s += len(piece) / SAMPLE_RATE_HZ
         except RuntimeError as error:
@@ -223,12 +235,18 @@ class WhisperRecognizer:
         )
 
     def _decode_window(
-        self, audio: Samples, beam_size: int, repair: Repair | None, language: str, times: bool
+        self,
+        audio: Samples,
+        beam_size: int,
+        repair: Repair | None,
+        language: str,
+        times: bool,
+        translate: bool,
     ) -> Decoded:
         seconds = len(audio) / SAMPLE_RATE_HZ
         encoded = self._model.encode(self._features(audio))
         language, sure = self._language(encoded, language)
-        tokenizer = self._tokenizer(language)
+        tokenizer = self._tokenizer(language, "translate" if translate else "transcribe")
         prompt = self._model.get_prompt(tokenizer, [], without_timestamps=True)
         room = min(_MAX_NEW_TOKENS, 12 + round(seconds * _TOKENS_PER_S))
         result = self._model.model.generate(
@@ -249,7 +267,7 @@ class WhisperRecognizer:
         text = tokenizer.decode(tokens).strip()
         if not self._credible(text, log_probability, result.no_speech_prob):
             return Decoded("", 0.0)
-        if tokenizer.language_code == "en":
+        if tokenizer.language_code == "en" or translate:
             if repair is not None:
                 text = repair(text, partial(self._judge, encoded, tokenizer))
             text = in_figures(text)
@@ -288,13 +306,11 @@ class WhisperRecognizer:
             return "en", dict(likely)["en"]
         return likely[0]
 
-    def _tokenizer(self, language: str) -> Any:
+    def _tokenizer(self, language: str, task: str) -> Any:
         from faster_whisper.tokenizer import Tokenizer
 
         multilingual = self._model.model.is_multilingual
-        return Tokenizer(
-            self._model.hf_tokenizer, multilingual, task="transcribe", language=language
-        )
+        return Tokenizer(self._model.hf_tokenizer, multilingual, task=task, language=language)
 
     def _suppressed(self, tokenizer: Any) -> list[int]:
         from faster_whisper.transcribe import get_suppressed_tokens
@@ -332,6 +348,7 @@ class Decoder(Protocol[_Repairs]):
         repair: _Repairs | None = None,
         language: str = "",
         times: bool = False,
+        translate: bool = False,
     ) -> Decoded:
         """See `WhisperRecognizer.decode`."""
         ...
