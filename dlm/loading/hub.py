@@ -22,8 +22,7 @@ def reach() -> None:
     Raises:
         ConnectionError: It does not, or not within `_ANSWERS_IN_S`.
     """
-    from huggingface_hub import constants
-    from huggingface_hub.utils import get_session
+    from huggingface_hub import constants, get_session
 
     if constants.HF_HUB_OFFLINE:
         return

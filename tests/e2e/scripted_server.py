@@ -38,6 +38,7 @@ class ScriptedServer:
         agent: Who is there, as the page is told.
         others: Who is there as well, by name.
         path: Of the connection, with its query.
+        admits: Cleared, the page waits for its connection.
     """
 
     def __init__(self) -> None:
@@ -47,6 +48,8 @@ class ScriptedServer:
         self.agent: dict[str, Any] = {}
         self.others: dict[str, dict[str, Any]] = {}
         self.path = ""
+        self.admits = asyncio.Event()
+        self.admits.set()
         self.port = 0
         self._socket: ServerConnection | None = None
         self._server: Server | None = None
@@ -65,6 +68,7 @@ class ScriptedServer:
             self.port,
             process_request=self._answer,
             subprotocols=[Subprotocol("realtime")],
+            open_timeout=None,
             close_timeout=1,
         )
         self.port = self._server.sockets[0].getsockname()[1]
@@ -121,8 +125,10 @@ class ScriptedServer:
         except ConnectionClosed:
             return
 
-    def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
+    async def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         path, _, query = request.path.partition("?")
+        if path == "/v1/realtime":
+            await self.admits.wait()
         if path.startswith("/v1/"):
             offered = request.headers.get("Sec-WebSocket-Protocol", "")
             shown = f"api-key.{self.key}" in offered or (

@@ -66,9 +66,7 @@ class Ears:
     def facts(self) -> EarsFacts:
         """What has to be known of it before the first word."""
         whisper = self._whisper
-        return EarsFacts(
-            whisper.config, whisper.languages, whisper.translates, whisper.decode_s
-        )
+        return EarsFacts(whisper.config, whisper.languages, whisper.translates, whisper.decode_s)
 
     async def decode(
         self,

@@ -348,7 +348,6 @@ class Decoder(Protocol[_Repairs]):
         repair: _Repairs | None = None,
         language: str = "",
         times: bool = False,
-        translate: bool = False,
     ) -> Decoded:
         """See `WhisperRecognizer.decode`."""
         ...
