@@ -27,7 +27,7 @@ const STATES = {
   thinking: "Thinking",
   speaking: "Speaking",
   muted: "Muted",
-  writing: "Ready for your message",
+  writing: "Your turn",
 };
 
 /** States that a screen reader tells; who is speaking in a call can be heard. */
@@ -223,6 +223,8 @@ byId("talk").addEventListener("click", async () => {
 });
 
 byId("hang-up").addEventListener("click", () => {
+  // Whatever was still being tried is not any more.
+  notice.hide();
   call.hangUp();
   byId("talk").focus();
 });

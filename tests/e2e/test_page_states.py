@@ -114,6 +114,7 @@ async def test_every_state_can_be_used_by_everyone(tmp_path: Path) -> None:
             await look("reconnecting")
             await page.click("#hang-up")
             await page.until("quicksilver.state === 'ended'")
+            assert await page.evaluate("document.querySelector('#notice').hidden")
             await look("ended")
 
             # Who types then begins a conversation without a microphone.

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
-from tests.e2e.chromium import PROGRAM, chromium_page, microphone_from
+from tests.e2e.chromium import FAKE_MICROPHONE, PROGRAM, chromium_page, microphone_from
+from tests.support.fakes import FakeParts, fake_app
 from tests.support.server_program import program
+from tests.support.serving import serving
+from tests.support.webrtc import bad_network
+from voice.config import Config, ServerConfig
 from voice.demo.recordings import load
+from voice.demo.virtual_audio import room_tone
+from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus, ReplyText
 from voice.types import SAMPLE_RATE_HZ
 
 pytestmark = [
@@ -33,17 +40,39 @@ window.level = () => {
 };
 """
 """The page opens the loudspeaker first."""
+REROUTE = """
+const set = RTCPeerConnection.prototype.setRemoteDescription;
+RTCPeerConnection.prototype.setRemoteDescription = async function (answer) {
+  window.answer = answer.sdp;
+  while (!window.rerouted) await new Promise((again) => setTimeout(again, 10));
+  return set.call(this, { type: "answer", sdp: window.rerouted });
+};
+"""
+"""The page waits until it is told which way its packets go."""
+RECEIVED = """
+peer.getStats().then((stats) => [...stats.values()].find(({ type }) => type === "inbound-rtp"))
+"""
+KEEP_PEER = """
+window.RTCPeerConnection = class extends RTCPeerConnection {
+  constructor(...given) { super(...given); window.peer = this; }
+};
+"""
 ANSWERED = "quicksilver.turns.find((t) => t.user?.text && t.replies.some((r) => r.done))"
 
 
-async def test_a_person_is_understood_and_hears_the_reply(repo_root: Path, tmp_path: Path) -> None:
-    recording = tmp_path / "user.wav"
+def microphone(folder: Path) -> tuple[str, ...]:
+    """Flags for somebody who lets the agent greet, and asks for a timer."""
+    recording = folder / "user.wav"
     silences = [np.zeros(round(s * SAMPLE_RATE_HZ)) for s in (AFTER_GREETING_S, SILENCE_AFTER_S)]
     line = load("assistant-1-timer") / 32768
     soundfile.write(recording, np.concatenate([silences[0], line, silences[1]]), SAMPLE_RATE_HZ)
+    return microphone_from(recording)
+
+
+async def test_a_person_is_understood_and_hears_the_reply(repo_root: Path, tmp_path: Path) -> None:
     async with (
         program(cwd=repo_root) as (_, _, address),
-        chromium_page(f"http://{address}/?transport=webrtc", *microphone_from(recording)) as page,
+        chromium_page(f"http://{address}/?transport=webrtc", *microphone(tmp_path)) as page,
     ):
         await page.evaluate(WATCH)
         await page.click("#talk")
@@ -66,4 +95,33 @@ async def test_a_person_is_understood_and_hears_the_reply(repo_root: Path, tmp_p
         await page.until("quicksilver.turns.at(-1).replies.at(-1).interrupted")
         await page.click("#hang-up")
         await page.until("quicksilver.state === 'ended'")
+        assert page.problems == []
+
+
+async def test_a_network_that_loses_packets_and_brings_others_late_is_borne_with() -> None:
+    """5 % of the packets, and each of the others late by up to 80 ms, both ways."""
+    parts, config = FakeParts(), Config(server=ServerConfig(port=0))
+    async with (
+        bad_network(0.05, 0.08) as network,
+        serving(fake_app(parts, config), config.server) as address,
+        chromium_page(f"http://{address}/?transport=webrtc", *FAKE_MICROPHONE) as page,
+    ):
+        await page.evaluate(KEEP_PEER + REROUTE)
+        await page.click("#talk")
+        route = network.between(await page.until("window.answer"))
+        await page.evaluate(f"window.rerouted = {json.dumps(route)}")
+        await page.until("quicksilver.state === 'listening'")
+        (session,) = parts.sessions
+        await session.called("append_audio", 200)
+        session.emit(ReplyStarted("r1", "i9", 1, None), ReplyText("r1", "Hi there."))
+        session.emit(ReplyAudio("r1", room_tone(6, 24_000), 24_000))
+        session.emit(ReplyEnded("r1", ReplyStatus.COMPLETED, "", "Hi there.", 1, 1))
+        await page.until("quicksilver.turns[0]?.replies[0]?.heard === 9")
+        received = await page.evaluate(RECEIVED)
+        assert 0 < received["packetsLost"] < 0.2 * received["packetsReceived"]
+        assert received["concealedSamples"] > 0
+        assert network.lost > 10
+        # What was heard can be kept.
+        await page.click("#hang-up")
+        await page.until("!document.querySelector('#save-sound').hidden")
         assert page.problems == []

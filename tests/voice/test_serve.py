@@ -14,6 +14,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
+from tests.support.imports import imported_by_default
 from tests.support.patience import PATIENCE_S
 from tests.support.server_program import program
 from tests.support.serving import receive, receive_until, send
@@ -158,6 +159,12 @@ def test_a_start_shows_something_before_it_takes_long() -> None:
     look = f"import sys, voice.serve; print({slow} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "set()"
+
+
+def test_no_door_is_imported_before_it_is_used(repo_root: Path) -> None:
+    packages = {name.partition(".")[0] for name in imported_by_default(repo_root, "")}
+    assert "starlette" in packages
+    assert not packages & {"aiortc", "aioice", "mcp", "pypdf", "ray", "wyoming", "zeroconf"}
 
 
 @pytest.mark.e2e
