@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
+import sys
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,9 +35,11 @@ from wyoming.tts import (
 )
 from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
 
+from tests.clients.environments import python_with
 from tests.support.patience import PATIENCE_S
 from voice.audio import pcm16_from_samples, samples_from_pcm16
 from voice.demo.recordings import load
+from voice.demo.server import free_port
 from voice.errors import ConfigError, ModelError
 from voice.session.resources import Resources
 from voice.types import SAMPLE_RATE_HZ, Samples
@@ -338,6 +344,53 @@ async def test_a_satellite_converses(embedded_parts: Resources, line: Samples) -
     assert "timer" in heard.lower()
     reply, rate_hz = sound(events)
     assert "minutes" in text_of(embedded_parts, reply, rate_hz)
+
+
+SPEAKS = """
+import sys, time
+said = open(sys.argv[1], "rb").read()
+chunk = 2048  # 64 ms at 16 kHz
+while True:
+    for at in range(0, len(said), chunk):
+        sys.stdout.buffer.write(said[at : at + chunk].ljust(chunk, bytes(1)))
+        sys.stdout.buffer.flush()
+        time.sleep(0.064)
+"""
+
+
+@pytest.mark.e2e
+async def test_the_official_satellite_converses(
+    embedded_parts: Resources, line: Samples, tmp_path: Path
+) -> None:
+    """wyoming-satellite, unmodified; programs that write and read sound are its devices."""
+    home = python_with("wyoming-satellite", "wyoming-satellite")
+    said, heard = tmp_path / "said.raw", tmp_path / "heard.raw"
+    # Again and again, since the satellite opens its microphone before it is connected.
+    said.write_bytes(pcm16_from_samples(np.concatenate([silence(1), line, silence(12)])))
+    (tmp_path / "speaks.py").write_text(SPEAKS)
+    number = free_port()
+    satellite = await asyncio.create_subprocess_exec(
+        *(home, "-m", "wyoming_satellite", "--uri", f"tcp://127.0.0.1:{number}", "--no-zeroconf"),
+        *("--mic-command", f"{sys.executable} {tmp_path / 'speaks.py'} {said}"),
+        *("--snd-command", f"tee {heard}", "--snd-command-rate", str(SAMPLE_RATE_HZ)),
+        stdout=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    server = WyomingServer(embedded_parts)
+    try:
+        async with (
+            server.running("127.0.0.1", 0, [("127.0.0.1", number)]),
+            asyncio.timeout(2 * PATIENCE_S),
+        ):
+            words = ""
+            while "minutes" not in words:
+                await asyncio.sleep(1)
+                sound_so_far = heard.read_bytes() if heard.exists() else b""
+                samples = samples_from_pcm16(sound_so_far[: len(sound_so_far) // 2 * 2])
+                words = text_of(embedded_parts, samples, SAMPLE_RATE_HZ) if len(samples) else ""
+    finally:
+        os.killpg(satellite.pid, signal.SIGKILL)
+        await satellite.wait()
 
 
 @pytest.mark.parametrize("answers", [False, True])
