@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import resource
 import shutil
 import signal
+import sys
 import time
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from tests.support.patience import PATIENCE_S
@@ -21,6 +24,7 @@ from tests.support.serving import receive_until, send
 from voice.callers import LOCAL, Owner
 from voice.demo.client import RealtimeClient, at_client_rate
 from voice.demo.recordings import load
+from voice.server.seldom import MOST
 from voice.tools.database import Database
 from voice.tools.store import AlertKind, Store
 from voice.types import SAMPLE_RATE_HZ
@@ -77,6 +81,56 @@ async def test_the_default_server_connects_nowhere_and_may_be_stopped_for_a_whil
     assert said.transcript, said
     with closing(Database(str(tmp_path / "quicksilver" / "voice.sqlite3"))) as database:
         assert Store(database, Owner("assistant", LOCAL)).items("shopping") == ["milk"]
+
+
+CROWD = 40
+TYPED = {
+    "type": "message",
+    "role": "user",
+    "content": [{"type": "input_text", "text": "what is twelve times seven"}],
+}
+
+
+async def answered(socket: ClientConnection) -> dict[str, Any]:
+    """The reply to a typed message."""
+    await send(socket, "conversation.item.create", item=TYPED)
+    await send(socket, "response.create")
+    done: dict[str, Any] = (await receive_until(socket, "response.done"))[-1]["response"]
+    return done
+
+
+@pytest.mark.e2e
+async def test_where_no_file_is_left_a_call_goes_on_and_others_wait(repo_root: Path) -> None:
+    if sys.platform != "linux":
+        pytest.skip("no limit of another process can be set here")
+    async with program(cwd=repo_root) as (process, _, address), AsyncExitStack() as stack:
+        url = f"ws://{address}/v1/realtime"
+        call = await stack.enter_async_context(connect(url, max_size=None))
+        assert (await answered(call))["status"] == "completed"
+        before = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        open_now = len(os.listdir(f"/proc/{process.pid}/fd"))
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (open_now, before[1]))
+        newcomers = [asyncio.create_task(opened(stack, url)) for _ in range(CROWD)]
+        for _ in range(3):
+            assert (await answered(call))["status"] == "completed"
+        assert not any(task.done() for task in newcomers)
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, before)
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.gather(*newcomers)
+        process.terminate()
+        async with asyncio.timeout(PATIENCE_S):
+            assert await process.wait() == 0
+        assert process.stderr is not None
+        log = (await process.stderr.read()).decode()
+    assert 1 <= log.count("out of system resource") <= MOST, log
+
+
+async def opened(stack: AsyncExitStack, url: str) -> None:
+    """A further client, taken or sent away."""
+    socket = await stack.enter_async_context(
+        connect(url, open_timeout=PATIENCE_S, ping_interval=None)
+    )
+    await socket.recv()
 
 
 SLOW = """

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
@@ -25,6 +28,7 @@ from voice.types import ToolCall
 LOCKED = "What I keep for you is in use by another program. Please try again in a moment."
 GONE = "What I kept for you is gone. I begin anew, so please say that again."
 DAMAGED = "What I keep for you is damaged, so I cannot use it."
+UNREACHED = "I cannot get at what I keep for you."
 FULL = "I cannot keep that, because the disk is full."
 
 
@@ -206,6 +210,42 @@ def test_a_file_that_may_only_be_read_is_named_at_the_start(small_disk: Path) ->
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     with pytest.raises(ConfigError, match=r"tools\.database: cannot use .*Read-only file system"):
         Database(str(file))
+
+
+@contextmanager
+def unwritable(file: Path) -> Generator[None, None, None]:
+    """All that this process writes to a database is refused, as on a disk turned read-only."""
+    strace = shutil.which("strace")
+    if strace is None:
+        pytest.skip("no strace")
+    names = (str(file), f"{file}-wal")
+    calls = "pwrite64,ftruncate"
+    command = [
+        *(strace, "-f", "-qq", "-o", os.devnull, "-p", str(os.getpid())),
+        *(part for name in names for part in ("-P", name)),
+        *("-e", f"trace={calls}", "-e", f"inject={calls}:error=EROFS"),
+    ]
+    with subprocess.Popen(command) as tracer:
+        while "TracerPid:\t0" in Path("/proc/self/status").read_text():
+            if tracer.poll() is not None:
+                pytest.skip("may not trace here")
+            time.sleep(0.01)
+        yield
+        tracer.terminate()
+
+
+async def test_a_disk_that_becomes_read_only(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with home(file) as at_home:
+        await at_home.ask("add_to_list", item="milk")
+        with unwritable(file):
+            for _ in range(2):
+                assert await at_home.ask("add_to_list", item="eggs and tea") == UNREACHED
+            assert await at_home.ask("read_list") == "The shopping list has 1 item: milk."
+        (line,) = told(caplog)
+        assert "voice.sqlite3: disk I/O error; see to the disk" in line
+        assert await at_home.ask("add_to_list", item="eggs") == "Added eggs to the shopping list."
+    async with home(file) as at_home:
+        assert at_home.store.items("shopping") == ["milk", "eggs"]
 
 
 @pytest.mark.parametrize("hours", [-26, 1, 26])
