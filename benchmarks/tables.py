@@ -19,7 +19,8 @@ from voice.prove.figures import FIGURES
 
 DOCUMENTS = (
     "README.md", "docs/model-card.md", "docs/turn-taking.md", "docs/training.md",
-    "docs/fine-tuning.md", "docs/proving.md", "docs/teaching.md",
+    "docs/fine-tuning.md", "docs/proving.md", "docs/teaching.md", "docs/scaling.md",
+    "docs/operations.md",
 )  # fmt: skip
 TIMES = {
     "voice_to_voice_ms": "voice to voice",
@@ -164,6 +165,17 @@ def memory(told: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def soak(told: dict[str, Any]) -> list[list[str]]:
+    """Hours of calls, and what was left of them, of soak.json."""
+    figures = told["figures"]
+    rows = [["", ""], ["calls", str(sum(figures["calls"].values()))]]
+    rows.append(["sound, either way", f"{figures['hours_of_sound']:.1f} hours"])
+    if line := figures["second_half"]:
+        slope, error = line["slope_kib_per_call"], line["standard_error_kib_per_call"]
+        rows.append(["growth of the resident set a call", f"{slope:.1f} ± {error:.1f} KiB"])
+    return [*rows, ["faults", "; ".join(figures["faults"]) or "none"]]
+
+
 def footprint(told: dict[str, Any]) -> list[list[str]]:
     """Start-up and memory, of footprint.json."""
     figures = told["figures"]
@@ -236,6 +248,26 @@ def voices(told: dict[str, Any]) -> list[list[str]]:
     rows.append(["level", *(f"{one['mean']} ± {one['sd']} dBFS" for one in levels)])
     rows.append(["highest peak", *(f"{one['peak_dbfs']} dBFS" for one in found.values())])
     rows.append(["clipped samples", *(str(one["clipped_samples"]) for one in found.values())])
+    return rows
+
+
+def cluster(told: dict[str, Any]) -> list[list[str]]:
+    """What replicas bring, of cluster.json."""
+    rows = [["", "turns a second", "processor time a turn", "voice to voice, p50 and p95"]]
+    for shape, one in told["figures"]["shapes"].items():
+        taken = f"{one['processor_s_per_turn']['all']:.2f} s"
+        rows.append([shape, str(one["turns_per_s"]), taken, _pair(one["voice_to_voice_ms"])])
+    return rows
+
+
+def ten_thousand_calls(told: dict[str, Any]) -> list[list[str]]:
+    """What so many calls would take, each as much as the one of cluster.json."""
+    one = told["figures"]["shapes"]["one of each"]
+    rows = [["part", "cores of a call", "of 10,000 calls", "resident memory of a replica"]]
+    for part, cores in one["cores_of_a_call"].items():
+        memory = one["resident_mib"].get(part)
+        cells = [f"{cores:.3f}", f"{10_000 * cores:.0f}", "" if memory is None else f"{memory} MiB"]
+        rows.append([part, *cells])
     return rows
 
 
@@ -424,7 +456,10 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "talked_over": ("turns", talked_over),
     "pareto": ("pareto", pareto),
     "memory": ("memory", memory),
+    "soak": ("soak", soak),
     "footprint": ("footprint", footprint),
+    "cluster": ("cluster", cluster),
+    "ten_thousand_calls": ("cluster", ten_thousand_calls),
     "first_minutes": ("first_minutes", first_minutes),
     "quality": ("quality", quality_tables.quality),
     "draws": ("quality", quality_tables.draws),

@@ -2,8 +2,9 @@
 
 `CALLERS` callers at once say three lines of the demo again and again for `WINDOW_S`, as fast as the
 server takes the sound, and wait for each answer to its end: how many turns a second are answered,
-and what a turn takes of the processors in all processes of the server. Before that one caller says
-the demo's lines in real time: from voice to voice. First `voice.serve`, then clusters of `SHAPES`.
+and what a turn takes of the processors in the processes of each part. Before that one caller says
+the demo's lines in real time: from voice to voice, and the cores that this call takes of each part.
+First `voice.serve`, then clusters of `SHAPES`. On two quiet cores it takes about 20 minutes.
 Needs an interpreter that has Ray. Results: benchmarks/results/cluster.json.
 """
 
@@ -11,7 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +26,7 @@ from benchmarks.report import Program, shipped_checkpoint
 from benchmarks.voice.conversing import converse
 from benchmarks.voice.corpus import demo_lines
 from benchmarks.voice.figures import answered, timing
+from benchmarks.voice.footprint import resident_mib
 from benchmarks.voice.soak import Caller
 from voice.demo.server import ServerProcess, as_arguments, serving
 
@@ -36,6 +42,8 @@ SHAPES: dict[str, Mapping[str, int]] = {
     "four ingresses, two of the others": {"ingress": 4, "engine": 2, "ears": 2, "voice": 2},
 }
 BOUNDS = ("most", "least")
+REST = "rest"
+_REPLICA = re.compile("^ray::.*quicksilver.(ingress|engine|ears|voice)")
 SETTINGS = (
     f"server.max_sessions={CALLERS}",
     "server.max_audio_speed=1000",
@@ -52,27 +60,56 @@ def replicas(shape: Mapping[str, int]) -> list[str]:
     return [f"cluster.{part}.{bound}={count}" for part, count in shape.items() for bound in BOUNDS]
 
 
-def processor_s(pid: int) -> float:
-    """Processor time that a process and what it has started have taken so far; Linux only."""
-    parents, spent = {}, {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        one = int(folder.name)
-        parents[one] = int(fields[1])
-        spent[one] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def processes(pid: int) -> Iterator[tuple[int, str]]:
+    """A process and what it has started, each with the part that it is of; Linux only.
 
-    def ours(one: int) -> bool:
+    What is of no part, Ray's own processes among them, is the rest.
+    """
+    parents = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parents[int(folder.name)] = int(_stat(int(folder.name))[1])
+    for process in parents:
+        one = process
         while one in parents and one != pid:
             one = parents[one]
-        return one == pid
+        if one == pid:
+            with suppress(OSError):
+                found = _REPLICA.search(Path(f"/proc/{process}/cmdline").read_text())
+                yield process, found[1] if found else REST
 
-    return sum(seconds for one, seconds in spent.items() if ours(one))
+
+def processor_s(pid: int) -> Counter[str]:
+    """Processor time that each part has taken so far."""
+    taken: Counter[str] = Counter()
+    for process, part in processes(pid):
+        with suppress(OSError):
+            taken[part] += sum(map(int, _stat(process)[11:13])) / os.sysconf("SC_CLK_TCK")
+    return taken
 
 
-async def throughput(server: ServerProcess) -> dict[str, float]:
+def resident_of(pid: int) -> Counter[str]:
+    """Resident memory of each part, MiB; what processes share counts in each."""
+    taken: Counter[str] = Counter()
+    for process, part in processes(pid):
+        with suppress(OSError):
+            taken[part] += round(resident_mib(process))
+    return taken
+
+
+def _stat(process: int) -> list[str]:
+    """What /proc has of a process, from its state on."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+
+
+def each_of(before: Counter[str], after: Counter[str], count: float) -> dict[str, float]:
+    """What one of so many takes of each part, and in all, from the times before and after."""
+    taken = {part: (after[part] - before[part]) / count for part in after}
+    taken = {part: one for part, one in taken.items() if one > 0}
+    return {part: round(one, 4) for part, one in {"all": sum(taken.values()), **taken}.items()}
+
+
+async def throughput(server: ServerProcess) -> dict[str, Any]:
     """Turns that callers get answered in `WINDOW_S`."""
     turns = 0
 
@@ -86,25 +123,32 @@ async def throughput(server: ServerProcess) -> dict[str, float]:
                     await caller.until("response.done")
                     turns += 1
 
-    before_s = processor_s(server.pid)
+    before = processor_s(server.pid)
     try:
         async with asyncio.timeout(WINDOW_S), asyncio.TaskGroup() as group:
             for _ in range(CALLERS):
                 group.create_task(call())
     except TimeoutError:
-        taken_s = processor_s(server.pid) - before_s
+        after = processor_s(server.pid)
     return {
         "turns_per_s": round(turns / WINDOW_S, 2),
-        "processor_ms_per_turn": round(1000 * taken_s / max(1, turns)),
+        "processor_s_per_turn": each_of(before, after, max(1, turns)),
     }
 
 
 async def measure(module: str, settings: list[str]) -> dict[str, Any]:
-    """Both figures of one server."""
+    """The figures of one server."""
     async with serving(as_arguments(settings), module=module) as server:
+        before, begun_s = processor_s(server.pid), time.monotonic()
         said = await converse(server.realtime_url, demo_lines("assistant"))
+        cores = each_of(before, processor_s(server.pid), time.monotonic() - begun_s)
         alone = timing(answered(said))["voice_to_voice_ms"]
-        return {"voice_to_voice_ms": alone, **await throughput(server)}
+        return {
+            "voice_to_voice_ms": alone,
+            "cores_of_a_call": cores,
+            "resident_mib": resident_of(server.pid),
+            **await throughput(server),
+        }
 
 
 async def measure_all(settings: list[str]) -> dict[str, Any]:

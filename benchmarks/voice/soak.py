@@ -317,6 +317,11 @@ async def measure(settings: Sequence[str], hours: float, most_calls: int | None)
                 enough = most_calls is not None and soak.calls.total() >= most_calls
                 if enough or soak.sound_s >= hours * 3600:
                     break
+    return figures(soak, idle)
+
+
+def figures(soak: Soak, idle: Reading) -> dict[str, Any]:
+    """What came of all calls."""
     second = soak.read[len(soak.read) // 2 :]
     return {
         "calls": dict(soak.calls),
@@ -340,12 +345,12 @@ def main() -> None:
     program.add_argument("--calls", type=int, help="end after so many, if that is sooner")
     given = program.parse_args()
     settings = [*SETTINGS, *given.set]
-    figures = asyncio.run(measure(settings, given.hours, given.calls))
-    figures["took_s"] = program.took_s
-    print({key: value for key, value in figures.items() if not key.startswith("read_")})
-    told = {"settings": settings, "checkpoint": shipped_checkpoint(), **figures}
+    found = asyncio.run(measure(settings, given.hours, given.calls))
+    found["took_s"] = program.took_s
+    print({key: value for key, value in found.items() if not key.startswith("read_")})
+    told = {"settings": settings, "checkpoint": shipped_checkpoint(), **found}
     program.write(told, given.name)
-    sys.exit("; ".join(figures["faults"]) or 0)
+    sys.exit("; ".join(found["faults"]) or 0)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks.voice.cluster import SHAPES, processor_s, replicas
+import pytest
+
+from benchmarks.voice.cluster import (
+    REST,
+    SHAPES,
+    each_of,
+    processor_s,
+    replicas,
+    resident_of,
+)
 from voice.config import load_config
 
 BUSY = "import time; print(flush=True)\nwhile time.process_time() < 0.2: pass\nprint(); input()"
@@ -18,8 +27,25 @@ def test_what_a_process_has_started_counts_as_well() -> None:
         assert started.stdout is not None
         for _ in range(2):
             started.stdout.readline()
-        assert 0.1 <= processor_s(started.pid) < 5
+        taken = processor_s(started.pid)
+        assert taken.keys() == {REST}
+        assert 0.1 <= taken[REST] < 5
+        assert resident_of(started.pid)[REST] > 1
         started.communicate("\n")
+
+
+def test_what_a_replica_takes_is_its_parts() -> None:
+    script = f"exec -a 'ray::ServeReplica:quicksilver:ears' {sys.executable} -c '{BUSY}'"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(["bash", "-c", f"{script} & wait"], text=True, **pipes) as started:
+        assert started.stdout is not None
+        started.stdout.readline()
+        before = processor_s(started.pid)
+        started.stdout.readline()
+        each = each_of(before, processor_s(started.pid), 2)
+        started.communicate("\n")
+    assert 0.04 <= each["ears"] < 2
+    assert each["all"] == pytest.approx(each["ears"] + each.get(REST, 0.0), abs=1e-3)
 
 
 def test_shapes_are_configurations() -> None:

@@ -10,6 +10,7 @@ from benchmarks.report import RESULTS
 from benchmarks.tables import (
     DOCUMENTS,
     TABLES,
+    cluster,
     ears,
     filled,
     first_minutes,
@@ -17,12 +18,16 @@ from benchmarks.tables import (
     ordering,
     proving,
     render,
+    soak,
     teach,
+    ten_thousand_calls,
     unproved,
 )
 from benchmarks.training_tables import shares
+from benchmarks.voice.soak import Reading, Soak, figures
 from dlm.datagen.dialogues import SHARES
 from dlm.evaluate.sets import SETS
+from voice.demo.server import ServerProcess
 from voice.prove.figures import FIGURES
 
 
@@ -181,3 +186,29 @@ def test_shares_of_every_kind_of_dialogue_have_a_name() -> None:
     assert len({row[0] for row in rows}) == len(SHARES) + 3
     assert rows[1] == ["the assistant with its own tools", f"{SHARES['assistant']:.0%}"]
     assert [row[1] for row in rows[-2:]] == ["15%", "45%"]
+
+
+def test_a_cluster_is_told_by_shape_and_by_part() -> None:
+    waits = {"n": 8, "p50": 300.0, "p95": 500.0}
+    one = {
+        "voice_to_voice_ms": waits,
+        "cores_of_a_call": {"all": 0.3, "ingress": 0.1, "rest": 0.2},
+        "resident_mib": {"ingress": 244, "rest": 500},
+        "turns_per_s": 1.5,
+        "processor_s_per_turn": {"all": 0.9},
+    }
+    told = {"figures": {"shapes": {"one of each": one}}}
+    assert cluster(told)[1:] == [["one of each", "1.5", "0.90 s", "300 ms, 500 ms"]]
+    assert ten_thousand_calls(told)[1:] == [
+        ["all", "0.300", "3000", ""],
+        ["ingress", "0.100", "1000", "244 MiB"],
+        ["rest", "0.200", "2000", "500 MiB"],
+    ]
+
+
+def test_hours_of_calls_are_told() -> None:
+    read = [Reading(n, 700 + n / 512, 40.0, 20, 30, 9) for n in range(0, 80, 8)]
+    found = figures(Soak(ServerProcess("", 0, 0, 0.0), "", read=read), read[0])
+    rows = dict(soak({"figures": found})[1:])
+    assert rows["growth of the resident set a call"] == "2.0 ± 0.0 KiB"
+    assert rows["faults"] == "none"
