@@ -42,6 +42,10 @@ _TOLD_OF = re.compile(r" (?:was|is|were|are|has|had|will|would|and|began|ended)\
 _CLOSING = re.compile(r"\b(?:un|end |close )quote", re.I)
 _DELETED = re.compile(rf"(?<![^.!?\n])[^.!?\n]*[.!?]\s+{DELETING}[,.!]+(?=\s|$)\s*", re.I)
 """A sentence, and the words that take it back in a sentence of their own."""
+_MUCH_SPACE = re.compile(r"(\s{20})\s+")
+"""More than anybody means, which the patterns behind it would read again and again."""
+_SPACE = re.compile(r"(?P<item>[^\S\n]*+\n\s*+- +)|\s++")
+"""All the space between two words, which is read once, however much it is."""
 _WITH_CAPITALS = re.compile(r"\ball caps,? (\w+)", re.I)
 
 
@@ -52,10 +56,16 @@ def with_marks(said: str) -> str:
     'well, he put the comma there.\nbye'
     """
     # A zero stands where no space is to follow.
-    text = re.sub(r"\0\s*", "", _DELETED.sub("", _NAMED.sub(_mark, said)))
+    named = _NAMED.sub(_mark, _MUCH_SPACE.sub(r"\1", said))
+    text = re.sub(r"\0\s*", "", _DELETED.sub("", named))
     text = _WITH_CAPITALS.sub(lambda word: word[1].upper(), text)
-    text = re.sub(r"\s*\n+\s*- +", "\n- ", text)
+    text = _SPACE.sub(_item, text)
     return re.sub(r" *(\n+) *", r"\1", text).strip(" ")
+
+
+def _item(space: re.Match[str]) -> str:
+    """An item of a list begins a line, and only one."""
+    return "\n- " if space["item"] else space[0]
 
 
 def _mark(named: re.Match[str]) -> str:

@@ -10,6 +10,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from dlm.engine.engine import SHIPPED
+from dlm.loading.sums import SUMS, write_sums
 from dlm.loading.weights import load_model, save_model
 from dlm.train.export import write
 from tests.dlm.tiny import config, model
@@ -49,6 +51,21 @@ def test_weights_that_are_replaced_leave_no_shards(checkpoint: Path) -> None:
         "config.json",
         "model.safetensors",
     ]
+
+
+def test_weights_that_are_not_what_their_sums_say_are_not_loaded(checkpoint: Path) -> None:
+    file = checkpoint / "model.safetensors"
+    write_sums((file,), checkpoint)
+    load_model(checkpoint)
+    rewrite(checkpoint, {name: torch.zeros_like(one) for name, one in tensors(checkpoint).items()})
+    with pytest.raises(ValueError, match=r"model\.safetensors: got SHA-256"):
+        load_model(checkpoint)
+
+
+def test_the_shipped_weights_have_their_sums() -> None:
+    named = {line.split()[1] for line in (SHIPPED / SUMS).read_text().splitlines()}
+    weights = {str(file.relative_to(SHIPPED)) for file in SHIPPED.rglob("*.safetensors")}
+    assert weights and weights <= named
 
 
 def test_round_trip(checkpoint: Path) -> None:

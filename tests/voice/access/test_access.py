@@ -48,6 +48,7 @@ def code_of(policy: AccessPolicy, sent: dict[str, str], subprotocols: tuple[str,
 def test_an_open_server_takes_programs_of_this_machine() -> None:
     assert OPEN.check(headers()).main_key
     assert OPEN.check(headers(authorization=bearer("anything"))).main_key
+    assert code_of(OPEN, headers(authorization=bearer("ek_unknown"))) == "invalid_api_key"
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "voice.example.com"])

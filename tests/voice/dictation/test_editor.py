@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import time
 
 import pytest
 from hypothesis import given
@@ -129,3 +130,11 @@ def test_the_examples_hold(module: object) -> None:
     for test in finder.find(module):
         runner.run(test)
     assert runner.summarize().failed == 0
+
+
+@pytest.mark.parametrize("piece", ["\n", " ", "new line ", "\n- ", "a. scratch that. "])
+def test_hostile_text_takes_no_longer_than_it_is_long(piece: str) -> None:
+    """Patterns that try again at each blank took seconds for some hundred, and then minutes."""
+    begun = time.thread_time()
+    edited("a" + piece * 2000 + "b")
+    assert time.thread_time() - begun < 2
