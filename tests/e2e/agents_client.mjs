@@ -32,7 +32,7 @@ function check() {
 
 function until(what, holds) {
   return new Promise((resolve, reject) => {
-    setTimeout(() => reject(new Error(`waited too long for ${what}`)), 25_000).unref();
+    setTimeout(() => reject(new Error(`waited too long for ${what}`)), 60_000).unref();
     waiting.push({ holds, resolve });
     check();
   });
@@ -83,7 +83,7 @@ async function say(pcm) {
   }
 }
 
-await session.connect({ apiKey: "unused", url });
+await session.connect({ apiKey: process.env.OPENAI_API_KEY ?? "unused", url });
 await Promise.all([say(timer), until("the reply", () => calls.length && seen.stopped >= 1)]);
 session.sendMessage("hello");
 await until("the second reply", () => seen.stopped >= 2);

@@ -21,8 +21,6 @@ from voice.config import Config, ServerConfig
 from voice.demo.virtual_audio import room_tone
 from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus, ReplyText
 
-__all__ = ["client_home"]
-
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed"),
@@ -64,9 +62,7 @@ session.history.filter((item) => item.role === "assistant" && item.status === "c
 
 
 @pytest.mark.parametrize("transport", [WEBSOCKET, WEBRTC], ids=["websocket", "webrtc"])
-async def test_the_sdk_talks_from_a_page(
-    transport: str, client_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_sdk_talks_from_a_page(transport: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUICKSILVER_API_KEY", KEY)
     parts = FakeParts()
     app = Starlette(routes=[Route("/", lambda request: HTMLResponse(PAGE))])
@@ -77,7 +73,7 @@ async def test_the_sdk_talks_from_a_page(
                 bearer = {"Authorization": f"Bearer {KEY}"}
                 minted = await http.post("/v1/realtime/client_secrets", json={}, headers=bearer)
             async with chromium_page(f"http://{elsewhere}/", *FAKE_MICROPHONE) as page:
-                await page.evaluate((client_home / BUNDLE).read_text(encoding="utf-8"))
+                await page.evaluate((client_home() / BUNDLE).read_text(encoding="utf-8"))
                 key = minted.json()["value"]
                 script = CONNECT.format(key=key, transport=transport.format(address=address))
                 await page.evaluate(script)

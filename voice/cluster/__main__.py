@@ -42,7 +42,10 @@ def run(config: Config) -> None:
     with listen(config.server) as found:
         host, port = found.getsockname()[:2]
         url = url_of(found)
-    ray.init(include_dashboard=False, log_to_driver=False)
+    try:
+        ray.init(include_dashboard=False, log_to_driver=False)
+    except Exception as error:  # Ray raises no narrower one
+        raise VoiceError(f"Ray does not start, or cannot be reached: {error}") from error
     try:
         serve.start(http_options={"host": host, "port": port})
         serve.run(parts, name="quicksilver")

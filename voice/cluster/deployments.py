@@ -137,11 +137,14 @@ def application(config: Config) -> Application:
     Raises:
         ConfigError: The configuration asks for what a cluster does not have.
     """
+    several, twilio = config.cluster.ingress.most > 1, "twilio" in config.telephony.doors
     for option, wrong in (
         ("llm.engine", config.llm.engine == "remote"),
         ("asr.engine", config.asr.engine == "sphinx"),
         ("compare.variants", bool(config.compare.variants)),
         ("telephony.audiosocket_port", bool(config.telephony.audiosocket_port)),
+        # The requests about one call would come to different ones.
+        ("telephony.doors: twilio beside cluster.ingress.most above 1", several and twilio),
     ):
         if wrong:
             raise ConfigError(f"{option}: a cluster does not have that")

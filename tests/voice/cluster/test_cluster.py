@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from tests.e2e import test_agents_client, test_openai_client
 from tests.support.patience import PATIENCE_S
 from tests.support.server_program import program
 from tests.support.serving import receive_until, send
+from tests.voice.realtime import test_contexts_over_sockets as contexts
+from voice.demo.server import as_arguments
 
 KEY = "the-key-of-this-cluster"
 TEXT = {"output_modalities": ["text"]}
@@ -66,6 +68,34 @@ def test_cores_and_gpus_are_set_aside_for_each_part(repo_root: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("settings", "environ", "told"),
+    [
+        (
+            ('telephony.doors=["twilio"]', "cluster.ingress.most=2"),
+            {},
+            "twilio beside cluster.ingress.most above 1: a cluster does not have that",
+        ),
+        ((), {"RAY_ADDRESS": "nowhere"}, "Ray does not start, or cannot be reached: Invalid"),
+    ],
+    ids=["twilio", "no address"],
+)
+def test_what_cannot_be_had_is_told_in_one_line(
+    repo_root: Path, settings: Sequence[str], environ: dict[str, str], told: str
+) -> None:
+    ended = subprocess.run(
+        (ray(), "-m", "voice.cluster", "--port", "0", *as_arguments(settings)),
+        cwd=repo_root,
+        env=os.environ | environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1
+    (line,) = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
+    assert told in line and "Traceback" not in ended.stderr
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def address(repo_root: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     place = tmp_path_factory.mktemp("cluster") / "entries.sqlite"
@@ -101,13 +131,15 @@ async def computing(process: int) -> None:
         await asyncio.sleep(0.001)
 
 
-async def conversation(stack: AsyncExitStack, address: str, key: str) -> ClientConnection:
-    """A call of a client with a key."""
+async def conversation(
+    stack: AsyncExitStack, address: str, key: str, **options: Any
+) -> ClientConnection:
+    """A call of a client with a key; in text, unless its options tell otherwise."""
     headers = {"Authorization": f"Bearer {key}"}
     socket = await stack.enter_async_context(
         connect(f"ws://{address}/v1/realtime", additional_headers=headers, proxy=None)
     )
-    await send(socket, "session.update", session={"type": "realtime", **TEXT})
+    await send(socket, "session.update", session={"type": "realtime", **TEXT, **options})
     await receive_until(socket, "session.updated")
     return socket
 
@@ -124,9 +156,13 @@ async def ask(socket: ClientConnection, text: str) -> dict[str, Any]:
 
 async def told(socket: ClientConnection, text: str) -> str:
     """The words of the reply to a typed message."""
-    response = await ask(socket, text)
+    return words(await ask(socket, text))
+
+
+def words(response: dict[str, Any]) -> str:
+    """What a reply says, written or spoken."""
     parts = [part for item in response["output"] for part in item.get("content", ())]
-    return " ".join(part.get("text", "") for part in parts)
+    return " ".join(part.get("text", part.get("transcript", "")) for part in parts)
 
 
 async def adas_key(address: str) -> str:
@@ -148,6 +184,17 @@ async def test_clients_find_what_they_find_at_a_server_alone(address: str, tmp_p
         )
     test_openai_client.judge(openai)
     test_agents_client.judge(agents)
+
+
+@pytest.mark.parametrize(
+    "hold", [found for name, found in vars(contexts).items() if name.startswith("test_")]
+)
+@in_one_loop
+async def test_messages_tools_and_results_are_what_they_may_be_at_a_server_alone(
+    address: str, hold: Callable[[ClientConnection], Awaitable[None]]
+) -> None:
+    async with asyncio.timeout(10 * PATIENCE_S), AsyncExitStack() as stack:
+        await hold(await conversation(stack, address, KEY, tools=[contexts.SEARCH]))
 
 
 @in_one_loop
