@@ -14,19 +14,26 @@ from voice.config.moments import found_anywhere, plain_words
 
 _LONGEST = 80
 """Words of a message that values are taken from."""
+_OPENERS = re.compile(
+    r"^(?:(?:ok|okay|so|well|right|alright|hey|hi|hello|great|cool|thanks|thank you|anyway"
+    r"|and|but|then|quickly|quick)\b\W*)+(?=\w)",
+    re.IGNORECASE,
+)
+"""What a message may begin with and be the same: a pattern is also looked for without it."""
 
 
 def called_for(
     message: str, *calls: Mapping[str, tuple[str, ...]]
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """The tools whose patterns are found in a message, with their arguments; the first counts."""
-    words = plain_words(message)
-    every = ((tool, one) for some in calls for tool, patterns in some.items() for one in patterns)
-    for tool, pattern in every:
-        if found := found_anywhere(tool, (pattern,)).search(words):
-            values = [name for name, value in found.groupdict().items() if value]
-            if not values or len(message.split()) <= _LONGEST:
-                yield tool, {name: _own_words(message, found, name) for name in values}
+    every = [(tool, one) for some in calls for tool, patterns in some.items() for one in patterns]
+    for text in dict.fromkeys((message, _OPENERS.sub("", message))):
+        words = plain_words(text)
+        for tool, pattern in every:
+            if found := found_anywhere(tool, (pattern,)).search(words):
+                values = [name for name, value in found.groupdict().items() if value]
+                if not values or len(text.split()) <= _LONGEST:
+                    yield tool, {name: _own_words(text, found, name) for name in values}
 
 
 def _own_words(message: str, found: re.Match[str], group: str) -> str:

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from voice.dialogue.history import History
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 from voice.understanding.corrections import pointed_out
-from voice.understanding.english import ARTICLES, GRAMMAR, NUMBERS, VERBS, plain
+from voice.understanding.english import ARTICLES, GRAMMAR, NUMBERS, VERBS, plain, written_out
 from voice.understanding.repairs import repaired
 from voice.understanding.several import several
 from voice.understanding.told_apart import told_apart
@@ -138,7 +138,7 @@ class Requests:
         if said.count(" ") >= _LONGEST:
             # It was not said in one breath, and takes long to read.
             return cls(last.item_id, Request(said), ())
-        meant = repaired(said)
+        meant = repaired(written_out(said))
         said_plainly = {word.partition("'")[0] for word in plain(meant).split()}
         answers = VERBS.isdisjoint(said_plainly) and len(meant.split()) <= _SHORT
         if to_what and answers and said_plainly - GRAMMAR:

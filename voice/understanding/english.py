@@ -131,6 +131,23 @@ def plain(text: str) -> str:
     return normalised(text).replace("’", "'")
 
 
+_AS_TYPED = {
+    "tmrw": "tomorrow", "tmw": "tomorrow", "tmr": "tomorrow", "2moro": "tomorrow",
+    "tonite": "tonight", "2nite": "tonight", "ur": "your", "plz": "please", "pls": "please",
+    "thx": "thanks", "w/": "with",
+}  # fmt: skip
+"""How people type what they would say otherwise."""
+
+
+def written_out(text: str) -> str:
+    """Typed words as they are said.
+
+    >>> written_out("alarm 6:15 tmrw plz")
+    'alarm 6:15 tomorrow please'
+    """
+    return re.sub(r"(?<!\S)[\w/]+(?![^\s,.;!?])", lambda m: _AS_TYPED.get(m[0].lower(), m[0]), text)
+
+
 _COURTESY = re.compile(
     r"(?:(?:well|oh|ok|okay|and|so|right|alright|great|yes|yeah|no|nope) )*(?:"
     r"(?:many )?thanks?\b.*|cheers.*|thank you.*|see (?:you|ya)\b.*|take care.*"

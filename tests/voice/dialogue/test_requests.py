@@ -36,6 +36,13 @@ def test_what_is_to_be_done_with_another_thing_too_is_a_request() -> None:
     assert requests("milk, and the bread too") == ("milk, and the bread too",)
 
 
+def test_the_model_reads_what_was_typed_as_it_is_said() -> None:
+    dialogue = History()
+    dialogue.add("mine", Message(Role.USER, "alarm 6:15 tmrw plz"))
+    asked = Requests.of(dialogue, whole=False)
+    assert asked and asked.current.text == "alarm 6:15 tomorrow please"
+
+
 def test_a_long_text_is_one_request_which_nobody_looks_for_things_in() -> None:
     read: list[str] = []
     reading = Reading(read.append, lambda _: "")
