@@ -33,11 +33,13 @@ class Limits:
         max_history: Messages that the model sees.
         rephrases: Whether the model says in its own words what tools have answered; else the tools
             speak for themselves.
+        out_of_band: Whether the replies are no part of a conversation.
     """
 
     max_tool_calls: int = 6
     max_history: int = 24
     rephrases: bool = False
+    out_of_band: bool = False
 
 
 class CallChecks:

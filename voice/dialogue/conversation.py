@@ -263,8 +263,7 @@ class Conversation:
 
     def prompt_for(self, words: str) -> Prompt:
         """What the model would be asked, should the user's turn end with these words."""
-        options = self._options
-        return self._agent.prompt(options, self._ending_with(words), options.tool_choice)
+        return self._agent.prompt(self._options, self._ending_with(words))
 
     def speculate(self, draft: Draft) -> tuple[ReplyLoop, list[Command]]:
         """The agent's side on a copy of the dialogue that ends in a draft, and its commands."""
@@ -291,7 +290,7 @@ class Conversation:
                 f"expected at most {MOST_OUT_OF_BAND} at once",
                 "too_many_active_responses",
             )
-        agent = ReplyLoop(History(), {}, self._ids, self._limits, out_of_band=True)
+        agent = ReplyLoop(History(), {}, self._ids, replace(self._limits, out_of_band=True))
         commands = agent.begin(0, replace(options, agent_tools=()))
         assert agent.current is not None
         self._out_of_band[agent.current.reply_id] = agent

@@ -131,6 +131,11 @@ class Reply:
     carried: bool = False
     _cutter: SegmentCutter = field(default_factory=SegmentCutter)
 
+    @property
+    def sounds(self) -> bool:
+        """Whether any of it is to be heard."""
+        return self.options.speak and self.segments > 0
+
     def enter(self, phase: Phase) -> None:
         """Go on to a phase.
 

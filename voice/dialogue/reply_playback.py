@@ -60,7 +60,7 @@ class ReplyPlayback:
 
     def sounds_on(self, reply: Reply) -> None:
         """A reply is complete; its sound goes on until `played`."""
-        if reply.options.speak and reply.segments:
+        if reply.sounds:
             self._playing[reply.reply_id] = reply
 
     def played(self, event: AudioPlayed) -> bool:

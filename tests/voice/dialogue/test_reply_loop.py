@@ -5,7 +5,7 @@ import pytest
 from tests.support.script import CLIENT_TOOL, Script
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Announced, Generate, RunTool, Speak, SpeakEnd, StopGenerating
-from voice.dialogue.reply_loop import WENT_WRONG
+from voice.dialogue.rounds import WENT_WRONG
 from voice.events import (
     Failure,
     ReplyEnded,

@@ -1,0 +1,502 @@
+"""The rounds of a reply: asking the model, making its calls, and saying what comes of it.
+
+Part of `voice.dialogue.reply_loop`: no I/O, no clock. Knows nothing of other replies, nor of what
+becomes of a reply's sound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from voice.dialogue.call_checks import CallChecks, Limits
+from voice.dialogue.commands import Command, Emit, Generate, SpeakEnd, StopGenerating
+from voice.dialogue.fillers import ONE_MOMENT
+from voice.dialogue.history import History
+from voice.dialogue.lead import FROM_THE_BEGINNING, NOT_UNDERSTOOD, OKAY, WHAT_ELSE, Lead
+from voice.dialogue.reply import Phase, Reply
+from voice.dialogue.reply_playback import ReplyPlayback
+from voice.dialogue.requests import Request, Requests, to_be_done
+from voice.dialogue.team import GREETING
+from voice.dialogue.tool_calls import ToolCalls
+from voice.events import Failure, ReplyStatus, ReplyToolResult
+from voice.inputs import (
+    ModelAnswered,
+    ModelFailed,
+    ModelSaid,
+    ReplyInput,
+    SessionOptions,
+    ToolAnswered,
+    ToolProgressed,
+    ToolSlow,
+)
+from voice.llm.base import Prompt
+from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
+from voice.understanding.corrections import followed, with_the_rest
+from voice.understanding.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, leaves_open
+from voice.understanding.english import bare
+from voice.understanding.held_back import HeldBack, Question, confirmed_ones
+from voice.understanding.left_out import left_out, not_understood
+from voice.understanding.number_check import is_grounded
+from voice.understanding.tool_words import closing_question, own_words
+
+WENT_WRONG = "Sorry, something went wrong."
+MALFORMED_TRIES = 2
+OUT_OF_BAND_PRIORITY = 0
+"""Of out-of-band replies: behind those that somebody waits to hear, before drafts."""
+
+
+class Rounds:
+    """What one reply after the other says, and which tools it calls.
+
+    A reply that is complete and has no sound is over at once; its caller ends it.
+
+    Args:
+        dialogue: Shared with the conversation; replies and tool results are written into it.
+        tools: The tools that run here, by name.
+        ids: Makes an id from a prefix, never the same twice.
+        limits: Of the tool loop and of the history.
+        lead: What the flow decides.
+        playback: Of the replies' sound.
+        is_ending: Whether the session is to end once all has been heard.
+
+    Attributes:
+        calls: The tools that run.
+    """
+
+    def __init__(
+        self,
+        dialogue: History,
+        tools: Mapping[str, ToolSpec],
+        ids: Callable[[str], str],
+        limits: Limits,
+        lead: Lead,
+        playback: ReplyPlayback,
+        is_ending: Callable[[], bool],
+    ) -> None:
+        self._dialogue = dialogue
+        self._tools = tools
+        self._ids = ids
+        self._limits = limits
+        self._lead = lead
+        self._checks = CallChecks(dialogue, tools, ids, limits, lead)
+        self._playback = playback
+        self._is_ending = is_ending
+        # What the user is asked, as long as nothing else was said.
+        self._question = Question()
+        self.calls = ToolCalls(dialogue, tools, ids)
+
+    def begin(self, reply: Reply, context: History | None, known: frozenset[str]) -> list[Command]:
+        """Answer the user's last message: without the model, or by asking it.
+
+        Args:
+            reply: Has been begun.
+            context: What the model sees in place of the dialogue's ``known`` entries; None is the
+                dialogue.
+            known: Ids of entries.
+        """
+        newest = next(iter(self._dialogue.user_texts(1)), "")
+        question, self._question = self._question, Question()
+        agreed = question.answered(newest, self._lead.asking_first())
+        if agreed:
+            reply.agree()
+            return self.call(reply, agreed)
+        if agreed is not None:
+            if self._lead.drives(reply):
+                moved = self._lead.declined(question.calls)
+                return [*moved, *self._say_behind(reply, question.declined), *self._conclude(reply)]
+            return self.answer(reply, question.declined)
+        if context is not None:
+            reply.see(context, known)
+        if fixed := self._fixed_words(reply):
+            return self.answer_aside(reply, fixed)
+        if context is None:
+            taken = self._take(reply, newest)
+            if taken is not None or self._lead.drives(reply):
+                return [self._generate(reply)] if taken is None else taken
+        if context is None and not self._limits.rephrases:
+            whole, tools = not self._checks.takes_apart(reply), self._checks.own_tools(reply)
+            reply.take_apart(Requests.of(self._dialogue, whole, tools, question.to_what))
+        if correcting := self._checks.corrected(reply):
+            reply.agree()
+            return self.call(reply, correcting)
+        if reply.requests and reply.options.tool_choice == "auto":
+            seen = self._dialogue.view(self._limits.max_history)
+            reply.follow(followed(seen, self._checks.own_tools(reply)))
+        return self._ask_request(reply)
+
+    def learn(self, result: ToolResult, of_current: bool) -> list[Command]:
+        """Take in what a call has brought, whatever became of its reply."""
+        call = self.calls.answered(result)
+        if call and of_current and result.options:
+            self._question = Question.which(call, result.options, self._ids)
+        return self._lead.learn(call, result, self._dialogue)
+
+    def forget_question(self) -> None:
+        """What the user says next answers nothing that was asked."""
+        self._question = Question()
+
+    def prompt(self, options: SessionOptions, seen: History, choice: str) -> Prompt:
+        """What the model is asked; ``choice`` is as `SessionOptions.tool_choice`."""
+        told = options.instructions, options.remembered, self._lead.note()
+        system = tuple(Message(Role.SYSTEM, text) for text in told if text)
+        # What the program calls by itself would be a riddle to a model that need not tell of it.
+        called = () if self._limits.rephrases else (*options.calls, options.answers)
+        hidden = {*filter(None, called)} - {*options.agent_tools}
+        shown = (
+            one
+            for one in self._lead.seen(seen).view(self._limits.max_history)
+            if hidden.isdisjoint((one.name, *(call.name for call in one.tool_calls)))
+        )
+        tools = (self._tools[name] for name in options.agent_tools if name in self._tools)
+        return Prompt(
+            messages=(*system, *shown),
+            tools=(*tools, *options.client_tools),
+            tool_choice=choice if self._limits.max_tool_calls else "none",
+            effort=options.effort,
+            max_tokens=options.max_reply_tokens,
+        )
+
+    def take_in(self, reply: Reply, event: ReplyInput) -> list[Command]:
+        """Go on with a reply by what has become of it; what is stale changes nothing."""
+        match event:
+            case ModelSaid(text=text):
+                return self._said(reply, text)
+            case ModelAnswered():
+                return self._answered(reply, event)
+            case ModelFailed(message=message, malformed=malformed):
+                return self._failed(reply, message, malformed)
+            case ToolAnswered(result=result) if result.call_id in reply.pending:
+                return self._tool_answered(reply, result)
+            case ToolSlow(call_id=call_id) if call_id in reply.pending and not reply.segments:
+                return self._playback.speak_aside(reply, event.hint or ONE_MOMENT)
+            case ToolProgressed(call_id=call_id, text=text) if call_id in reply.pending:
+                return self._playback.speak_aside(reply, text)
+        return []
+
+    def answer(self, reply: Reply, text: str) -> list[Command]:
+        """Give a reply that was begun fixed words."""
+        pieces = reply.push(text) + reply.flush()
+        return self._playback.speak(reply, pieces) + self._close(reply)
+
+    def answer_aside(self, reply: Reply, text: str) -> list[Command]:
+        """Answer with something else than the flow's question, which has to be asked anew."""
+        self._lead.aside()
+        return self.answer(reply, text)
+
+    def call(
+        self, reply: Reply, calls: tuple[ToolCall, ...], approved: bool = False
+    ) -> list[Command]:
+        """Run calls; those of tools that the client runs end the reply, unless it ``approved``."""
+        client_names = set() if approved else {tool.name for tool in reply.options.client_tools}
+        handing_over = any(call.name in client_names for call in calls)
+        reply.enter(Phase.HANDING_OVER if handing_over else Phase.TOOLS)
+        reply.count_calls(len(calls))
+        out = self.calls.begin(reply, calls, client_names)
+        return out if reply.pending else out + self._close(reply)
+
+    def _take(self, reply: Reply, message: str) -> list[Command] | None:
+        """Do what a message says in a step of the flow; None is for the model.
+
+        A model that rephrases finds the values itself; "yes" and "no" are the program's there too.
+        """
+        if reply.options.tool_choice != "auto" or reply.base is None:
+            return None
+        if (called := self._called_for(reply, message, whole=True)) is not None:
+            return called
+        flow = self._lead.under(reply.base)
+        if flow is None or (self._limits.rephrases and not flow.asking):
+            return None
+        readable = {} if self._limits.rephrases else self._tools
+        taken = flow.team.taken(flow.position, message, readable)
+        if taken is None:
+            return None
+        flow.say_beside(taken.says)
+        if taken.moves:
+            moved = self._lead.move(taken.moves)
+            if taken.calls:
+                return moved + self.call(reply, self._made(taken.calls))
+            begins = not (taken.moves.known or flow.team.over(taken.moves))
+            okay = FROM_THE_BEGINNING if begins else OKAY
+            return moved + self._say_behind(reply, okay) + self._conclude(reply)
+        if taken.refuses:
+            return self.answer_aside(reply, WHAT_ELSE)
+        if not taken.calls:
+            return self._conclude(reply)
+        if taken.agrees:
+            reply.also_call(ToolCall(self._ids("call"), taken.agrees, {}), flow.position)
+        return self.call(reply, self._made(taken.calls))
+
+    def _made(self, calls: Iterable[tuple[str, Mapping[str, str]]]) -> tuple[ToolCall, ...]:
+        return tuple(ToolCall(self._ids("call"), name, {**given}) for name, given in calls)
+
+    def _called_for(self, reply: Reply, message: str, whole: bool = False) -> list[Command] | None:
+        """Call the tool that a message, or one of its requests, asks for by its patterns.
+
+        None is for the model, and of a ``whole`` message for its requests, where words of it are
+        taken: "remember that my car is red and set a timer".
+        """
+        wanted = self._lead.wanted(reply.base or reply.options, message, self._dialogue)
+        in_parts = whole and not (self._lead.under(reply.base) or self._limits.rephrases)
+        if wanted is None or (in_parts and wanted[1].keys() - {"message"}):
+            return None
+        call = ToolCall(self._ids("call"), *wanted)
+        held = confirmed_ones((call,), self._lead.asking_first(), message)
+        self._question = Question(held.unconfirmed)
+        if held.question:
+            return self._conclude(reply, held.question)
+        reply.agree()
+        flow = self._lead.under(reply.base)
+        if whole and flow and not self._limits.rephrases:
+            rest = flow.team.not_called(flow.position, message)
+            if values := flow.team.values(flow.position, rest, self._tools):
+                reply.also_call(call)
+                return self.call(reply, self._made(values))
+        return self.call(reply, held.made)
+
+    def _ask_request(self, reply: Reply) -> list[Command]:
+        """Call what the request plainly asks for, or else ask the model."""
+        request = (
+            reply.requests.current if reply.requests and self._checks.takes_apart(reply) else None
+        )
+        called = self._called_for(reply, request.text) if request and not request.again else None
+        return [self._generate(reply)] if called is None else called
+
+    def _said(self, reply: Reply, text: str) -> list[Command]:
+        """Speak what the model says, or the tools' own words as soon as it says anything.
+
+        Of words that are asked about once more it says nothing worth hearing.
+        """
+        if not self._replaces(reply):
+            return self._speak_grounded(reply, reply.push(text))
+        reply.hear_out(text)
+        return self._playback.speak(reply, reply.tell() if reply.wrote else [])
+
+    def _fixed_words(self, reply: Reply) -> str:
+        """What is said without asking the model; nothing outside the conversation."""
+        seen = reply.seen(self._dialogue)
+        readings = () if self._limits.out_of_band else (*seen.user_texts(1), seen.unanswered())
+        return self._lead.words_for(reply.options.moments, *readings)
+
+    def _answered(self, reply: Reply, event: ModelAnswered) -> list[Command]:
+        """Speak the rest, then run what was called, or say something instead."""
+        reply.count_tokens(event.input_tokens, event.output_tokens)
+        if event.cut and not self._tells(reply):
+            reply.end_as(ReplyStatus.INCOMPLETE, "max_output_tokens")
+        else:
+            reply.end_as(ReplyStatus.COMPLETED)
+        out = self._speak_grounded(reply, reply.flush())
+        if reply.phase is Phase.COMPLETE:
+            return out
+        if reply.insist(event.calls):
+            return [*out, self._generate(reply)]
+        calls = event.calls
+        if reply.follows and not reply.calls_made:
+            calls = tuple(with_the_rest(c, reply.follows, self._tools[c.name]) for c in calls)
+        refused = self._checks.opposed(reply, calls)
+        held = self._checks.held_back(
+            reply, tuple(call for call in calls if call not in refused.calls)
+        )
+        doubted = self._checks.doubts(reply, held, event.confidence)
+        if self._checks.asks_apart(reply, held.made, doubted):
+            return [*out, self._generate(reply)]
+        told, question = self._checks.refused(reply, held.made)
+        if told:
+            self._question = question
+            return out + self._conclude(reply, told)
+        if doubted:
+            return out + self._in_doubt(reply, held.made or held.unconfirmed)
+        if held.made:
+            return out + self.call(reply, held.made)
+        if refused.calls and not held.question and not reply.again:
+            return out + self._conclude(reply, refused.answer)
+        return out + self._without_calls(reply, held)
+
+    def _without_calls(self, reply: Reply, held: HeldBack) -> list[Command]:
+        """Go on behind an answer of words alone, or of calls that would end the conversation."""
+        if self._tells(reply):
+            return self._tell_all(reply)
+        if reply.again:
+            return self._miss(reply, reply.again)
+        if held.question and not (self._lead.drives(reply) and self._ends(held.unconfirmed)):
+            self._question = Question(held.unconfirmed)
+            return self._conclude(reply, held.question)
+        elif self._lead.drives(reply):
+            said = self._dialogue.user_texts(1)
+            sorry = NOT_UNDERSTOOD if said and bare(said[0], GREETING) else ""
+            return self._say_behind(reply, sorry) + self._conclude(reply)
+        elif not reply.wrote:
+            return self._failed(reply, "the model's answer is empty", malformed=True)
+        elif not self._limits.rephrases and leaves_open(reply.text, self._checks.request(reply)):
+            told = self._checks.not_to_be_had(reply, self._checks.own_tools(reply), counted=True)
+            asked = told or ("" if reply.text.rstrip().endswith("?") else ANYTHING_TO_DO)
+            reply.ask_back(asked)
+        return self._conclude(reply)
+
+    def _in_doubt(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
+        """Ask whether calls are wanted; those that change nothing are made, with a caution."""
+        if reply.again:
+            return self._miss(reply, reply.again)
+        if all(self._tools[call.name].read_only for call in calls):
+            return self._say_behind(reply, NOT_SURE) + self.call(reply, calls)
+        if self._checks.like_nothing(reply, calls):
+            to_what = to_be_done(self._checks.request(reply))
+            self._question = Question(to_what=to_what)
+            told = self._checks.not_to_be_had(reply, [call.name for call in calls])
+            asked = f"Sorry, what shall I {to_what}?" if to_what else NOT_UNDERSTOOD
+            return self._conclude(reply, told or asked)
+        reply.doubt(calls)
+        return self._conclude(reply)
+
+    def _miss(self, reply: Reply, again: Request) -> list[Command]:
+        """Say what the tools that were called have against words that no call carries."""
+        told = self._checks.not_to_be_had(reply, again.again)
+        if not told:
+            reply.miss([again.text])
+        return self._say_behind(reply, told) + self._conclude(reply)
+
+    def _ends(self, calls: tuple[ToolCall, ...]) -> bool:
+        return any(call.name in self._tools and self._tools[call.name].ends for call in calls)
+
+    def _conclude(self, reply: Reply, instead: str = "") -> list[Command]:
+        """Go on with the user's next request, or say what was missed and end the reply.
+
+        Args:
+            instead: What the agent says where no call is made.
+        """
+        if instead:
+            self._lead.aside()
+        out = self._say_behind(reply, instead)
+        if reply.next_request(self._dialogue):
+            return out + self._ask_request(reply)
+        out += self._say_behind(reply, not_understood(reply.missed))
+        ends = bool(instead) and not reply.doubted
+        return out + ([] if ends else self._ask_back(reply)) + self._close(reply)
+
+    def _ask_back(self, reply: Reply) -> list[Command]:
+        """Say what ends a reply: a question about calls in doubt, the flow's, or the model's.
+
+        After a hand-over it is the other agent who says it.
+        """
+        if reply.doubted:
+            self._question = Question((*self._question.calls, *reply.doubted))
+            return self._say_behind(reply, asked_about(reply.doubted, self._tools))
+        flow = self._lead.under(reply.base)
+        if flow is None or reply.base is None:
+            asked = Question.whether_all(reply.question, self._tools, self._ids("call"))
+            self._question = asked or self._question
+            return self._say_behind(reply, reply.question)
+        reply.go_on_as(self._lead.here(reply.base))
+        if self._is_ending():
+            return []
+        has_asked = self._limits.rephrases and reply.text.rstrip().endswith("?")
+        return self._say_behind(reply, "" if has_asked else flow.next_words() or reply.question)
+
+    def _tell_at_once(self, reply: Reply) -> list[Command]:
+        """Say what tools have answered, and go on by the flow, without the model.
+
+        A "yes" beside values that are known already is one to the question all the same; what the
+        next question has itself is not said twice.
+        """
+        reply.ask_again(own_words(reply.seen(self._dialogue).view(self._limits.max_history)))
+        flow, (also, at) = self._lead.under(reply.base), reply.also
+        if flow and also and (at is None or flow.position.known == at.known):
+            reply.also_call(None)
+            return self.call(reply, (also,))
+        if flow and (flow.handed_over or flow.anew) and not reply.carried:
+            # What a message says beside asking for another agent, or another thing, may be for it.
+            said = next(iter(self._dialogue.user_texts(1)), "")
+            read = flow.team.values if flow.handed_over else flow.team.values_anew
+            if values := read(flow.position, said, self._tools):
+                reply.carry()
+                return self.call(reply, self._made(values))
+        if flow and flow.reads_back and not reply.agreed:
+            return self._conclude(reply)
+        return self._playback.speak(reply, reply.tell()) + self._conclude(reply)
+
+    def _say_behind(self, reply: Reply, *sentences: str) -> list[Command]:
+        return self._playback.speak(reply, [f" {sentence}" for sentence in sentences if sentence])
+
+    def _replaces(self, reply: Reply) -> bool:
+        """Whether the model's words of this round are not spoken."""
+        follows = reply.follows is not None and not reply.calls_made
+        again = reply.again is not None
+        return again or follows or self._tells(reply) or self._lead.drives(reply)
+
+    def _tells(self, reply: Reply) -> bool:
+        """Whether the tools speak for themselves in this round of a reply."""
+        return bool(reply.own_words) and not self._limits.rephrases
+
+    def _tell_all(self, reply: Reply) -> list[Command]:
+        """Say what tools have answered; what no call has carried is asked for once more."""
+        missing = left_out(reply.seen(self._dialogue).view(self._limits.max_history), self._tools)
+        out = self._playback.speak(reply, reply.tell())
+        reply.ask_back(closing_question(reply.comment))
+        if reply.requests and not reply.again and self._checks.takes_apart(reply):
+            reply.take_apart(reply.requests.leaving_out(missing.parts, missing.called))
+        else:
+            reply.miss(missing.parts)
+        return out + self._conclude(reply)
+
+    def _failed(self, reply: Reply, message: str, malformed: bool) -> list[Command]:
+        """Try a malformed answer again, then in words alone; apologise for anything else."""
+        reply.fail_round()
+        if malformed and reply.retries <= MALFORMED_TRIES:
+            return [self._generate(reply, words_only=reply.retries == MALFORMED_TRIES)]
+        failure = Emit(Failure(reply.turn_id, "llm", message))
+        if self._tells(reply):
+            return [failure, *self._tell_all(reply)]
+        reply.end_as(ReplyStatus.FAILED, message)
+        apology = self._playback.speak(reply, [f" {WENT_WRONG}"])
+        return [failure, *apology, *self._close(reply)]
+
+    def _tool_answered(self, reply: Reply, result: ToolResult) -> list[Command]:
+        """Go on once all tools have answered."""
+        reply.pending.discard(result.call_id)
+        out: list[Command] = [Emit(ReplyToolResult(reply.reply_id, result))]
+        if reply.pending:
+            return out
+        if reply.phase is Phase.HANDING_OVER:
+            return out + self._close(reply)
+        if self._lead.goes_on(reply):
+            return out + self._tell_at_once(reply)
+        if reply.base:
+            reply.go_on_as(self._lead.here(reply.base))
+        if not reply.agreed:
+            return [*out, self._generate(reply)]
+        if self._limits.rephrases:
+            return [*out, self._generate(reply, words_only=True)]
+        # What was agreed to, or asked for by its pattern, is all there is to this request.
+        return out + self._tell_at_once(reply)
+
+    def _generate(self, reply: Reply, words_only: bool = False) -> Command:
+        # What was required has been called; asking for it again would never end.
+        asked = reply.options.tool_choice
+        if reply.follows and reply.insists:
+            asked = reply.follows.name
+        choice = "auto" if reply.calls_made else asked
+        if words_only or reply.calls_made >= self._limits.max_tool_calls:
+            choice = "none"
+        prompt = self.prompt(reply.options, reply.seen(self._dialogue), choice)
+        reply.ask_again("" if self._limits.out_of_band else own_words(prompt.messages))
+        if self._limits.out_of_band:
+            prompt = replace(prompt, priority=OUT_OF_BAND_PRIORITY)
+        return Generate(reply.reply_id, prompt, self._limits.out_of_band, not self._replaces(reply))
+
+    def _speak_grounded(self, reply: Reply, pieces: list[str]) -> list[Command]:
+        """Speak pieces; from the first with a number nobody said, the tools' own words instead."""
+        pieces = reply.unrepeated(pieces)
+        if not reply.own_words:
+            return self._playback.speak(reply, pieces)
+        said = (entry.message.content for entry in reply.seen(self._dialogue))
+        sources = [reply.own_words, *said]
+        if all(is_grounded(piece, sources) for piece in pieces):
+            return self._playback.speak(reply, pieces)
+        reply.drop_rest()
+        instead = self._playback.speak(reply, [f" {reply.own_words}"])
+        return [StopGenerating(reply.reply_id), *instead, *self._close(reply)]
+
+    def _close(self, reply: Reply) -> list[Command]:
+        """Nothing more will be said; a reply without sound is over at once."""
+        reply.enter(Phase.COMPLETE)
+        return [SpeakEnd(reply.reply_id)] if reply.sounds else []
