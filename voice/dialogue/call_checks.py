@@ -16,7 +16,7 @@ from voice.types import ToolCall, ToolSpec
 from voice.understanding.corrections import Correction, made_instead, repeated
 from voice.understanding.details import detailed
 from voice.understanding.doubt import in_doubt, named
-from voice.understanding.filled import filled, shared, taken_out
+from voice.understanding.filled import filled, taken_out
 from voice.understanding.held_back import HeldBack, Question, confirmed_ones, readable_ones
 from voice.understanding.left_out import carried
 from voice.understanding.opposites import Opposed, asks_to_end, opposed, setters
@@ -137,7 +137,6 @@ class CallChecks:
             calls = tuple(
                 taken_out(one, tools[one.name]) if one.name in tools else one for one in calls
             )
-            calls = shared(calls, request)
             if len(calls) == 1 and calls[0].name in tools and reply.requests:
                 calls = (filled(calls[0], request, tools[calls[0].name]),)
             readable = readable_ones(calls, self._tools)

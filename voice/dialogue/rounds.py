@@ -6,6 +6,7 @@ becomes of a reply's sound.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
@@ -350,7 +351,10 @@ class Rounds:
 
     def _miss(self, reply: Reply, again: Request) -> list[Command]:
         """Say what the tools that were called have against words that no call carries."""
-        told = self._checks.not_to_be_had(reply, again.again)
+        said = next(iter(self._dialogue.user_texts(1)), "")
+        # "My brain" or "whack a bit of cinnamon on it" name nothing that could be had.
+        thing = re.search(rf"\b(?:an?|some) {re.escape(again.text)}", said, re.IGNORECASE)
+        told = self._checks.not_to_be_had(reply, again.again) if thing else ""
         if not told:
             reply.miss([again.text])
         return self._say_behind(reply, told) + self._conclude(reply)

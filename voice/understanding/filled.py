@@ -22,10 +22,6 @@ _LONGEST_AT_AN_END = 8
 _DENYING = word_set("no not never without don't isn't except instead or if")
 _EDGES = word_set("and with a an the please to for in on")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_OF_ALL = re.compile(
-    r"\b(?:all|both|each)(?: of (?:them|those|these))?(?: (?:in|with))? (?P<what>.+?)"
-    r"(?:,? (?:please|thanks|thank you))*\W*$"
-)
 
 
 def filled(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
@@ -81,24 +77,6 @@ def taken_out(call: ToolCall, spec: ToolSpec) -> ToolCall:
                 kept = " ".join(rest).strip(",.;:!? ")
                 return replace(call, arguments={**call.arguments, text: kept, name: said})
     return call
-
-
-def shared(calls: Sequence[ToolCall], request: str) -> tuple[ToolCall, ...]:
-    """Calls with what one of them has of all their things: "a latte and a mocha, both large"."""
-    of_all = _OF_ALL.search(request.casefold())
-    if not of_all or len({call.name for call in calls}) > 1:
-        return tuple(calls)
-    values = {
-        name: value
-        for call in calls
-        for name, value in call.arguments.items()
-        if str(value).casefold() == of_all["what"]
-    }
-    missing = ({k: v for k, v in values.items() if k not in call.arguments} for call in calls)
-    return tuple(
-        replace(call, arguments={**call.arguments, **more})
-        for call, more in zip(calls, missing, strict=True)
-    )
 
 
 def _says_something(words: list[str], start: int, end: int) -> bool:

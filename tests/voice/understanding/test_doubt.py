@@ -170,6 +170,12 @@ def test_what_a_question_of_its_own_finds_plain_is_not_doubted(
     assert [run.call for run in script.of(RunTool)] == [TIMER]
 
 
+LATTES = Reading(
+    lambda said: said if said == "latte" else None,
+    lambda said: "" if said == "latte" else f"There is no {said}.",
+)
+
+
 @pytest.mark.parametrize(
     ("request_text", "drink"),
     [("oh and a croissant", "latte"), ("no, I want a croissant", "latte"), ("latte wine", "latte")],
@@ -177,15 +183,11 @@ def test_what_a_question_of_its_own_finds_plain_is_not_doubted(
 def test_what_a_tool_refuses_is_not_asked_about(
     monkeypatch: pytest.MonkeyPatch, request_text: str, drink: str
 ) -> None:
-    def read(said: str) -> str | None:
-        return said if said == "latte" else None
-
     def refusal(call: ToolCall, message: str) -> ToolResult | None:
         text = "Error: There is no wine."
         return ToolResult(call.call_id, call.name, text, True) if "wine" in message else None
 
-    reading = Reading(read, lambda said: "" if read(said) else f"There is no {said}.")
-    spec = replace(TOOLS["order_drink"], readings={"drink": reading}, refusal=refusal)
+    spec = replace(TOOLS["order_drink"], readings={"drink": LATTES}, refusal=refusal)
     monkeypatch.setitem(TOOLS, "order_drink", spec)
     script = Script()
     script.user(request_text)
@@ -193,3 +195,22 @@ def test_what_a_tool_refuses_is_not_asked_about(
     thing = request_text.split()[-1]
     assert script.spoken() == f"There is no {thing}."
     assert not script.of(RunTool)
+
+
+@pytest.mark.parametrize(
+    ("left_out", "told"),
+    [("a croissant", "There is no croissant."), ("whack", "I did not get this: whack.")],
+)
+def test_what_has_no_article_is_no_thing_that_is_not_to_be_had(
+    monkeypatch: pytest.MonkeyPatch, left_out: str, told: str
+) -> None:
+    spec = replace(TOOLS["order_drink"], readings={"drink": LATTES})
+    monkeypatch.setitem(TOOLS, "order_drink", spec)
+    latte = ToolCall("c", "order_drink", {"drink": "latte"})
+    script = Script()
+    script.user(f"a latte and {left_out}")
+    script.model("", latte)
+    script.tool(latte, "Added: latte.")
+    script.model("Added.")
+    script.model("Okay.")
+    assert script.spoken() == f"Added: latte. {told}"

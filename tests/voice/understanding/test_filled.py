@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from voice.types import Reading, ToolCall, ToolSpec
-from voice.understanding.filled import filled, shared, taken_out
+from voice.understanding.filled import filled, taken_out
 
 
 def reading(*words: str, anywhere: bool = False) -> Reading:
@@ -47,21 +45,6 @@ def test_what_a_reader_can_read_is_its_value(
     arguments = {"drink": "mocha", **given}
     call = filled(ToolCall("c", "order_drink", arguments), request_text, SPEC)
     assert call.arguments == {**arguments, **added}
-
-
-def test_what_is_said_of_all_is_given_to_all() -> None:
-    latte, mocha = (ToolCall(drink, "order", {"drink": drink}) for drink in ("latte", "mocha"))
-    large = replace(mocha, arguments={"drink": "mocha", "size": "large"})
-    first, second = shared((latte, large), "a latte and a mocha, both large please")
-    assert first.arguments == {"drink": "latte", "size": "large"} and second == large
-    for alone in (
-        "a latte and a large mocha",
-        "a latte and a large mocha, that is all for me",
-        "two mochas both large and a latte",
-    ):
-        assert shared((latte, large), alone) == (latte, large)
-    other = replace(latte, name="take")
-    assert shared((other, large), "take a latte and order a mocha, both large") == (other, large)
 
 
 _WORDS = {"next", "Saturday", "at", "two", "for"}
