@@ -7,7 +7,7 @@ tried on the same pauses within milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -177,8 +177,3 @@ def dead_air_ms(traced: Traced, wait: Callable[[Cues], float]) -> float | None:
         if needed_ms <= pause.gap_ms:
             return None
     return None
-
-
-def recognised(traces: Sequence[Traced], name: str) -> str:
-    """What was understood of a recording at its last pause."""
-    return next(t.pauses[-1].cues.text for t in traces if t.name == name and t.pauses)

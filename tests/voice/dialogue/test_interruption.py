@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from voice.dialogue.commands import ReleaseSpeaking
-from voice.dialogue.interruption import Interruption, State, reopens
+from voice.dialogue.interruption import Interruption, reopens
 from voice.dialogue.reply import Reply
 from voice.inputs import SessionOptions
 from voice.types import SpeechStarted, Transcript, TurnEnded
@@ -23,18 +22,6 @@ def begun(*sounding: Reply, holds: bool = True, goes_on: bool = False) -> Interr
 
 def heard(text: str, guess: str = "") -> Transcript:
     return Transcript(1, text, True, 0.9 if text else 0.0, 0, guess)
-
-
-@pytest.mark.parametrize(
-    ("text", "state"),
-    [("mm-hmm", State.RELEASED), ("stop", State.PROVEN), ("", State.RELEASED)],
-)
-def test_a_pause_decides_by_what_was_heard_up_to_it(text: str, state: State) -> None:
-    pending = begun()
-    pending.hold()
-    out = pending.judge(heard(text))
-    assert pending.state is state
-    assert out == ([ReleaseSpeaking("resp1")] if state is State.RELEASED else [])
 
 
 def test_a_guess_will_do_to_stop_but_not_where_it_holds_a_word_that_agrees() -> None:

@@ -260,20 +260,12 @@ async def test_the_address_may_choose_the_agent() -> None:
 
 
 async def test_all_conversations_are_taken() -> None:
-    async with (
-        running(server={"max_sessions": 1}, doors=("asterisk",)) as server,
-        connect(server.url("/telephone/asterisk")) as socket,
-    ):
-        assert await server.refused("/telephone/asterisk") == (503, "capacity")
-        await socket.close()
-
-
-async def test_a_caller_hears_that_all_conversations_are_taken() -> None:
     doors = (*TWILIO["doors"], "asterisk")
     async with (
         running(server={"max_sessions": 1}, **{**TWILIO, "doors": doors}) as server,
         connect(server.url("/telephone/asterisk")) as socket,
     ):
+        assert await server.refused("/telephone/asterisk") == (503, "capacity")
         answer = await server.post("/twilio/voice", {"CallSid": CALL_ID, "To": "+1800"})
         assert "<Say>All lines are busy" in answer.text
         await socket.close()
