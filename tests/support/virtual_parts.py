@@ -282,12 +282,14 @@ class Call:
     Attributes:
         events: (virtual seconds, what the session told).
         turns_said: When the last sample of each utterance was spoken.
+        sends: Whether the microphone sends anything.
     """
 
     def __init__(self, session: Session, tape: Tape) -> None:
         self.session = session
         self.events: list[tuple[float, SessionEvent]] = []
         self.turns_said: list[float] = []
+        self.sends = True
         self._tape = tape
         self._frames: deque[Samples] = deque()
         self._spoken = asyncio.Event()
@@ -348,7 +350,8 @@ class Call:
         while True:
             await asyncio.sleep(FRAME_MS / 1000)
             frame = self._frames.popleft() if self._frames else SILENCE
-            self.session.append_audio(frame, SAMPLE_RATE_HZ)
+            if self.sends:
+                self.session.append_audio(frame, SAMPLE_RATE_HZ)
             if not self._frames:
                 self._spoken.set()
 

@@ -205,6 +205,11 @@ class AudioInput:
         return self._position
 
     @property
+    def rate_hz(self) -> int:
+        """Of the audio that came last."""
+        return self._resampler.from_hz
+
+    @property
     def _kept_before(self) -> int:
         """Frames kept for the beginning of a turn."""
         window = samples_of_ms(self._config.start_window_ms)

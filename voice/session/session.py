@@ -17,6 +17,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from voice.callers import Caller
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.conversation import Context, Conversation
@@ -52,6 +54,9 @@ from voice.tools.scope import Line
 from voice.types import Message, Samples, ToolCall, ToolSpec
 
 IDLE_CHECK_S = 0.25
+SILENT_STREAM_S = 1.0
+"""After so long without audio the user's stream goes on as silence: some clients send nothing while
+nobody speaks, and a turn can only end in audio."""
 ALERTS_AFTER_S = 1.0
 """What is due rings so long after a session has begun: a client that will have nothing of it has
 configured its session by then."""
@@ -183,6 +188,7 @@ class Session:
                 group.create_task(self._remember())
                 group.create_task(self._learn(self.options.client_tools))
                 group.create_task(self._watch_idle())
+                group.create_task(self._fill_gaps())
                 self._ask_servers()
                 await self._closed.wait()
                 raise self._refused or _Over
@@ -518,6 +524,21 @@ class Session:
             if 0 < self.options.idle_timeout_s <= quiet_s:
                 self._runner.feed(IdleElapsed(since, self._input.position))
                 quiet_s, since = 0.0, self._input.position
+
+    async def _fill_gaps(self) -> None:
+        """Take silence for the audio of a stream that has begun and stops.
+
+        Checks are counted, not seconds: a busy loop has not read what has arrived meanwhile.
+        """
+        gap_s, heard = 0.0, 0
+        while True:
+            await asyncio.sleep(IDLE_CHECK_S)
+            gap_s = gap_s + IDLE_CHECK_S if self._input.position == heard else 0.0
+            if heard and gap_s >= SILENT_STREAM_S and self.options.turn_detection:
+                missing_s = gap_s if gap_s == SILENT_STREAM_S else IDLE_CHECK_S
+                rate_hz = self._input.rate_hz
+                self.append_audio(np.zeros(round(missing_s * rate_hz), np.int16), rate_hz)
+            heard = self._input.position
 
 
 class _Over(Exception):

@@ -11,8 +11,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from voice.errors import ProtocolError
 from voice.events import (
     AudioStopped,
@@ -49,10 +47,6 @@ MAX_KEYS = 64
 LONGEST_TURN_S = 30.0
 """Entered keys wait at most so long for a spoken turn to end."""
 
-SILENT_LINE_S = 1.0
-"""After so long without audio the session gets silence: some lines send nothing while nobody
-speaks, and a turn can only end in audio."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -86,8 +80,6 @@ class CallBridge:
         self._digits_timeout_s = digits_timeout_s
         self._playback = Playback(codec.rate_hz, codec.traits)
         self._numbers = itertools.count(1)
-        self._heard_s: float | None = None
-        self._heard_hz = codec.rate_hz
         self._user_speaks = False
         self._keys: list[str] = []
         self._keys_due_s = 0.0
@@ -102,7 +94,6 @@ class CallBridge:
         """
         match event:
             case CallAudio(samples, rate_hz):
-                self._heard_s, self._heard_hz = self._clock(), rate_hz
                 self._session.append_audio(samples, rate_hz)
             case KeyPressed(key):
                 self._press(key)
@@ -147,7 +138,6 @@ class CallBridge:
             Seconds until something may be due again; None when nothing is before the next event.
         """
         now_s = self._clock()
-        self._append_silence(now_s)
         self._report(self._playback.elapsed(now_s))
         for item in self._playback.due(now_s):
             self._out += (
@@ -161,7 +151,6 @@ class CallBridge:
             self._playback.wait_s(now_s),
             self._keys_due_s - now_s if self._keys else None,
             self._entries_due_s - now_s if self._entries else None,
-            None if self._heard_s is None else self._heard_s + SILENT_LINE_S - now_s,
         ]
         return min((max(0.0, wait) for wait in waits if wait is not None), default=None)
 
@@ -175,13 +164,6 @@ class CallBridge:
     def sounding(self) -> tuple[str, ...]:
         """See `Playback.sounding`."""
         return self._playback.sounding
-
-    def _append_silence(self, now_s: float) -> None:
-        silent_s = 0.0 if self._heard_s is None else now_s - self._heard_s
-        if silent_s >= SILENT_LINE_S:
-            self._heard_s = now_s
-            silence = np.zeros(round(silent_s * self._heard_hz), np.int16)
-            self._session.append_audio(silence, self._heard_hz)
 
     def _press(self, key: str) -> None:
         if key not in KEYS:

@@ -13,11 +13,14 @@ from tests.support import virtual_tools
 from tests.support.virtual_parts import Answer, Model, call, calling, parts
 from tests.support.virtual_time import spend, virtual
 from voice.callers import LOCAL, Owner
-from voice.events import Failure, ReplyEnded, ReplyText, SessionEnded
+from voice.errors import ProtocolError
+from voice.events import Failure, FinalTranscript, ReplyEnded, ReplyText, SessionEnded
 from voice.llm.base import AnswerDone, MalformedAnswer, ModelEvent, Prompt
 from voice.session.session import Session
 from voice.tools.store import Alert, AlertKind, Store
 from voice.types import Message, Role, ToolSpec
+
+NEVER_ASKS = "turn.idle_timeout_s=0"
 
 
 @virtual
@@ -100,3 +103,31 @@ async def test_what_is_asked_of_a_conversation_that_is_being_left_is_not_done(
         line.session.update(agent_tools=())
         line.session.update(agent_tools=tools["tools"])
         assert (await line.next(SessionEnded)).reason == "closed"
+
+
+@virtual
+async def test_a_turn_ends_although_the_client_sends_nothing_behind_its_last_word() -> None:
+    async with calling(parts(Model(lambda _: "Fine."), None, None, NEVER_ASKS)) as line:
+        for turns in (1, 2):
+            line.sends = True
+            await line.say("how are you")
+            line.sends = False
+            async with asyncio.timeout(5):
+                assert (await line.next(ReplyEnded)).text == "Fine."
+            await asyncio.sleep(60)
+            said = [words for role, words in line.history() if role == "user"]
+            assert said == ["how are you"] * turns
+
+
+@virtual
+async def test_a_client_that_marks_its_turns_itself_may_send_nothing_for_long() -> None:
+    async with calling(parts(Model(lambda _: "Fine."), None, None, NEVER_ASKS)) as line:
+        line.session.update(turn_detection=False)
+        await line.say("how are you")
+        line.sends = False
+        await asyncio.sleep(60)
+        assert not line.of(FinalTranscript)
+        line.session.commit_audio()
+        assert (await line.next(FinalTranscript)).seconds < 2
+        with pytest.raises(ProtocolError, match="got 0 ms"):
+            line.session.commit_audio()

@@ -21,7 +21,7 @@ from voice.events import (
     UserSpeechStarted,
 )
 from voice.telephony.asterisk import ChanWebSocket
-from voice.telephony.call_bridge import LONGEST_TURN_S, MAX_KEYS, SILENT_LINE_S, CallBridge
+from voice.telephony.call_bridge import LONGEST_TURN_S, MAX_KEYS, CallBridge
 from voice.telephony.codec import (
     CallAudio,
     FlowChanged,
@@ -89,18 +89,6 @@ def test_a_key_that_no_telephone_has_is_ignored(bench: Bench) -> None:
     bench.press("1!#")
     bench.after(0)
     assert bench.calls("add_item")[0][2] == Message(Role.USER, "1")
-
-
-def test_a_line_that_sends_nothing_is_silent(bench: Bench) -> None:
-    bench.after(5)
-    assert bench.session.calls == []
-    bench.bridge.from_line(CallAudio(SECOND[:160], 8000))
-    assert bench.bridge.tick() == SILENT_LINE_S
-    bench.after(0.9)
-    assert bench.calls("append_audio") == [("append_audio", 160, 8000)]
-    bench.after(0.1)
-    bench.after(1.5)
-    assert [call[1] for call in bench.calls("append_audio")] == [160, 8000, 12000]
 
 
 def test_marks_tell_the_session_what_was_heard(bench: Bench) -> None:
