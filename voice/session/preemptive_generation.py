@@ -31,7 +31,8 @@ from voice.session.load_monitor import LoadMonitor
 from voice.speech.audio_output import AudioOutput
 from voice.speech.synthesis import Said
 from voice.tools import SessionScope, Toolbox
-from voice.types import Message, Role, Segment, ToolCall, ToolResult
+from voice.types import Message, Role, Segment, ToolResult
+from voice.understanding.english import normalised
 
 PRIORITY = -1
 MOST_SHOWN = 400
@@ -244,10 +245,15 @@ class PreemptiveGeneration:
                         yield event
             self._judge(Outcome.REVISED if kept else Outcome.DISCARDED)
 
-    async def result(self, call: ToolCall) -> ToolResult | None:
-        """What a call brought in a draft, once; None when no draft has made it."""
-        task = self._results.pop(signature(call), None)
-        return None if task is None else replace(await task, call_id=call.call_id)
+    async def result(self, run: RunTool) -> ToolResult | None:
+        """What a call brought in a draft, once; None when no draft has made it for these words."""
+        task = self._results.pop(self.key(run), None)
+        return None if task is None else replace(await task, call_id=run.call.call_id)
+
+    def key(self, run: RunTool) -> str:
+        """Of a call in a draft, with the user's words where the tool may look at them."""
+        said = run.said if self._parts.toolbox.sees_words(run.call.name) else ()
+        return "/".join([signature(run.call), *map(normalised, said)])
 
     def forget_results(self) -> None:
         """Something was changed, so what was read before may be wrong now."""
@@ -320,7 +326,7 @@ class PreemptiveGeneration:
         wanted = self._parts.config.tools and toolbox.is_read_only(call.name)
         if self._over or not wanted:
             return
-        key = signature(call)
+        key = self.key(run)
         if key not in self._results:
             scope = replace(self._parts.scope, said=run.said)
             self._results[key] = self._spawn(toolbox.run(call, scope, key))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from voice.dialogue.commands import RunTool
-from voice.dialogue.tool_calls import signature
 from voice.inputs import EndRequested, ToolAnswered, ToolFinished, ToolProgressed, ToolSlow
 from voice.session.command_runner import Feed
 from voice.session.preemptive_generation import PreemptiveGeneration
 from voice.tools import Progress, SessionScope, Toolbox
-from voice.types import ToolCall, ToolResult
+from voice.types import ToolResult
 
 
 class ToolRuns:
@@ -30,14 +29,14 @@ class ToolRuns:
         self._scope = scope
         self._drafts = drafts
         self._slow_s = slow_s
-        self._waiting: dict[str, ToolCall] = {}
+        self._waiting: dict[str, RunTool] = {}
         # Calls that ended the session or handed it on → why.
         self._endings: dict[str, str] = {}
 
     async def run(self, run: RunTool, feed: Feed) -> None:
         """Run a call and feed its result, and for one that took too long its outcome as well."""
         call, key = run.call, run.key
-        self._waiting[key] = call
+        self._waiting[key] = run
         progress = self._progress(run, feed)
         try:
             async with asyncio.TaskGroup() as group:
@@ -58,12 +57,12 @@ class ToolRuns:
         self._toolbox.cancel(self._scope, key)
         if key in self._waiting:
             # It may have been begun by a draft.
-            self._toolbox.cancel(self._scope, signature(self._waiting[key]))
+            self._toolbox.cancel(self._scope, self._drafts.key(self._waiting[key]))
 
     async def _result(self, run: RunTool, progress: Progress) -> ToolResult:
         call = run.call
         if self._toolbox.is_read_only(call.name):
-            ready = await self._drafts.result(call)
+            ready = await self._drafts.result(run)
             if ready is not None:
                 return ready
         else:

@@ -225,6 +225,10 @@ class Toolbox:
         """Whether a tool changes nothing; an unknown tool, or a session's, may change anything."""
         return name in self._tools and self._tools[name].spec.read_only
 
+    def sees_words(self, name: str) -> bool:
+        """Whether a tool is given the conversation, and with it the user's words."""
+        return name in self._tools and SessionScope in self._tools[name].provided.values()
+
     def can_ring(self, names: Iterable[str]) -> bool:
         """Whether one of these tools sets what rings later."""
         tools = (self._tools[name] for name in names if name in self._tools)

@@ -171,6 +171,20 @@ async def test_a_tool_in_a_draft_sees_the_words_that_it_is_for() -> None:
 
 
 @virtual
+async def test_what_a_tool_has_read_for_fewer_words_is_not_taken_for_all_of_them() -> None:
+    def answer(prompt: Prompt) -> Answer:
+        return tool_results(prompt)[0] if tool_results(prompt) else call("repeat")
+
+    loaded = parts(Model(answer))
+    agent = loaded.agent.model_copy(update={"tools": (*loaded.agent.tools, "repeat")})
+    async with calling(replace(loaded, agent=agent)) as line:
+        await line.say("repeat what I say to you and do it now")
+        assert (await drafts(line)).made > 1
+        ended = line.of(ReplyEnded)[0]
+        assert ended.text == "Repeat what I say to you and do it now, you said."
+
+
+@virtual
 async def test_a_tool_with_side_effects_waits_for_the_end_of_the_turn() -> None:
     def answer(prompt: Prompt) -> Answer:
         return tool_results(prompt)[0] if tool_results(prompt) else call("book", what="a boat")
