@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from voice.dialogue.commands import Announced, Command
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
+from voice.dialogue.reply_playback import Heard
 from voice.inputs import Announce, AudioPlayed
 
 
@@ -71,6 +72,12 @@ class Announcements:
         if self._reply is None or self._reply.reply_id != event.reply_id:
             return []
         return self._settle(heard=event.heard is None)
+
+    def leave(self, heard: Heard) -> list[Command]:
+        """The conversation ends here, maybe behind the last word of one."""
+        if self._reply is None:
+            return []
+        return self._settle(heard(self._reply.reply_id).strip() == self._reply.text.strip())
 
     def _repeat_or_settle(self) -> list[Command]:
         """Let one that was stopped wait once more, unless it has been heard well enough."""

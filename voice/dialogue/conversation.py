@@ -14,7 +14,7 @@ from enum import Enum, auto
 
 from voice.dialogue.announcements import Announcements
 from voice.dialogue.call_checks import Limits
-from voice.dialogue.commands import Command, Draft, Emit
+from voice.dialogue.commands import Command, Draft, Emit, HangUp
 from voice.dialogue.controls import controlled
 from voice.dialogue.draft_words import DraftWords
 from voice.dialogue.fillers import calls_off
@@ -123,6 +123,7 @@ class Conversation:
         self._tools = tools
         self._limits = limits
         self._draft_words = draft_words
+        self._heard = heard
         self._agent = ReplyLoop(self.dialogue, tools, ids, limits, heard, flow=flow)
         # Out-of-band replies that are under way, each with a dialogue of its own for its calls.
         self._out_of_band: dict[str, ReplyLoop] = {}
@@ -185,7 +186,13 @@ class Conversation:
         out += self._ask_requested()
         if self._due is Due.REPLY and self._agent.current is None:
             out += self._answer()
-        return out + self._announce()
+        out += self._announce()
+        # Who rings is told what was heard before the conversation is over.
+        return sorted(out, key=lambda command: isinstance(command, HangUp))
+
+    def leave(self) -> list[Command]:
+        """The conversation ends here, whatever is being said."""
+        return self._announcements.leave(self._heard)
 
     def create_response(
         self, options: SessionOptions, context: Context | None = None, out_of_band: bool = False

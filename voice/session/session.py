@@ -205,6 +205,8 @@ class Session:
         """End the conversation; the first reason counts."""
         if not self._closed.is_set():
             self._reason = reason
+            # Who waits for what was heard goes on before it is cancelled.
+            self._runner.execute(self._conversation.leave())
             self._closed.set()
             self._runner.close()
             self._drafts.drop()

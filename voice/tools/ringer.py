@@ -90,7 +90,7 @@ class Ringer:
     async def _next(self, session_id: str, store: Store) -> Alert | float:
         """An entry taken to be announced now, or the seconds after which to look again."""
         now_s = self._now().timestamp()
-        await self._tell_heard()
+        await self.tell_heard()
         try:
             for alert in await asyncio.to_thread(self._due, session_id, store, now_s):
                 if await self._take(alert, store, now_s):
@@ -132,9 +132,9 @@ class Ringer:
     async def _tell(self, alert: Alert, store: Store) -> None:
         """Mark it as told; the session may end with its last word, so nobody cancels that."""
         self._heard[alert.id] = alert, store, self._due_again(alert)
-        await asyncio.shield(asyncio.ensure_future(self._tell_heard()))
+        await asyncio.shield(asyncio.ensure_future(self.tell_heard()))
 
-    async def _tell_heard(self) -> None:
+    async def tell_heard(self) -> None:
         """Mark as told what was heard; what cannot be marked now is the next time."""
         for alert, store, again in list(self._heard.values()):
             with suppress(StoreError):

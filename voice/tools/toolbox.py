@@ -346,6 +346,7 @@ class Toolbox:
         await self._threads.close()
         self.flow_thread.shutdown()
         self._documents.close()
+        await self.ringer.tell_heard()
         self.database.close()
 
     async def _delete_stranger(self, session: SessionScope) -> None:

@@ -73,6 +73,20 @@ async def test_what_nobody_has_heard_is_told_in_the_next_conversation(kind: type
 
 
 @virtual
+async def test_a_reminder_that_is_the_last_that_was_heard_of_a_conversation_rings_no_more() -> None:
+    loaded = with_timers()
+    remind(loaded, "call mom", "buy milk")
+    async with calling(loaded, LOCAL) as line:
+        told_of = (await line.next(ReplyEnded)).reply_id
+        line.session._runner.feed(AudioPlayed(told_of))
+    assert left(loaded) == ["buy milk"]
+    async with calling(loaded, LOCAL) as line:
+        told_of = (await line.next(ReplyEnded)).reply_id
+        line.session.played(told_of, 60_000)
+    assert left(loaded) == []
+
+
+@virtual
 async def test_a_reminder_that_the_user_talks_over_is_told_behind_the_answer() -> None:
     loaded = with_timers(voice=Voice(word_s=2.0))
     remind(loaded, "call mom")

@@ -16,6 +16,7 @@ from tests.voice.tools.conftest import Call
 from tests.voice.tools.services import NOW, Clock
 from tests.voice.tools.test_store import ASSISTANTS, conversation
 from voice.callers import Owner
+from voice.config import ToolsConfig, TurnConfig
 from voice.tools import SessionScope, Toolbox
 from voice.tools import ringer as ringer_module
 from voice.tools.database import Database, sqlite_file
@@ -176,6 +177,22 @@ async def test_what_fell_due_while_nobody_listened_is_told_to_the_next_one(
             assert await anext(heard) == "Your pasta timer was done at 3:43 PM."
             assert await heard.asend(True) == "Your alarm was for 3:44 PM."
         assert [alert.kind for alert in store.alerts()] == [AlertKind.ALARM]
+
+
+async def test_what_was_heard_at_the_very_end_is_noted_before_the_database_is_closed(
+    tmp_path: Path, clock: Clock
+) -> None:
+    config = ToolsConfig(database=str(tmp_path / "voice.sqlite3"))
+    box = Toolbox(config, TurnConfig(), now=clock)
+    Store(box.database, ASSISTANTS).add_alert(AlertKind.REMINDER, "call mom", NOW_S, "s")
+    heard = box.ringer.announcements(conversation("s"))
+    await anext(heard)
+    ending = asyncio.ensure_future(heard.asend(True))
+    await asyncio.sleep(0)
+    ending.cancel()
+    await box.close()
+    with closing(Database(config.database)) as database:
+        assert Store(database, ASSISTANTS).alerts() == []
 
 
 async def test_what_was_not_heard_is_another_conversations_to_tell(
