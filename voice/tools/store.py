@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 
 from sqlalchemy import (
     ColumnElement,
@@ -411,3 +411,26 @@ class Store:
         """Whether it has changed an entry."""
         (result,) = self._database.write(statement)
         return result.rowcount == 1
+
+
+class Glance(Store):
+    """What is kept, as it was at one moment: what is asked for again is not read again.
+
+    For readers of values, which look at every span of a message.
+    """
+
+    def __init__(self, database: Database, owner: Owner) -> None:
+        super().__init__(database, owner)
+        self._seen = cache(super().lists), cache(super().items), cache(super().facts)
+
+    def lists(self) -> list[str]:
+        """See `Store.lists`."""
+        return self._seen[0]()
+
+    def items(self, list_name: str) -> list[str]:
+        """See `Store.items`."""
+        return self._seen[1](list_name)
+
+    def facts(self) -> list[Fact]:
+        """See `Store.facts`."""
+        return self._seen[2]()

@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
+import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from threading import Thread
 from types import MappingProxyType, ModuleType
@@ -62,7 +63,7 @@ from voice.tools.registry import (
 from voice.tools.ringer import Ringer
 from voice.tools.scope import Clock, Done, Inverses, MachineClock, Progress, SessionScope
 from voice.tools.spoken_results import spoken_result
-from voice.tools.store import Store
+from voice.tools.store import Glance, Store
 from voice.tools.web import Web
 from voice.types import Confirmation, Reading, ToolCall, ToolResult, ToolSpec
 
@@ -74,6 +75,8 @@ _MODULES = (
     conversation, memory, coffee, appointments, agenda,
 )  # fmt: skip
 _SWEEP_S = 3600.0
+_GLANCE_S = 1.0
+"""What other processes change is seen within this; what this one changes, at once."""
 _BREAK_OFF_S = 3.0
 """Calls of other programs that take longer are broken off at the end."""
 _THREADS = 4
@@ -114,6 +117,7 @@ class Toolbox:
         self._now: Clock = now or MachineClock()
         self.database = Database(config.database, self._now)
         self.ringer = Ringer(self.database, self._now)
+        self._glance = lru_cache(256)(lambda owner, moment: Glance(self.database, owner))
         self._web = Web(config.http_timeout_s)
         self.house: House = house or _house(config, self._web)
         self._documents = Documents(_folder(config.documents_dir))
@@ -405,7 +409,9 @@ class Toolbox:
 
         def ask(*said: Any) -> Any:
             # Whose the data are hangs on the agent that has the conversation by then.
+            moment = self.database.changes, int(time.monotonic() / _GLANCE_S)
             provided = self._provided_to(session)
+            provided[Store] = self._glance(session.owner, moment)
             return function(*said, **{name: provided[kind] for name, kind in kinds.items()})
 
         return ask

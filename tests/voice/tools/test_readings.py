@@ -124,3 +124,20 @@ def test_a_reader_that_fails_holds_nothing_back(caplog: pytest.LogCaptureFixture
 
 def test_without_a_session_nothing_is_known(toolbox: Toolbox) -> None:
     assert not toolbox.specs(["order_drink"])[0].readings
+
+
+async def test_the_database_is_not_read_for_every_span_of_a_message(
+    toolbox: Toolbox, scope: SessionScope, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await call("add_to_list", item="milk and eggs")
+    found = reading(toolbox, scope, "remove_from_list.item")
+    reads: list[object] = []
+    read = toolbox.database.read
+    monkeypatch.setattr(
+        toolbox.database, "read", lambda query: (reads.append(query), read(query))[1]
+    )
+    said = "take the milk off my shopping list please and do not touch anything else that is on it"
+    assert "milk" in readable([said], Reader(found.read, whole=found.whole))
+    assert len(reads) < 10
+    await call("remove_from_list", item="milk")
+    assert found.read("milk") is None

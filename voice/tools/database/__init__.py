@@ -74,10 +74,12 @@ class Database:
 
     Attributes:
         name: Tells it from all others that are open on the same place.
+        changes: Goes up with each that is made here.
     """
 
     def __init__(self, place: str = "", clock: Clock | None = None) -> None:
         self.name = uuid.uuid4().hex
+        self.changes = 0
         self._clock = clock or MachineClock()
         self._told: set[Trouble] = set()
         self._followed_s: float | None = None
@@ -101,7 +103,9 @@ class Database:
             StoreError: It cannot be done, and nothing has changed; so does every other method.
         """
         with self._transaction() as connection:
-            return connection.execute(statement).fetchall()
+            rows = connection.execute(statement).fetchall()
+        self.changes += not statement.is_select
+        return rows
 
     def write(self, *statements: Executable) -> list[CursorResult[*tuple[Any, ...]]]:
         """Execute statements that change something, in a transaction of their own.
@@ -111,6 +115,7 @@ class Database:
         """
         with self._transaction() as connection:
             results = [connection.execute(statement) for statement in statements]
+        self.changes += 1
         if self._told and any(result.rowcount for result in results):
             self._told.clear()
             _log.warning("tools.database: %s can be written again", self._place.shown)
