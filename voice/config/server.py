@@ -42,7 +42,7 @@ class ServerConfig(Section):
     """Addresses or networks of reverse proxies: their requests are counted by the client address in
     X-Forwarded-For, which is ignored from any other peer."""
     handshake_timeout_s: float = Field(default=5.0, gt=0)
-    """Longest a request may take to arrive, headers and body."""
+    """Longest a request may take to arrive, headers and body, or every 16 KiB of a larger one."""
     max_messages_per_s: float = Field(default=200.0, gt=0)
     """WebSocket messages accepted from one client, on average; ten seconds' worth may come at once.
     Eight times as many other frames, such as pings and fragments of messages, are accepted."""

@@ -28,6 +28,8 @@ from voice.config.server import ServerConfig
 
 FRAMES_PER_MESSAGE = 8
 """Other frames that may come for each message: pings, and fragments of large messages."""
+LEAST_BODY_BYTES = 16 * 1024
+"""So much of a large body has to come within the time that a request may take to arrive."""
 UNKNOWN = "?"
 """Address of all clients that a proxy does not name."""
 
@@ -164,12 +166,13 @@ class LimitedHttp(ClosesUnread, H11Protocol):
 
     Attributes:
         guard: Counts the connection.
-        arrival_s: Longest that a request may take to arrive.
+        arrival_s: Longest that a request may take to arrive, or each part of a large body.
     """
 
     guard: Connections
     arrival_s: float
     _counted = False
+    _part_bytes = 0
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -187,9 +190,10 @@ class LimitedHttp(ClosesUnread, H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Take bytes of a request."""
         super().data_received(data)
-        if not self._arriving():
+        self._part_bytes += len(data)
+        if not self._arriving() or self._part_bytes >= LEAST_BODY_BYTES:
             self._stop_waiting()
-        elif self._deadline is None:
+        if self._arriving() and self._deadline is None:
             self._expect_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -210,6 +214,7 @@ class LimitedHttp(ClosesUnread, H11Protocol):
         return state is h11.SEND_BODY or (state is h11.IDLE and begun)
 
     def _expect_request(self) -> None:
+        self._part_bytes = 0
         self._deadline = self.loop.call_later(self.arrival_s, self.transport.abort)
 
     def _stop_waiting(self) -> None:

@@ -18,7 +18,7 @@ from websockets.exceptions import InvalidMessage, InvalidStatus
 from tests.support.patience import PATIENCE_S
 from tests.support.serving import serving
 from voice.config import ServerConfig
-from voice.server.uvicorn_limits import UNKNOWN, Connections, Proxies
+from voice.server.uvicorn_limits import LEAST_BODY_BYTES, UNKNOWN, Connections, Proxies
 
 TOO_MANY = HTTPStatus.TOO_MANY_REQUESTS
 UPGRADE = (
@@ -119,6 +119,23 @@ async def test_a_request_that_does_not_arrive_is_not_waited_for(pieces: list[byt
             writer.write(piece)
         assert await read_all(reader, BY_DEFAULT_S) == b""
         writer.close()
+
+
+async def test_a_large_body_may_take_longer_as_long_as_it_comes() -> None:
+    async with running(handshake_timeout_s=0.5) as address:
+        for pause_s, answer in ((0.1, b"HTTP/1.1 200"), (0.7, b"")):
+            reader, writer = await opened(address)
+            body = b"x" * LEAST_BODY_BYTES
+            writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n")
+            writer.write(f"Content-Length: {10 * len(body)}\r\n\r\n".encode())
+            for _ in range(10):
+                writer.write(body)
+                await asyncio.sleep(pause_s)
+                if writer.is_closing():
+                    break
+            assert (await read_all(reader)).startswith(answer)
+            assert writer.is_closing() == (not answer)
+            writer.close()
 
 
 async def test_a_second_request_is_not_waited_for_either() -> None:
