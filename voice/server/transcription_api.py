@@ -6,14 +6,14 @@ import asyncio
 import io
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
 from starlette.formparsers import MultiPartException, MultiPartParser
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from voice.access.keys import Grant
@@ -114,13 +114,14 @@ class TranscriptionApi:
             hear,
             self._resources.config.vad.threshold,
         )
-        if fields.dictates:
-            found = _meant(found)
         # An utterance at a time, so that the threads are shared with the conversations.
         step = partial(loop.run_in_executor, threads, next, found, None)
+        each = _each(step, request.is_disconnected)
+        if fields.dictates:
+            each = _meant(each)
         if fields.stream.lower() == "true":
-            return StreamingResponse(_events(step), media_type="text/event-stream")
-        heard = [passage async for passage in _each(step)]
+            return StreamingResponse(_events(each), media_type="text/event-stream")
+        heard = [passage async for passage in each]
         return _answer(heard, len(samples) / SAMPLE_RATE_HZ, fields, task)
 
 
@@ -149,9 +150,9 @@ def decoded(file: bytes) -> Samples:
     return np.concatenate(parts)
 
 
-def _meant(found: Iterator[Passage]) -> Iterator[Passage]:
+async def _meant(each: AsyncIterator[Passage]) -> AsyncIterator[Passage]:
     """The whole as one: what is said behind a pause may take back what was said before it."""
-    heard = list(found)
+    heard = [passage async for passage in each]
     if text := edited(" ".join(passage.text for passage in heard)).strip("\n"):
         yield Passage(heard[0].start_s, heard[-1].end_s, text, heard[0].language)
 
@@ -188,14 +189,23 @@ async def _form(request: Request) -> tuple[_Fields, bytes]:
         await form.close()
 
 
-async def _each(step: Callable[[], Any]) -> AsyncIterator[Passage]:
+async def _each(
+    step: Callable[[], Awaitable[Any]], has_left: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[Passage]:
+    """Passages as long as the client is there.
+
+    Raises:
+        ClientDisconnect: It has left.
+    """
     while (passage := await step()) is not None:
         yield passage
+        if await has_left():
+            raise ClientDisconnect
 
 
-async def _events(step: Callable[[], Any]) -> AsyncIterator[str]:
+async def _events(each: AsyncIterator[Passage]) -> AsyncIterator[str]:
     text = ""
-    async for passage in _each(step):
+    async for passage in each:
         delta = f" {passage.text}" if text else passage.text
         text += delta
         yield _event({"type": "transcript.text.delta", "delta": delta})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import struct
 from collections.abc import AsyncIterator
@@ -11,11 +12,13 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from starlette.requests import ClientDisconnect, Request
 
+from voice.access.keys import Grant
 from voice.hearing.asr.transcribed import Transcribed
 from voice.hearing.passages import LONGEST_MS, passages
 from voice.server.app import build_app
-from voice.server.transcription_api import CUE_CHARACTERS, LONGEST_S
+from voice.server.transcription_api import CUE_CHARACTERS, LONGEST_S, TranscriptionApi
 from voice.session.resources import Resources
 from voice.types import AudioFrame, Samples
 
@@ -106,6 +109,36 @@ async def test_words_come_utterance_by_utterance(http: httpx.AsyncClient) -> Non
         "transcript.text.done",
     ]
     assert "".join(e.get("delta", "") for e in events) == events[-1]["text"] == f"{FIRST} {SECOND}"
+
+
+@pytest.mark.parametrize("model", ["whisper-1", "quicksilver-dictation"])
+async def test_nothing_is_recognised_for_a_client_that_has_left(
+    http: httpx.AsyncClient, embedded_parts: Resources, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    recognizer, loop, left = embedded_parts.recognizer, asyncio.get_running_loop(), asyncio.Event()
+    recognised: list[str] = []
+
+    def transcribe(samples: Samples, **options: Any) -> Transcribed:
+        heard = type(recognizer).transcribe(recognizer, samples, **options)
+        recognised.append(heard.text)
+        loop.call_soon_threadsafe(left.set)
+        return heard
+
+    files = {"file": ("said.wav", await recording(http), "audio/wav")}
+    request = httpx.Request("POST", "http://127.0.0.1/", files=files, data={"model": model})
+    messages = [{"type": "http.request", "body": request.read()}]
+
+    async def receive() -> dict[str, Any]:
+        if not messages:
+            await left.wait()
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    monkeypatch.setattr(recognizer, "transcribe", transcribe)
+    headers = [(name.lower(), value) for name, value in request.headers.raw]
+    asking = Request({"type": "http", "headers": headers}, receive)
+    with pytest.raises(ClientDisconnect):
+        await TranscriptionApi(embedded_parts).transcribe(asking, Grant(main_key=True))
+    assert recognised == [FIRST]
 
 
 async def test_a_compressed_recording_is_read(http: httpx.AsyncClient) -> None:
