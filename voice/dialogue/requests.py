@@ -135,7 +135,7 @@ class Requests:
         if last is None or last.message.role is not Role.USER:
             return None
         said = last.message.content
-        if said.count(" ") >= _LONGEST:
+        if len(re.findall(r"[^\s,;]+", said)) > _LONGEST:
             # It was not said in one breath, and takes long to read.
             return cls(last.item_id, Request(said), ())
         meant = repaired(written_out(said))

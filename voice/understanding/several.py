@@ -54,7 +54,7 @@ def several(request: str, tools: Mapping[str, ToolSpec]) -> tuple[str, ...]:
     "Three minutes and another for six" is "set a timer for three minutes" and "… for six minutes".
     """
     named = {thing for thing in ("timer", "alarm") if re.search(rf"\b{thing}s?\b", request, re.I)}
-    if request.count(" ") >= _MOST or len(named) > 1:
+    if len(_WORD.findall(request)) > _MOST or len(named) > 1:
         return ()
     for thing in ("timer", "alarm"):
         spec = tools.get(f"set_{thing}")

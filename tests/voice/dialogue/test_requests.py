@@ -43,11 +43,16 @@ def test_the_model_reads_what_was_typed_as_it_is_said() -> None:
     assert asked and asked.current.text == "alarm 6:15 tomorrow please"
 
 
-def test_a_long_text_is_one_request_which_nobody_looks_for_things_in() -> None:
+@pytest.mark.parametrize("joint", [" ", "\n", ","])
+def test_a_long_text_is_one_request_which_nobody_looks_for_things_in(joint: str) -> None:
     read: list[str] = []
     reading = Reading(read.append, lambda _: "")
-    tools = {"order_drink": ToolSpec("order_drink", "Order.", {}, readings={"drink": reading})}
-    dialogue, text = History(), "two" + " sweet" * 100 + " teas one green"
+    required = {"required": ["duration"]}
+    tools = {
+        "order_drink": ToolSpec("order_drink", "Order.", {}, readings={"drink": reading}),
+        "set_timer": ToolSpec("set_timer", "Set.", required, readings={"duration": reading}),
+    }
+    dialogue, text = History(), "two" + f"{joint}sweet" * 100 + " teas one green"
     dialogue.add("mine", Message(Role.USER, text))
     whole = Requests.of(dialogue, whole=False, tools=tools)
     assert whole is not None

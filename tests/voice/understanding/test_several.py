@@ -67,6 +67,7 @@ def test_each_stands_alone_with_what_it_leaves_to_its_neighbours(
         "remind me at five and six to take a pill", "what's ten minutes and five minutes",
         "change the six alarm to seven", "I walked ten minutes and another five",
         "set an alarm for six and a timer for ten minutes",
+        "a timer for five minutes" + "\nand one for ten minutes" * 9,
     ],
 )  # fmt: skip
 def test_what_is_one_thing_or_another_request_stays_whole(
