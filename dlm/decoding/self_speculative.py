@@ -189,8 +189,24 @@ class _Verified:
 
     def _ask_gains_in_doubt(self) -> Steps[None]:
         """Ask for gains where the draft was in doubt, as the verification will then be, too."""
-        if self.aids.gains is not None and self.gains is None and self.decoder.in_doubt:
-            self.gains = yield from self.aids.gains()
+        if self.gains is None and self.decoder.in_doubt:
+            # The first forward for them is that of the verification.
+            yield from self._ask_gains(counted=1)
+
+    def _ask_gains(self, counted: int = 0) -> Steps[None]:
+        """Ask for gains, if there are any; so many of the forwards are counted already."""
+        if self.aids.gains is None:
+            return
+        steps, answer, made = self.aids.gains(), None, 0
+        while True:
+            try:
+                asked = steps.send(answer)
+            except StopIteration as over:
+                self.gains = over.value
+                return
+            made += 1
+            self.decoder.progress.forwards += made > counted
+            answer = yield asked
 
     def _commit(self, draft: list[int], rows: Tensor | Sequence[int]) -> Steps[int]:
         """Verify a draft against a forward's rows and commit what agrees; returns how much."""
@@ -199,8 +215,8 @@ class _Verified:
         verdict = verify(draft, rows, matcher, end)
         if verdict.in_doubt and matcher is not None and self.aids.gains is not None:
             if self.gains is None:
-                self.gains = yield from self.aids.gains()
-                progress.forwards += 1
+                yield from self._ask_gains()
+            assert self.gains is not None
             sure = len(verdict.accepted)
             verdict = self._with_gains(verdict, draft[sure:], rows[sure:], self.gains)
         decoder.cache.commit(len(self.known) + len(verdict.accepted))

@@ -131,3 +131,19 @@ def test_the_words_have_a_say_in_the_choice_of_a_tool() -> None:
     assert [chosen(NET, text).name for text in TEXTS] == [call.name for call in expected]
     alone = [chosen(blind.eval(), text) for text in TEXTS]
     assert [call.name for call in alone] != [call.name for call in expected]
+
+
+@pytest.mark.parametrize("effort", [Effort.INSTANT, Effort.HIGH])
+@pytest.mark.parametrize("many", [3, 2 * TOGETHER + 3])
+def test_every_forward_for_the_words_is_counted(
+    many: int, effort: Effort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    forward = Eager.forward
+    monkeypatch.setattr(Eager, "forward", lambda *given: (made.append(1), forward(*given))[1])
+    tools = tuple(tool(f"{word}_{number}") for number in range(many) for word in ("make", "get"))
+    with closing(Engine(NET, tokenizer())) as engine:
+        for text in TEXTS:
+            made.clear()
+            asked = replace(calling(text, effort), tools=tools[:many])
+            assert ask(engine, asked).usage.forwards == len(made)
