@@ -216,7 +216,7 @@ class RequestSetup:
         text = request.prefix if request.format else request.prefix.lstrip()
         matcher.follow(self._dialect.text(text))
         made_whole = request.format is not None or job.json_call is not None
-        if made_whole or job.rules.has_json:
+        if made_whole or job.rules.has_endless:
             # Words that may stand in the place of a call may be cut.
             opening = None if made_whole or job.rules.must_call else self._opening
             matcher = EndingMatcher(matcher, self._closers, request.max_tokens, opening)

@@ -53,10 +53,11 @@ class AnswerRules:
         return self.choice not in ("auto", "none")
 
     @property
-    def has_json(self) -> bool:
-        """Whether a value of a call is JSON of any length."""
+    def has_endless(self) -> bool:
+        """Whether a value of a call may be of any length: JSON, or words that no text binds."""
+        bound = Sources.of(self).of_parameter
         values = (value for tool in self.callable() for value in tool.properties.values())
-        return any(not (options(v) or is_words(v) or is_number(v)) for v in values)
+        return any(not options(v) and not is_number(v) and bound(v) is None for v in values)
 
     def callable(self) -> tuple[Tool, ...]:
         """The tools that an answer may call.

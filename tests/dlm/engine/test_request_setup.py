@@ -154,18 +154,20 @@ def test_of_many_schemas_only_some_are_filled_with_what_was_said(
 
 
 TABLE = tool("table", ["rows"], rows={"type": "array", "items": {"type": "integer"}})
+NOTE = tool("note", ["text"], text={"type": "string"})
 
 
-def test_words_in_the_place_of_a_call_may_be_cut_and_the_call_not() -> None:
+@pytest.mark.parametrize("called", [TABLE, NOTE])
+def test_words_in_the_place_of_a_call_may_be_cut_and_the_call_not(called: Tool) -> None:
     begun = setup(model())
     words = template().text("two minutes please")
     assert len(words) > 3
-    matcher = begun.matcher(live(tools=(TABLE,), max_tokens=4))
+    matcher = begun.matcher(live(tools=(called,), max_tokens=4))
     assert matcher is not None
     for word in words[:3]:
         assert matcher.advance(word) == []
     assert matcher.takes(words[3])
-    matcher = begun.matcher(live(tools=(TABLE,), max_tokens=30))
+    matcher = begun.matcher(live(tools=(called,), max_tokens=30))
     assert matcher is not None
     digit, count = torch.zeros(352), 1
     digit[tokenizer().encode("1")[-1]] = 1.0
