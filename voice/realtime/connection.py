@@ -239,8 +239,11 @@ class RealtimeConnection:
             if self._limits is not None and (excess := self._limits.excess(len(text))):
                 raise Closing(CloseCode.POLICY, excess)
             self._answer(text)
-            # What has arrived comes without a wait: other conversations are let in between.
-            await asyncio.sleep(0)
+            more = True
+            while more:
+                # What has arrived comes without a wait: other conversations are let in between.
+                await asyncio.sleep(0)
+                more = self._protocol.hear()
 
     def _answer(self, text: str) -> None:
         self._answering = True

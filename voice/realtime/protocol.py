@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from voice.access.closing import CloseCode, Closing
 from voice.access.rate_limits import TOO_FAST, TokenBucket
 from voice.dictation.editor import edited
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
 
 MEDIA_RATE_HZ = 24_000
 """Of the agent's audio where a door plays it."""
+PIECE_S = 0.2
+"""Audio that is heard in one go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,7 @@ class RealtimeProtocol:
         self._idle_s = idle_s
         self._by_media = by_media
         self._audio_limit = audio_limit
+        self._unheard: Samples = np.empty(0, np.int16)
         self._base = session.options
         self._greeted = self._extended = False
         self._object = initial_object(self._base)
@@ -210,6 +215,18 @@ class RealtimeProtocol:
             failed = error_event(str(error), error.code, param=error.param, event_id=event_id)
             return self._stamped([failed])
 
+    def hear(self) -> bool:
+        """Pass the next piece of a message's audio on to the session; whether there was one left.
+
+        To be called again and again before the next message is received, with pauses in which
+        others are let in: a message may hold minutes of audio.
+        """
+        piece = round(PIECE_S * self._input_rate_hz)
+        samples, self._unheard = self._unheard[:piece], self._unheard[piece:]
+        if len(samples):
+            self._session.append_audio(samples, self._input_rate_hz)
+        return len(samples) > 0
+
     def translate(self, event: SessionEvent) -> list[ServerEvent]:
         """The server events of a session event."""
         if self._object.dictates and isinstance(event, InterimTranscript | FinalTranscript):
@@ -240,7 +257,8 @@ class RealtimeProtocol:
             case client.OutputAudioClear():
                 self._session.interrupt()
             case client.AudioAppend(audio=audio):
-                self._session.append_audio(self._heard(audio), self._input_rate_hz)
+                self._unheard = self._heard(audio)
+                self.hear()
             case client.AudioCommit():
                 self._session.commit_audio()
             case client.AudioClear():

@@ -92,6 +92,30 @@ async def line(
     assert session.closed is not None
 
 
+async def test_a_message_with_minutes_of_audio_lets_others_in() -> None:
+    heard: list[tuple[int, int]] = []
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def take(session: FakeSession, samples: np.ndarray) -> None:
+        heard.append((turns, len(samples)))
+
+    async with line(lambda session: setattr(session, "on_audio", take)) as talk:
+        running = asyncio.create_task(others())
+        audio = base64.b64encode(bytes(2 * 24_000 * 30)).decode()
+        await send(talk.socket, "input_audio_buffer.append", audio=audio)
+        await send(talk.socket, "input_audio_buffer.commit")
+        await talk.session.called("commit_audio", 1)
+        running.cancel()
+    assert sum(samples for _, samples in heard) == 24_000 * 30
+    assert len({turn for turn, _ in heard}) == len(heard) >= 100
+
+
 async def test_events_go_both_ways() -> None:
     def answer(session: FakeSession, samples: np.ndarray) -> None:
         session.emit(UserSpeechStarted(1, "i1", len(samples)))
