@@ -17,7 +17,7 @@ from voice.dialogue.history import History
 from voice.dialogue.lead import FROM_THE_BEGINNING, NOT_UNDERSTOOD, OKAY, WHAT_ELSE, Lead
 from voice.dialogue.reply import Phase, Reply
 from voice.dialogue.reply_playback import ReplyPlayback
-from voice.dialogue.requests import Request, Requests, to_be_done
+from voice.dialogue.requests import Request, Requests, requests, to_be_done
 from voice.dialogue.team import GREETING
 from voice.dialogue.tool_calls import ToolCalls
 from voice.events import Failure, ReplyStatus, ReplyToolResult
@@ -234,12 +234,14 @@ class Rounds:
     def _called_for(self, reply: Reply, message: str, whole: bool = False) -> list[Command] | None:
         """Call the tool that a message, or one of its requests, asks for by its patterns.
 
-        None is for the model, and of a ``whole`` message for its requests, where words of it are
-        taken: "remember that my car is red and set a timer".
+        None is for the model, and of a ``whole`` message for its requests, where there are several
+        or words of it are taken: "remember that my car is red and set a timer".
         """
         wanted = self._lead.wanted(reply.base or reply.options, message, self._dialogue)
         in_parts = whole and not (self._lead.under(reply.base) or self._limits.rephrases)
-        if wanted is None or (in_parts and wanted[1].keys() - {"message"}):
+        if wanted is None:
+            return None
+        if in_parts and (wanted[1].keys() - {"message"} or len(requests(message)) > 1):
             return None
         call = ToolCall(self._ids("call"), *wanted)
         held = confirmed_ones((call,), self._lead.asking_first(), message)

@@ -82,12 +82,14 @@ _ASKING = re.compile(
     r"|that|any|an?) (?!mind|think|know|time)\w)"
 )
 _ASKS_FOR_MORE = re.compile(
-    r"\b(?:i'll|i will|i'd (?:like|love|have)|i would (?:like|love|have)|let me|(?:give|get) me"
+    r"\b(?:i'll|i will|i want|i'd (?:like|love|have)|i would (?:like|love|have)|let me"
+    r"|(?:give|get) me"
     r"|(?:can|could|may|shall|will|would) (?:i|we|you) (?:please |also |just |still )?(?!recommend)"
     r"|make (?:it|that|them)|instead)\b"
 )
 _OF_THE_AGENT = re.compile(
-    r"\b(?:are you\b(?! open| closed| busy)|you(?:'re| are)\b|your name|how do you do|did you"
+    r"\b(?:is any(?:one|body) (?:there|here|listening)\b"
+    r"|are you\b(?! open| closed| busy)|you(?:'re| are)\b|your name|how do you do|did you"
     r" (?:say|hear|get|just)|do you (?:work|like|know|think|remember|record|hear|understand|mean"
     r"|love|feel))"
 )

@@ -221,3 +221,13 @@ def test_what_is_said_once_of_two_drinks_is_of_both() -> None:
 def test_others_get_the_message_whole(script: Script) -> None:
     script.user(BOTH)
     assert said(script) == [BOTH]
+
+
+def test_a_question_that_a_tool_answers_leaves_the_request_behind_it() -> None:
+    script = Script(answers="get_time")
+    script.user("what is the time? set a timer for ten minutes")
+    [asked] = [run.call for run in script.of(RunTool)]
+    assert (asked.name, asked.arguments) == ("get_time", {})
+    script.tool(asked, "It is noon.")
+    script.model("", TIMER)
+    assert [run.call.name for run in script.of(RunTool)] == ["get_time", "set_timer"]

@@ -183,7 +183,7 @@ async def test_a_reply_keeps_the_form_that_it_began_with() -> None:
     async with line(lambda session: setattr(session, "on_audio", begin)) as talk:
         await receive(talk.socket)
         # Both in one go: nobody has been told of the reply when the format changes.
-        await send(talk.socket, "input_audio_buffer.append", audio="")
+        await send(talk.socket, "input_audio_buffer.append", audio="AAA=")
         changed = {"audio": {"output": {"format": {"type": "audio/pcmu"}}}}
         await send(talk.socket, "session.update", session=changed)
         created, updated = await receive_until(talk.socket, "session.updated")

@@ -97,6 +97,9 @@ def test_every_tool_belongs_to_an_agent(toolbox: Toolbox) -> None:
         ("assistant", "did you get all that?", "list_done"),
         ("assistant", "is there any bread on there", "read_list"),
         ("assistant", "is there a bank on the corner", ""),
+        ("coffee", "are you open on sundays?", "answer_question"),
+        ("coffee", "is anyone there?", ""),
+        ("coffee", "is there parking? I want a large latte", ""),
     ],
 )
 def test_what_is_done_without_the_model(
