@@ -241,6 +241,8 @@ class ToolSpec:
     confirmation: Confirmation | None = field(default=None, compare=False)
     refusal: Refusal | None = field(default=None, compare=False)
     """Says no to a call before anybody is asked whether it is wanted."""
+    meant: Callable[[Mapping[str, Any]], str] | None = field(default=None, compare=False)
+    """Words for what a call with these arguments is about, "a large latte"; empty for none."""
 
 
 Refusal = Callable[["ToolCall", str], "ToolResult | None"]

@@ -229,6 +229,7 @@ def tool(
     asked: Asked | None = None,
     behind: Collection[str] = (),
     refuses: Callable[..., None] | None = None,
+    meant: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> Callable[[F], F]:
     """Mark a function as a tool.
 
@@ -246,8 +247,10 @@ def tool(
         refuses: Raises what the tool itself would, before it runs and before the user is asked
             whether it shall: takes the arguments and the user's message, and keyword-only what is
             provided.
+        meant: Makes words of a call's arguments by which the user is asked where the call is in
+            doubt: "a large latte". It may raise `ToolError`.
     """
-    marked = read_only, cancellable, undoes, ends, asked, frozenset(behind), refuses
+    marked = read_only, cancellable, undoes, ends, asked, frozenset(behind), refuses, meant
 
     def mark(function: F) -> F:
         setattr(function, _MARK, marked)
@@ -298,13 +301,14 @@ def as_tool(function: Callable[..., Any]) -> Tool:
     if not description:
         raise ConfigError(f"tool {name}: got no docstring; expected one that says what it does")
     arguments, schema = _model(name, fields)
-    unmarked = (False, False, False, False, None, frozenset[str](), None)
-    read_only, cancellable, undoes, ends, asked, behind, refuses = getattr(
+    unmarked = (False, False, False, False, None, frozenset[str](), None, None)
+    read_only, cancellable, undoes, ends, asked, behind, refuses, meant = getattr(
         function, _MARK, unmarked
     )
     if cancellable and not inspect.iscoroutinefunction(function):
         raise ConfigError(f"tool {name}: got cancellable; expected a coroutine function to cancel")
-    spec = ToolSpec(name, description, schema, read_only, cancellable, ends, undoes, behind)
+    marks = read_only, cancellable, ends, undoes, behind
+    spec = ToolSpec(name, description, schema, *marks, meant=meant)
     values = {name: found for name in fields if (found := _value(hints[name]))}
     return Tool(spec, function, arguments, provided, values, asked, refuses)
 

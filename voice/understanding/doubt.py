@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from voice.tools import phrasing
+from voice.tools.registry import ToolError
 from voice.types import ToolCall, ToolSpec
 from voice.understanding.english import GRAMMAR, NUMBERS, VERBS, bare, disagrees, plain, word_set
 from voice.understanding.left_out import carried
@@ -50,7 +52,10 @@ def in_doubt(
 
 
 def asked_about(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> str:
-    """The question whether calls are wanted, in the words of their declarations and of the user."""
+    """The question whether calls are wanted, in the words of their tools or of the user."""
+    meant = dict.fromkeys(_meant(call, tools[call.name]) for call in calls)
+    if all(meant):
+        return f"{phrasing.sentence(phrasing.joined([*meant]))}, is that right?"
     wanted = dict.fromkeys(_phrase(call, tools[call.name]) for call in calls)
     return f"Do you want me to {', and to '.join(wanted)}?"
 
@@ -84,13 +89,23 @@ def leaves_open(reply: str, message: str) -> bool:
     return bool(reply) and not answered and bool(asked) and not disagrees(message)
 
 
+def _meant(call: ToolCall, spec: ToolSpec) -> str:
+    try:
+        return spec.meant(call.arguments) if spec.meant else ""
+    except ToolError:
+        return ""
+
+
 def _phrase(call: ToolCall, spec: ToolSpec) -> str:
-    """What a call does: "delete an alarm: seven"."""
+    """What a call does: "put milk on a list", "delete an alarm: seven"."""
     words = re.split(r"[.;:(\n]", spec.description, maxsplit=1)[0].split()
     if not 0 < len(words) <= _LONGEST_PHRASE or words[0].endswith("s"):
         # Too long to be said, or no imperative: "Gets the weather".
         words = ["use", *re.findall(r"[A-Za-z][a-z]*|\d+", call.name)]
     text = " ".join([words[0].lower(), *words[1:]])
     text = text.replace("the user's", "your").replace("the user", "you")
-    values = ", ".join(map(str, call.arguments.values()))
-    return f"{text}: {values}" if values else text
+    values = [str(value) for value in call.arguments.values()]
+    thing = re.escape(next(iter(call.arguments), "").replace("_", " "))
+    if thing and (found := re.search(rf"\b(?:an?|some) {thing}\b", text)):
+        text = text[: found.start()] + values.pop(0) + text[found.end() :]
+    return f"{text}: {', '.join(values)}" if values else text

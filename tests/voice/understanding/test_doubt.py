@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.support.script import CLIENT_TOOL, TOOLS, Script
+from voice.config import ToolsConfig, TurnConfig
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Generate, RunTool
+from voice.tools import Toolbox
 from voice.types import Confirmation, Reading, ToolCall, ToolResult, ToolSpec
 from voice.understanding.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, in_doubt, leaves_open
 
@@ -39,7 +41,7 @@ def test_doubt_is_little_confidence_and_little_of_what_was_said(
 @pytest.mark.parametrize(
     ("description", "question"),
     [
-        ("Put an item on a list. The list is optional.", "put an item on a list: milk"),
+        ("Put an item on a list. The list is optional.", "put milk on a list"),
         ("Remember something for the user.", "remember something for you: milk"),
         ("Adds an item", "use add to list: milk"),
         ("", "use add to list: milk"),
@@ -49,6 +51,24 @@ def test_doubt_is_little_confidence_and_little_of_what_was_said(
 def test_a_question_says_what_was_understood(description: str, question: str) -> None:
     spec = ToolSpec("add_to_list", description, {})
     assert asked_about([ADD, ADD], {"add_to_list": spec}) == f"Do you want me to {question}?"
+
+
+@pytest.mark.parametrize(
+    ("orders", "question"),
+    [
+        ([{"drink": "americano", "size": "large"}], "A large americano, is that right?"),
+        (
+            [{"drink": "espresso"}, {"drink": "latte", "quantity": "two", "milk": "oat milk"}],
+            "An espresso and 2 lattes with oat milk, is that right?",
+        ),
+        ([{"drink": "nothing of ours"}], "Do you want me to add nothing of ours to the order?"),
+    ],
+)
+def test_a_tool_words_the_question_itself(orders: list[dict[str, str]], question: str) -> None:
+    toolbox = Toolbox(ToolsConfig(database=":memory:"), TurnConfig())
+    (spec,) = toolbox.specs(["order_drink"])
+    calls = [ToolCall(str(at), spec.name, order) for at, order in enumerate(orders)]
+    assert asked_about(calls, {spec.name: spec}) == question
 
 
 @pytest.mark.parametrize(

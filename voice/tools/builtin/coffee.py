@@ -7,6 +7,7 @@ had is in `coffee_menu`, how people say what a drink is to have in `coffee_detai
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -148,7 +149,28 @@ def _check_sold(arguments: Mapping[str, str], message: str, *, scope: SessionSco
         raise Choose(not_offered(missing, shop), "drink", near(missing, shop))
 
 
-@tool(refuses=_check_sold)
+def _drink_of(said: Mapping[str, str]) -> tuple[Drink, int]:
+    """What the arguments of a call order, and how many.
+
+    Raises:
+        ToolError: One of them is not to be had.
+    """
+    given = defaultdict(str, said)
+    drink = Drink(
+        drink_named(given["drink"]), details.size(given["size"]), details.roast(given["roast"]),
+        details.shots(given["shots"]), details.milk(given["milk"]),
+        details.addition(given["sweetener"]), details.addition(given["extras"]),
+    )  # fmt: skip
+    return drink, details.count(given["quantity"])
+
+
+def _in_words(said: Mapping[str, str]) -> str:
+    drink, count = _drink_of(said)
+    label = _label(drink, count, always_count=False)
+    return label if count > 1 else f"{'an' if label[0] in 'aeiou' else 'a'} {label}"
+
+
+@tool(refuses=_check_sold, meant=_in_words)
 def order_drink(
     drink: _DrinkName,
     size: details.Size = "",
@@ -164,16 +186,12 @@ def order_drink(
 ) -> str:
     """Add a drink to the order."""
     _check_sold({"drink": drink}, next(iter(scope.said), ""), scope=scope)
-    count = details.count(quantity)
-    ordered = Drink(
-        drink_named(drink), details.size(size), details.roast(roast), details.shots(shots),
-        details.milk(milk), details.addition(sweetener), details.addition(extras),
-    )  # fmt: skip
+    said = {"size": size, "roast": roast, "shots": shots, "milk": milk,
+            "sweetener": sweetener, "extras": extras}  # fmt: skip
+    ordered, count = _drink_of({**said, "drink": drink, "quantity": quantity})
     _check_goes(ordered)
     old = scope.removed
     if isinstance(old, Ordered) and _is_kind_of(ordered.name, old.drink.name):
-        said = {"size": size, "roast": roast, "shots": shots, "milk": milk,
-                "sweetener": sweetener, "extras": extras}  # fmt: skip
         kept = {part: getattr(old.drink, part) for part, words in said.items() if not words}
         ordered, count = replace(ordered, **kept), count if quantity else old.count
         scope.removed = None
