@@ -79,7 +79,7 @@ class TranscriptionApi:
             raise ProtocolError(message, "invalid_value", "model")
         language = _language(fields, recognizer)
         hear = partial(recognizer.transcribe, language=language, times=fields.wants_times)
-        return await self._words(fields, file, hear)
+        return await self._words(request, fields, file, hear)
 
     async def translate(self, request: Request, grant: Grant) -> Response:
         """What is said in the uploaded file, in English; only the server's own key may ask."""
@@ -96,10 +96,11 @@ class TranscriptionApi:
             message = "timestamp_granularities: a translation's words have no times"
             raise ProtocolError(message, "invalid_value", "timestamp_granularities")
         hear = partial(recognizer.translate, language=_language(fields, recognizer))
-        return await self._words(fields, file, hear, "translate")
+        return await self._words(request, fields, file, hear, "translate")
 
     async def _words(
         self,
+        request: Request,
         fields: _Fields,
         file: bytes,
         hear: Callable[[Samples], Transcribed],
