@@ -18,7 +18,8 @@ class AnswerConfig(Section):
     asked: tuple[str, ...]
     """Regular expressions over plain words, each to be found anywhere, as in configs/moments."""
     say: str
-    """The answer."""
+    """The answer; {day} is a known value of the flow, and what stands in [...] is left out without
+    it. Where nothing is left, the next that is asked so counts."""
 
     @cached_property
     def found(self) -> re.Pattern[str]:

@@ -149,6 +149,9 @@ class KeptConfig(Section):
     """Tool that takes it back."""
     another: str = ""
     """Tool that begins another one; its argument `beside` is how it is to be like the last."""
+    none: str = ""
+    """Step that is entered where none of these is found and nothing is known yet, such as who
+    calls; it asks for that."""
     wait: str = ""
     """Said to who wants another one before the first is made."""
 
@@ -221,7 +224,7 @@ def _unknown_places(where: str, text: str, values: list[str]) -> Iterator[str]:
 
 
 def _unreached(steps: Mapping[str, StepConfig], kept: KeptConfig) -> Iterator[str]:
-    entered = [name for name, step in steps.items() if kept.change in step.tools]
+    entered = [n for n, step in steps.items() if kept.change in step.tools or n == kept.none]
     reached = {one for name in [*steps][:1] + entered for one in steps_from(name, steps)}
     for name in steps.keys() - reached:
         yield f"steps.{name}: nobody reaches it; expected another step's goes_to to name it"

@@ -61,6 +61,14 @@ _RULES = tuple(
         (r"\b(?:suddenly|fuckin|fucking|freaking|frigging|bloody|(?:god)?damn)\b", ""),
     )
 )
+_PARTS = re.compile(r"(?<=[.!?])\s+|,\s*|\s+(?=(?:and|but|so) )", re.I)
+_QUESTION = re.compile(
+    r".*\?|(?:(?:and|but|so|or|ok|okay|oh|well|please|sorry|then|now|no|yes)\b[ ,]*)*"
+    r"(?:how|what|when|where|which|who|why|should|shall|may|must"
+    r"|(?:can|could|will|would|do|does|did|is|are|was|were|has|have|am)"
+    r" (?:i|we|you|he|she|it|they|there|that|this|the|my|your|(?:some|any)(?:one|body))\b).*",
+    re.I | re.S,
+)
 LONGEST_TEXT = 2000
 """Characters, the last ones: of a longer text nobody waits for an answer at once."""
 
@@ -75,6 +83,15 @@ def plain_words(text: str) -> str:
     for pattern, instead in _RULES:
         words = pattern.sub(instead, words)
     return " ".join(words.split())
+
+
+def is_question(text: str) -> bool:
+    """Whether words ask something, which is no news.
+
+    >>> is_question("How long will it take"), is_question("will be there in a minute")
+    (True, False)
+    """
+    return _QUESTION.fullmatch(text.strip()) is not None
 
 
 class Moment(Section):
@@ -92,6 +109,8 @@ class Moment(Section):
     """The same as `patterns` for how they say so."""
     ends: str = ""
     """Said then."""
+    offers: str = ""
+    """An agent of `hand_over`: a "yes" to the words hands over to it."""
     examples: tuple[str, ...] = ()
     """Sentences that are of this kind."""
     counterexamples: tuple[str, ...] = ()
@@ -138,6 +157,7 @@ class _Kind:
     stays: str
     over: re.Pattern[str]
     ends: str
+    offers: str
 
 
 class Moments:
@@ -160,6 +180,7 @@ class Moments:
                 moment.stays,
                 found_anywhere(f"moments.{name}.over", moment.over),
                 moment.ends,
+                moment.offers,
             )
             for name, moment in moments.items()
             if moment.say
@@ -179,9 +200,14 @@ class Moments:
         before = next((kind for kind in self._kinds if kind.name == name), None)
         if before is None:
             return "", ""
-        if any(before.over.search(plain_words(text)) for text in readings):
+        parts = (one for text in readings for one in _PARTS.split(text))
+        if any(before.over.search(plain_words(one)) for one in parts if not is_question(one)):
             return before.ends, ""
         return before.stays, name
+
+    def offer(self, says: str) -> str:
+        """The agent that these words of a moment offer to hand over to; empty for none."""
+        return next((kind.offers for kind in self._kinds if kind.say == says), "")
 
     def name_of(self, text: str) -> str:
         """Name of the moment that a message is; empty if it is none."""

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 
-from voice.config.moments import Moments
-from voice.dialogue.team import Team, spoken
+from voice.config.moments import Moments, is_question
+from voice.dialogue.team import ONE_MORE_THING, WELCOME, Team, spoken
 from voice.types import Confirmation, Position, ToolSpec
+from voice.understanding.english import is_courteous
 from voice.understanding.said_values import answer_to
 
 
@@ -20,6 +21,7 @@ class Flow:
 
     Attributes:
         moment: Name of the fixed moment that lasts, such as an emergency; empty for none.
+        offer: The agent to whom the words before have offered to hand over; empty for none.
         handed_over: Whether another agent has the conversation, and has not spoken yet.
         anew: Whether the flow has begun once more, and nothing was said since.
     """
@@ -28,7 +30,8 @@ class Flow:
         self.team = team
         # The greeting asks the first question.
         self.position = position or team.question(team.enter(team.front.name))[0]
-        self.moment = self._arrival = self._beside = ""
+        self.moment = self.offer = self._offer = self._arrival = self._beside = ""
+        self._ended = self._hushed = False
         self.handed_over = self.anew = False
         self._changed: frozenset[str] = frozenset()
 
@@ -75,7 +78,13 @@ class Flow:
 
     def words_for(self, moments: Moments, *readings: str) -> str:
         """What is said to a moment that a message is, or to what follows one that lasts."""
-        says, self.moment = moments.lasting(self.moment, *readings)
+        before, ended = self.moment, self._ended
+        says, self.moment = moments.lasting(before, *readings)
+        self.offer, self._offer = self._offer, moments.offer(says)
+        # Who has an emergency behind them and asks something is not asked for a day.
+        worried = any(is_question(one) or is_courteous(one) for one in readings)
+        self._ended = bool(before and not self.moment) or (ended and worried and not says)
+        self._hushed = ended and self._ended
         return says
 
     def aside(self) -> None:
@@ -87,7 +96,9 @@ class Flow:
         arrival, self._arrival = self._arrival, ""
         self.handed_over = self.anew = False
         beside, self._beside = self._beside, ""
-        self._changed = frozenset()
+        changed, self._changed = self._changed, frozenset()
+        if self._hushed and not (arrival or changed):
+            return beside.replace(ONE_MORE_THING, WELCOME)
         self.position, question = self.team.question(self.position)
         greeting = self.team.agent(self.position).greeting
         # A greeting asks its question itself.

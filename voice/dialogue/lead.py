@@ -14,10 +14,12 @@ from voice.dialogue.commands import Command, Emit
 from voice.dialogue.flow import Flow
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
+from voice.dialogue.team import hand_over_tool
 from voice.events import FlowChanged
 from voice.inputs import SessionOptions
 from voice.types import Position, Role, ToolCall, ToolResult, ToolSpec
 from voice.understanding.english import asks, asks_of_the_agent
+from voice.understanding.said_values import answer_to
 
 OKAY = "Okay."
 FROM_THE_BEGINNING = "Okay, from the beginning."
@@ -79,6 +81,9 @@ class Lead:
     def _found(self, options: SessionOptions, message: str) -> Iterator[tuple[str, dict[str, str]]]:
         """What patterns find, the first before the others; nothing where a client leads."""
         if flow := self.under(options):
+            offers = flow.offer in flow.team.agent(flow.position).hand_over
+            if offers and answer_to(message, ()):
+                yield hand_over_tool(flow.offer), {}
             yield from flow.team.wanted(flow.position, message, self._tools)
         elif options.agent_tools and not options.client_tools:
             yield from called_for(message, options.calls)

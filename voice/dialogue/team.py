@@ -29,6 +29,7 @@ from voice.understanding.said_values import (
     answer_to,
     clauses,
     gives_up,
+    ruled_out,
     said_values,
     says_again,
     taken_back,
@@ -36,6 +37,8 @@ from voice.understanding.said_values import (
 
 HAND_OVER = "hand_over_to_"
 START_OVER = "start_over"
+RULED_OUT = "ruled_out"
+"""Argument of a tool that gets, of its values, those that a message does not want, with commas."""
 WELCOME = "You're welcome."
 NOTHING_ELSE = "All right. Goodbye."
 ONE_MORE_THING = f"{WELCOME} I need one more thing."
@@ -50,6 +53,8 @@ _MAY_ASK = re.compile(
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 """In a sentence, what is left out where a value of it is not known."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_NOT_WANTED = re.compile(r"(?:(?<!why )(?:do|did|would|will) not|never|no longer)(?: \w+)? $")
+"""Before a wish that is none: "I don't want an appointment"."""
 MOST_KNOWN = 64
 """Values; a file with more steps than that is no flow for a voice."""
 
@@ -141,6 +146,8 @@ class Team:
         """
         kept = self.agent(position).kept
         if call.name in kept.tools and call.name != kept.another:
+            if result.error and kept.none and not position.known:
+                return replace(position, step=kept.none, path=(), asked="", times=0)
             position = self._for_kept(position, call.name, result.error)
         if result.error:
             return position
@@ -200,7 +207,8 @@ class Team:
         yield from called_for(message, self.step(position).calls, agent.calls)
         words = plain_words(message)
         for other in agent.hand_over:
-            if self._agents[other].takes_over.found.search(words):
+            found = self._agents[other].takes_over.found.finditer(words)
+            if not all(_NOT_WANTED.search(words[: one.start()]) for one in found):
                 yield hand_over_tool(other), {}
         act, kept = self._act(position, message), agent.kept
         if act is Act.CHANGE and kept.change:
@@ -238,7 +246,9 @@ class Team:
         for first in (next(wish, 0), 0):
             if found := said_values(", ".join(parts[first:]), wanted, asked):
                 return {**found}
-        return {}
+        # Who cannot come on Friday means the one on Friday.
+        out = ruled_out(message, wanted).items() if tool == agent.kept.end else ()
+        return {name: words[0] for name, words in out}
 
     def _another(
         self, position: Position, message: str, tools: Mapping[str, ToolSpec]
@@ -357,9 +367,13 @@ class Team:
         """The tools to call, with arguments, for the values that a message says."""
         needs = dict(self._open(position))
         calls: dict[str, dict[str, str]] = {}
-        values = said_values(message, list(self._readable(position, tools)), position.asked)
-        for name, words in values.items():
+        wanted = list(self._readable(position, tools))
+        for name, words in said_values(message, wanted, position.asked).items():
             calls.setdefault(needs[name].tool, {})[needs[name].argument] = words
+        for name, out in ruled_out(message, wanted).items():
+            if RULED_OUT in tools[needs[name].tool].parameters.get("properties", {}):
+                given = calls.setdefault(needs[name].tool, {})
+                given[RULED_OUT] = ", ".join(filter(None, (given.get(RULED_OUT), *out)))
         return tuple(calls.items())
 
     def not_called(self, position: Position, message: str) -> str:
@@ -382,9 +396,13 @@ class Team:
     ) -> tuple[str, str]:
         """What there is to say to the questions of a message, and the message without them."""
         agent, says, rest = self.agent(position), list[str](), list[str]()
-        for clause in clauses(message):
-            say = next(iter(answers_to(agent.asides, clause)), "") or self._waits(position, clause)
-            if not say and asks(clause) and not asks_of_the_agent(clause):
+        parts = clauses(message)
+        for clause in parts:
+            # Nobody answers what a talker asks themselves: "oh, what was his name, anyway".
+            asked = asks(clause) and (clause.endswith("?") or clause == parts[-1])
+            answers = (_filled(one, position) for one in answers_to(agent.asides, clause))
+            say = next(filter(None, answers), "") or self._waits(position, clause)
+            if not say and asked and not asks_of_the_agent(clause):
                 say = agent.cannot_say
             if say and not said_values(clause, wanted, ""):
                 says.append(say)

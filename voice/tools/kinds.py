@@ -171,7 +171,7 @@ def clock_time(said: str, _: datetime, first_hour: int = 7) -> str:
     """A time of day, kept as "10:00 AM"; of both that may be meant, the first from some hour on."""
     bare = re.sub(r"^(?:at|by|around|about|in the) |[ -]?ish$", "", spoken_dates.normal_form(said))
     found = None
-    if re.search(r"\d|\b(?:noon|midday|midnight)\b", bare):
+    if bare != "the 1 after" and re.search(r"\d(?!st thing)|\b(?:noon|midday|midnight)\b", bare):
         # A part of the day is a value of its own.
         found = spoken_dates.time_of_day(bare, first_hour)
     if found is None:
@@ -212,6 +212,10 @@ def span_of_day(said: str, now: datetime) -> tuple[int, int]:
     if found := _BOUND.fullmatch(words):
         at = minutes_of(clock_time(found[2], now))
         return (at, _LATEST) if found[1] else (_EARLIEST, at)
+    if words.startswith("not "):
+        first, last = span_of_day(words[4:], now)
+        if first == _EARLIEST or last >= _PARTS["afternoon"][1] * 60:
+            return (_EARLIEST, first) if first else (last, _LATEST)
     raise Unreadable("part of the day", said)
 
 
@@ -246,9 +250,22 @@ _MATTER_LEAD = re.compile(
 )
 _MATTER_TAIL = re.compile(
     rf"(?:[ ,]+(?:please|then|thanks|thank you|if (?:possible|i may|that's ok(?:ay)?)|with {_VISIT}"
-    r"|(?:on|at|for|in|around|by|and|or|so|the|of|to|with|as)))+$",
+    r"|(?:on|(?<!looked )at|for|in|around|by|and|or|so|but|the|of|to|with|as)))+$",
     re.I,
 )
+_TROUBLE = re.compile(
+    r"\b(?:pain\w*|hurt\w*|\w*ach(?:e|es|ing)|sore|swollen|swelling|stiff|can't|cough\w*|fever|rash"
+    r"|itch\w*|blood|bleed\w*|sick|dizzy|burn\w*|broken|blocked|checked|looked at|worse|need|lump"
+    r"|shot|jab|vaccin\w*|test|infect\w*|sprain\w*|twist\w*|fell)\b",
+    re.I,
+)
+_TALE = re.compile(
+    r"\b(?:was|were|used to|anyway|ago|said|told|thought|never mind|thing is)\b", re.I
+)
+"""Words of the clause that says what is the matter, and of those that tell a tale beside it."""
+_MORE_OF_IT = re.compile(r"(?<=\w\w) (?:and|but|because|since|when|so|which|while|or)\b.*$")
+_MOST_OF_A_MATTER = 10
+"""Words."""
 _PRIVATE = re.compile(
     r"(?:rather not|prefer not|(?:don't|do not) (?:want|wish|like)(?: to)?) (?:to )?"
     r"(?:say|tell|go into|talk|discuss)"
@@ -258,6 +275,7 @@ _PRIVATE = re.compile(
 A_PRIVATE_MATTER = "a private matter"
 _NO_MATTER = _NO_NAME | _words(
     """
+    dear love darling anyway doc sir madam afraid well
     there appointments book booking bookings see come speak talk real next week one two three four
     five six seven eight nine ten eleven twelve thirty fifteen half past o'clock am pm something
     anything all start over new list wait great problem matter get be were if so him her them fit
@@ -279,16 +297,36 @@ def matter(said: str, _: datetime) -> str:
     """What something is about, in the speaker's words: the clauses that say more than a wish."""
     said = said.replace("’", "'").strip()
     told: list[str] = []
+    weights: list[int] = []
     for clause in _JOINTS.split(said):
-        rest = _MATTER_TAIL.sub("", _MATTER_LEAD.sub("", clause.strip(), count=1)).strip(" ,.")
+        clause = _NO_LEAD.sub("", clause.strip(), count=1)
+        rest = _MATTER_TAIL.sub("", _MATTER_LEAD.sub("", clause, count=1)).strip(" ,.")
         words = {*re.findall(r"[^\W\d_]+(?:'[^\W_]+)?", rest.lower())}
         if _PRIVATE.search(clause):
             told.append(A_PRIVATE_MATTER)
         elif words - _NO_MATTER and not _ASKING.match(rest):
             told.append(re.sub(r"^and ", "", rest))
+            weights.append(
+                len(_TROUBLE.findall(clause))
+                + 2 * (rest != clause)
+                - 2 * len(_TALE.findall(clause))
+            )
     if not told or (said.endswith("?") and _ASKING.match(said)):
         raise Unreadable("matter", said)
-    return A_PRIVATE_MATTER if A_PRIVATE_MATTER in told else ", ".join(told)
+    if A_PRIVATE_MATTER in told:
+        return A_PRIVATE_MATTER
+    if len(" ".join(told).split()) > _MOST_OF_A_MATTER:
+        # The clause that says it, and those behind it that there is room for.
+        told = told[weights.index(max(weights)) :]
+    first = told[0].split()
+    kept = [" ".join(first[:_MOST_OF_A_MATTER])]
+    if len(first) > _MOST_OF_A_MATTER:
+        kept = [_MORE_OF_IT.sub("", kept[0])]
+    for clause in told[1:]:
+        if len(" ".join([*kept, clause]).split()) > _MOST_OF_A_MATTER:
+            break
+        kept.append(clause)
+    return _MATTER_TAIL.sub("", ", ".join(kept))
 
 
 def choice(options: Mapping[str, tuple[str, ...]]) -> Readable:

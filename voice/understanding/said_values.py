@@ -38,8 +38,8 @@ _CORRECTS = re.compile(rf"(?:{TAKING_BACK}|{HESITATING}|not|change|that's wrong)
 _ASKS = re.compile(r"(?:what|when|where|which|who|how|why|is|are|was|did|will|would|has)\b")
 _ALSO_YES = (
     r"(?:that's |that |it's |it |all )?(?:sounds |looks |is )?(?:good|fine|great|perfect|lovely)"
-    r"(?: to me| for me)?|(?:that )?works(?: for me)?|(?:book|confirm|place) (?:it|that)|absolutely"
-    r"|definitely|(?:that's|it's|all) correct|wonderful"
+    r"(?: to me| for me)?|(?:that )?works(?: for me)?|(?:(?:i'll )?take|book|confirm|place)"
+    r" (?:it|that)(?: one)?|that one|absolutely|definitely|(?:that's|it's|all) correct|wonderful"
 )
 _WRONG = re.compile(
     r"(?:(?:that's|it's|that is|it is|is) )?(?:wrong|not (?:right|correct)|incorrect)"
@@ -62,6 +62,24 @@ _TELLS = re.compile(
     re.I,
 )
 _EXCLUDING = word_set("not except isn't")
+_RULING_OUT = (
+    r"\b(?:(?<!why )(?<!if )(?:not|nor|except(?: for)?|apart from|other than|isn't)"
+    r"|(?:any|every)(?: ?\w+)? but|(?:can't|cannot|couldn't|won't) (?:do|make|manage|come)"
+    r"|(?:i'm|i am|we're|we are) (?:away|busy|out|working)|i work)"
+    r"(?: (?:on|at|in|for|the|any|that))*"
+)
+_RULED_OUT = (
+    r"(?:(?:mornings?|afternoons?|evenings?) )?"
+    r"(?:(?:i|we|he|she)(?:'m| am| is|'ve| have| has| work| go| play| can't| cannot)\b"
+    r"(?!.*\b(?:free|time|off|nothing)\b)"
+    r"|(?:is|are) (?:\w+ )?(?:no|not|out|bad|impossible|difficult|hard|tricky|awkward)\b"
+    r"|(?:isn't|aren't|doesn't|don't|does not|do not|won't|wouldn't) (?!bad|mind))"
+)
+"""What stands before and behind a value that is not wanted: "not Mondays, Fridays I have choir"."""
+_PART_BEHIND = re.compile(r"(?:morning|afternoon|evening)s?", re.I)
+_MAY_RULE_OUT = re.compile(f"{_RULING_OUT}|\\b{_RULED_OUT}")
+_ONE = re.compile(r"(?:that|this|the|which|other|first|second|last|same) one(?: please)?", re.I)
+"""No number."""
 _GOES_ON = word_set("would will is sounds works suits looks seems might could if then please")
 """What follows a bare number that is the subject of an answer: "nine would be lovely"."""
 _COUNTS = NUMBERS - word_set("half quarter noon midnight") | word_set("oh double")
@@ -130,9 +148,18 @@ def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[s
                 return {**spans.found, **({one.name: words} if words else {})}
         proper = "" if spans.found else _proper_name(message)
         names = [one for one in free if one.known and _is_proper(one.known)]
+        if len(proper.split()) > 1:
+            # Two words with capitals and no others are a name, whatever was asked for.
+            names = names or [one for one in free if not one.known and one.reads(f"I'm {proper}")]
         if proper and names and names[-1].answers(proper):
             return {names[-1].name: proper}
     return spans.found
+
+
+def ruled_out(message: str, wanted: Iterable[Wanted]) -> Mapping[str, Sequence[str]]:
+    """Values by their names that a message says are not wanted, in its words."""
+    known = _unknown(wanted)
+    return _Spans(message, known).ruled_out if _MAY_RULE_OUT.search(plain(message)) else {}
 
 
 def _left_for(one: Wanted, left: Sequence[str]) -> str:
@@ -190,6 +217,7 @@ class _Spans:
 
     Attributes:
         found: Values by their names, in the words of the message.
+        ruled_out: The same for those that are not wanted.
     """
 
     def __init__(self, message: str, wanted: Iterable[Wanted], asked: str = "") -> None:
@@ -202,9 +230,14 @@ class _Spans:
         self._asked = asked
         self._open = [True] * len(self._words)
         self.found: dict[str, str] = {}
+        self.ruled_out: dict[str, list[str]] = {}
+        self._meant_out: list[tuple[str, object]] = []
         # A free one that was asked for is what is left.
         wanted = [one for one in wanted if not (one.reading.free and one.name == asked)]
         lengths = range(min(_LONGEST, len(self._words)), 0, -1)
+        if _MAY_RULE_OUT.search(plain(message)):
+            for length, one in product(lengths, (one for one in wanted if not one.reading.free)):
+                self._rule_out(one, length)
         # Bare numbers last: whether they count depends on what is beside them.
         for bare_ones, length, one in product((False, True), lengths, wanted):
             if one.name not in self.found:
@@ -224,11 +257,49 @@ class _Spans:
         """The words that are in no value."""
         return {word.lower() for word, left in zip(self._words, self._open, strict=True) if left}
 
+    def _rule_out(self, one: Wanted, length: int) -> None:
+        """Close the spans that are not wanted; what reads "not" itself has found a value."""
+        for start in range(len(self._words) - length + 1):
+            here = slice(start, start + length)
+            span = " ".join(self._words[here])
+            if not all(self._open[here]) or self._clauses[start] != self._clauses[here.stop - 1]:
+                continue
+            first, last = self._around(here)
+            if last == first or (meant := one.reading.read(span)) is None:
+                continue
+            if one.reads(f"not {span}"):
+                self.found.setdefault(one.name, f"not {span}")
+            else:
+                self.ruled_out.setdefault(one.name, []).append(_trimmed(span, one.reading))
+            self._meant_out.append((one.name, meant))
+            self._open[first:last] = [False] * (last - first)
+
+    def _around(self, here: slice) -> tuple[int, int]:
+        """The first word and that behind the last of what rules a span out; both 0 for nothing."""
+        clause, words = self._clauses[here.start], self._words
+        first = self._clauses.index(clause)
+        end = len(words) - self._clauses[::-1].index(clause)
+        if re.match(_RULED_OUT, plain(" ".join(words[here.stop : end]))):
+            return here.start, end
+        if _is_bare(" ".join(words[here])) and not _behind_at(words, here):
+            return 0, 0
+        before = [words[n] if self._open[n] else "_" for n in range(first, here.start)]
+        # What is ruled out goes on: "not Mondays or Fridays".
+        said = re.sub(r"_ n?or$", "_", plain(" ".join(before)))
+        found = re.search(rf"{_RULING_OUT}$|_$", said)
+        if found is None or (found[0] == "_" and said[-1:] == "_" and before[-1] == "_"):
+            return 0, 0
+        # The day is out with its part: "not Monday mornings".
+        part = bool(_PART_BEHIND.fullmatch(" ".join(words[here.stop : here.stop + 1])))
+        return here.start - len(found[0].split()), here.stop + part
+
     def _find(self, one: Wanted, length: int, bare_ones: bool) -> None:
         for start in range(len(self._words) - length + 1):
             here = slice(start, start + length)
             span = " ".join(self._words[here])
             if not all(self._open[here]) or not self._counts(one, here):
+                continue
+            if (one.name, one.reading.read(span)) in self._meant_out:
                 continue
             if not one.reads(span):
                 # A part of what is known is no other value.
@@ -236,6 +307,8 @@ class _Spans:
                 self._open[here] = [not (again and not one.reading.free)] * length
                 continue
             value = span if one.reading.free else _trimmed(span, one.reading)
+            if _ONE.fullmatch(" ".join(self._words[max(0, start - 1) : here.stop])):
+                continue
             if not bare_ones and _is_bare(value) and not _behind_at(self._words, here):
                 continue
             if bare_ones and not self._answers(here, one.name == self._asked):

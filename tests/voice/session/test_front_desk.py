@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 import pytest
 
@@ -155,10 +156,10 @@ async def test_a_question_is_answered_and_the_steps_is_asked_once_more() -> None
                 "Ruth Adler, do you close at lunch",
                 r"Thank you\. We are open .* I have Ruth Adler .*",
             ),
-            ("and should I bring my card", rf"{HELP} I have Ruth Adler .* Shall I book it\?"),
+            ("and should I eat before it", rf"{HELP} Shall I book it\?"),
             ("yes", r"Booked: .*"),
             ("may he eat before it", r"(?!You have).*"),
-            ("what do I bring along", HELP),
+            ("what do I bring along", r"Please bring your insurance card .*"),
         )
 
 
@@ -272,3 +273,156 @@ async def test_of_several_appointments_the_one_that_is_named_is_moved_or_cancell
             ("yes", r"Cancelled: Thursday, .* at 11:00 AM\. ?.*"),
             ("what appointments do I have", r"You have 1 appointment: Friday, .* at 10:00 AM\..*"),
         )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I never have time on Mondays, Mondays we have choir, and not Tuesdays or Thursdays",
+        "any day except Monday, and I can't do Tuesdays. Thursdays are bad as well",
+        "Monday doesn't work, Tuesdays I work and not on Thursday mornings",
+    ],
+)
+@virtual
+async def test_a_day_that_is_ruled_out_is_never_offered(said: str) -> None:
+    async with calling(clinic(), ANNA) as line:
+        await typed(line, "my hearing aid whistles")
+        for words in (
+            said,
+            "no, not at nine",
+            "something earlier",
+            "next week",
+            "what have you got",
+        ):
+            reply = await typed(line, words)
+            assert re.search(r"(Wednes|Fri)day, .*Is .* all right", reply), reply
+        assert " 9:00" not in reply
+        await holds(line, ("well, Tuesday next week then, at two", r"Tuesday, .* 2:00 PM\. .*"))
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("maybe next week, thursday or friday, afternoons suit me",
+         r"Free Thursday, .* in the afternoon: 12:00 PM, .*"),
+        ("monday or wednesday next week please, not before two", r"Free Monday, .*: 2:00 PM, .*"),
+        ("anything but mornings, next week", r"Free Monday, .* after 12:00 PM: 12:00 PM, .*"),
+        ("next week but not in the afternoon", r"Free Monday, .* in the morning: 9:00 AM, .*"),
+    ],
+)  # fmt: skip
+@virtual
+async def test_days_and_parts_that_are_named_narrow_what_is_offered(
+    said: str, expected: str
+) -> None:
+    async with calling(clinic(), ANNA) as line:
+        await typed(line, "a vaccination")
+        await holds(
+            line,
+            (said, expected),
+            ("say the times again please", r"Free \w+, \w+ \d+: .* Is .* all right\?"),
+            ("I'll take that one", r"\w+, .* at \d+:00 [AP]M\. What is the patient's name\?"),
+        )
+
+
+@virtual
+async def test_not_this_one_but_the_one_after_is_a_week_later() -> None:
+    async with calling(clinic(), ANNA) as line:
+        for words in ("a vaccination", "next wednesday first thing"):
+            first = re.findall(r"Wednesday, (\w+ \d+)", await typed(line, words))
+        reply = await typed(line, "not that Wednesday, the week after")
+        days = [
+            datetime.strptime(f"2024 {d}", "%Y %B %d") for d in (*first, reply[15:].split(":")[0])
+        ]
+        assert (days[1] - days[0]).days % 366 == 7, reply
+
+
+@virtual
+async def test_who_calls_is_asked_before_no_appointment_is_found() -> None:
+    async with calling(clinic(), ANNA) as line:
+        await holds(
+            line,
+            ("hi, I won't be able to come on Friday", r"I see no .* Under which name is it\?"),
+            (
+                "Ruth Adler",
+                r"Thank you\. I find no appointment under Ruth Adler, .* What is the matter\?",
+            ),
+            ("a vaccination, monday at ten", r"I have Ruth Adler on Monday, .*"),
+        )
+
+
+@virtual
+async def test_a_question_ends_no_emergency_and_behind_it_nobody_asks_for_a_day() -> None:
+    async with calling(clinic(), ANNA) as line:
+        for words in ("a check-up", "my husband can't breathe"):
+            await typed(line, words)
+        for words in ("Are they coming?", "when will they be here", "is he going to be okay"):
+            assert (await typed(line, words)).startswith(URGENT)
+        await holds(
+            line,
+            ("an ambulance is coming, how long does it take?", r"Good\. .*"),
+            ("ought I to sit him up?", HELP),
+            ("may he drink something", HELP),
+            ("thanks", r"You're welcome\."),
+            ("tuesday", r"Tuesday, .* At what time\?"),
+        )
+
+
+@virtual
+async def test_a_child_with_a_high_fever_is_put_through_to_the_nurse() -> None:
+    async with calling(clinic(), ANNA) as line:
+        await holds(
+            line,
+            ("our boy is two and his temperature is 40.1", r"A nurse should hear .* nurse\?"),
+            ("yes please do", r".*the nurse's line\. .*"),
+        )
+
+
+@virtual
+async def test_the_nurses_line_can_be_left() -> None:
+    async with calling(clinic(), ANNA) as line:
+        await holds(
+            line,
+            ("is my biopsy result back", r".*What number can we reach you at\?"),
+            (
+                "I never wanted an appointment, just the result",
+                r"The nurse .* or say: front desk\.",
+            ),
+            ("Tom Adler", r"Thank you\. .*"),
+            ("can you fit me in on tuesday at ten", r".*the front desk\. Tuesday, .*"),
+        )
+        assert stands(line)[2]["name"] == "Tom Adler"
+    async with calling(clinic(), ANNA) as line:
+        await typed(line, "I need a sick note")
+        assert "front desk" in await typed(line, "please do not call me back")
+        assert stands(line)[0] == "clinic"
+
+
+@virtual
+async def test_the_matter_is_read_back_once_and_in_few_words() -> None:
+    async with calling(clinic(), ANNA) as line:
+        await typed(
+            line,
+            "Oh hello love, it all began in August when we were in Spain with my sister, lovely"
+            " weather it was, oh how is she, and now my left knee is swollen",
+        )
+        for words in ("friday at eleven", "Ruth Adler"):
+            reply = await typed(line, words)
+        assert re.fullmatch(
+            r"I have .*, for: now my left knee is swollen\. Shall I book it\?", reply
+        )
+        await holds(
+            line,
+            ("is there a lift", r"There are no steps: .* Shall I book it\?"),
+            ("where can I park", r"Patients can park .* Shall I book it\?"),
+            ("may my wife come along with me", r"Yes, .* Shall I book it\?"),
+            ("when do I come?", r"That is Friday, .*, 11:00 AM\. Shall I book it\?"),
+            ("no, make it ten", r"I have Ruth Adler on Friday, .* Shall I book it\?"),
+            ("yes", r"Booked: Friday, .* at 10:00 AM\..*"),
+        )
+
+
+@pytest.mark.parametrize("said", ["I fell down the stairs", "I tripped in the park"])
+@virtual
+async def test_a_complaint_with_the_words_of_a_question_is_one(said: str) -> None:
+    async with calling(clinic(), ANNA) as line:
+        await holds(line, (said, r"I see\. What day would suit you\?"))

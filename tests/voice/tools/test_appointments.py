@@ -28,6 +28,11 @@ CLOSED = "Error: We are closed on Sundays. We are open Monday to Friday, from 9 
         ("choose_time", "day", "in two days", True),
         ("choose_time", "day", "any time this week", True),
         ("choose_time", "day", "thursday morning", False),
+        ("choose_time", "day", "tuesday or thursday of next week", True),
+        ("choose_time", "day", "tuesday thursday", False),
+        ("choose_time", "time", "first thing", False),
+        ("choose_time", "part", "not in the afternoon", True),
+        ("choose_time", "soon", "the week after", True),
         ("choose_time", "part", "early afternoon", True),
         ("choose_time", "part", "not before eleven", True),
         ("choose_time", "part", "eleven", False),
@@ -102,7 +107,7 @@ async def test_a_slot_is_given_once_and_nobody_sees_whose_it_is(
     taken = await toolbox.run(ToolCall("d", "book_appointment", {}), other)
     assert taken.content.startswith("Error: Somebody else has taken that time")
     listed = await toolbox.run(ToolCall("e", "list_appointments", {}), other)
-    assert listed.content == "You have no appointment."
+    assert listed.content == "Error: I find no appointment under Ann."
     assert await call("list_appointments") == (
         "You have 1 appointment: Monday, November 23 at 10:00 AM."
     )
@@ -114,7 +119,7 @@ async def test_a_slot_is_given_once_and_nobody_sees_whose_it_is(
         "We see patients every half hour. Free then: "
     )
     assert await call("cancel_appointment") == "Cancelled: Monday, November 23 at 11:00 AM."
-    assert await call("cancel_appointment") == "Error: You have no appointment."
+    assert await call("cancel_appointment") == "Error: I find no appointment under Ann."
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -32,12 +32,25 @@ _AHEAD = timedelta(days=60)
 """How far free times are looked for where no day was said."""
 _MOST_WORDS, _LONGEST_DAY = 60, 4
 """Words of a message that days are looked for in, and of a day."""
+_A_WEEK = timedelta(7)
 _TOLD = 3
 """Free times that are offered at once."""
-_WEEK = re.compile(
-    r"(?:(?:any ?time|some ?time|any day|some day|in|during|early|late) )*(?:the )?(this|next) week"
+_IN_WEEK = (
+    r"(?:(?:any ?time|some ?time|any day|some day|in|of|during|early|late) )*"
+    r"(?:the )?(this|next) week"
+)
+_WEEK = re.compile(_IN_WEEK)
+_NAMED = rf"(?:on |a )?{spoken_dates.WEEKDAY}s?"
+_SOME_DAYS = re.compile(
+    rf"(?:{_IN_WEEK} )?(?P<days>{_NAMED}(?:(?: {_NAMED})* (?:or|and) {_NAMED})?)(?: {_IN_WEEK})?"
+)
+_PADDING = re.compile(
+    r"\b(?:instead|please|maybe|perhaps|either|(?:would be|is|are) (?:good|fine|best|ok))\b|,"
 )
 _YOURS = r"(?: (?:do |that )?you(?:'ve)? (?:have|got|can(?: do)?)| there is)?"
+_EVERY = re.compile(rf"{_NAMED}(?: (?:or|and) {_NAMED})*")
+"""Weekdays without a week, all of which are ruled out."""
+_WEEK_ON = re.compile(r"(?:(?:the )?(?:one|week) after(?: that)?|the following week)")
 _SOON = re.compile(
     r"(?:(?:when|what|which)(?:'s| is| are)? )?(?:(?:the|your|very) )*"
     r"(?:earliest|soonest|next|first)"
@@ -57,18 +70,40 @@ _OFFERED = ("first", "second", "third")
 _THAT = re.compile(rf"(?:the )?({'|'.join(_OFFERED)}|last)(?: one)?(?: of (?:those|them|these))?")
 
 
-def _days(said: str, now: datetime) -> tuple[date, date]:
-    """The first and the last day that some words may mean: one, or those of a week."""
+def _days(said: str, now: datetime) -> tuple[date, ...]:
+    """The days that some words may mean, in order: one, several, or those of a week."""
     words = spoken_dates.normal_form(said.strip(" ."))
     words = re.sub(r"^(?:on|for) |(?: (?:at|in|on|the|for|by|please))+$", "", words)
-    if found := _WEEK.fullmatch(words):
-        monday = now.date() - timedelta(now.weekday()) + timedelta(7 * (found[1] == "next"))
-        return monday, monday + timedelta(4)
+    padded = " ".join(_PADDING.sub(" ", words).split())
+    monday = now.date() - timedelta(now.weekday())
+    if found := _WEEK.fullmatch(padded):
+        monday += timedelta(7 * (found[1] == "next"))
+        return tuple(monday + timedelta(n) for n in range(5))
+    if found := _SOME_DAYS.fullmatch(padded):
+        week, some = found[1] or found[3], re.findall(spoken_dates.WEEKDAY, found["days"])
+        if week or len(some) > 1:
+            named = [monday + timedelta(spoken_dates.WEEKDAYS.index(one)) for one in some]
+            # Who means today says so.
+            ahead = [7 * (week == "next" if week else day <= now.date()) for day in named]
+            return tuple(sorted(d + timedelta(n) for d, n in zip(named, ahead, strict=True)))
     on = kinds.day_of(said, now)
     if on == now.date() and spoken_dates.is_weekday(re.sub("^(?:the )?1 (?:on )?", "", words)):
-        # Who means today says so.
         on += timedelta(7)
-    return on, on
+    return (on,)
+
+
+def _ruled_out(said: str, now: datetime) -> frozenset[date | int]:
+    """Days within reach, and minutes since midnight, of words with commas; others are none."""
+    out: set[date | int] = set()
+    for words in filter(None, said.split(", ")):
+        with suppress(ToolError):
+            days = _days(words, now)
+            every = range(0, _AHEAD.days + 1, 7) if _EVERY.fullmatch(words.lower()) else range(1)
+            out |= {day + timedelta(n) for day in days for n in every}
+            continue
+        with suppress(ToolError):
+            out.add(kinds.minutes_of(kinds.clock_time(words, now, _OPENS)))
+    return frozenset(out)
 
 
 def _soon(said: str, _: datetime) -> timedelta | str | int:
@@ -76,6 +111,8 @@ def _soon(said: str, _: datetime) -> timedelta | str | int:
     words = said.lower().replace("’", "'").strip(" .?")
     if found := _LATER.fullmatch(words):
         return found[1]
+    if _WEEK_ON.fullmatch(words):
+        return _A_WEEK
     if found := _SHIFT.fullmatch(words):
         length = duration(found["by"] or found["length"])
         return (
@@ -120,12 +157,15 @@ def choose_time(
     part: _Part = "",
     soon: _Soon = "",
     offered: str = "",
+    choices: str = "",
+    ruled_out: str = "",
     *,
     scope: SessionScope,
     store: Store,
 ) -> Noted:
     """Choose the day and the time of an appointment."""
-    return _found({"day": day, "time": time, "part": part, "soon": soon}, scope.known, scope, store)
+    given = {"day": day, "time": time, "part": part, "soon": soon, "ruled_out": ruled_out}
+    return _found(given, scope.known, scope, store)
 
 
 def _found(
@@ -138,32 +178,53 @@ def _found(
         known: What is known of it by now.
     """
     now, time, soon = scope.now(), given["time"], given["soon"]
-    day = given["day"] or known.get("day", "")
+    day, out = given["day"] or known.get("day", ""), known.get("ruled_out", "")
     part = given["part"] or ("" if time else known.get("part", ""))
-    first, last = _days(day, now) if day else (now.date(), (now + _AHEAD).date())
-    on = first if first == last else None
+    days = _days(day, now) if day else _reach(now.date(), now)
+    new = ", ".join(re.split(", | or | and ", given["ruled_out"]))
+    how = _soon(soon, now) if soon else ""
+    if how == _A_WEEK and (day or new):
+        # "Not this Friday, the one after" rules out this one alone.
+        not_this = sorted(one for one in _ruled_out(new, now) if isinstance(one, date))[:1]
+        new = f"{not_this[0]:%Y-%m-%d}" if not_this else new
+        days, soon = tuple(one + _A_WEEK for one in not_this or days), ""
+        day = day or new
+    if given["day"] and len(days) == 1:
+        # Who names a day does not mind any more that it was ruled out.
+        out = ", ".join(one for one in out.split(", ") if not {*days} & _ruled_out(one, now))
+    out = ", ".join(filter(None, (out, new)))
+    excluded = _ruled_out(out, now)
+    if day and excluded >= {*days}:
+        day, days = "", _reach(days[0], now)
+    days = tuple(one for one in days if one not in excluded)
+    on = days[0] if day and len(days) == 1 else None
     if on:
         _check_day(on, now)
+    noted = partial(_noted, out=out)
     time = time or ("" if part or soon else known.get("time", ""))
     wish = _wish(time, part, soon, known, now)
-    at = wish.at
+    at = None if wish.at in excluded else wish.at
     if at is not None and not _OPENS * 60 <= at < _CLOSES * 60:
-        return _noted(OPEN, on)
-    if at is not None and not day:
-        return _noted(f"{kinds.clock(at)}.", None, kinds.clock(at))
+        return noted(OPEN, on)
+    other = new and not given["day"]
+    if at is not None and not (day or other):
+        return noted(f"{kinds.clock(at)}.", None, kinds.clock(at))
     exact = _at(on, at, now) if on and at is not None else None
-    if on and not (exact or soon or part):
-        return _noted(f"{_told(on)}.", on)
+    if on and not (exact or soon or part or other):
+        return noted(f"{_told(on)}.", on)
     within = wish.within if exact or at is None else (at, at + 1)
-    free = _free(first, last, within, now, store)
+    free = _free(days, within, now, store, excluded)
+    if not free and on and how in ("earlier", "later"):
+        nearby = _reach(now.date(), now) if how == "earlier" else _reach(on + timedelta(1), now)
+        free = _free(nearby, _wish("", part, "", {}, now).within, now, store, excluded)
     chosen = exact
     if wish.which is not None:
         chosen = next(iter(free[wish.which :]), None)
     if chosen and chosen in free:
-        return _noted(f"{_told(chosen)} at {phrasing.time(chosen)}.", chosen, phrasing.time(chosen))
+        return noted(f"{_told(chosen)} at {phrasing.time(chosen)}.", chosen, phrasing.time(chosen))
     why = _why_not(exact, now) if exact else ""
     if not free:
-        return _noted(f"{why} {_left(free)}" if why else f"Nothing is free then. {OPEN}", on)
+        return noted(f"{why} {_left(free)}" if why else f"Nothing is free then. {OPEN}", on)
     near = sorted(free, key=lambda one: abs(_minutes(one) - wish.near))[:_TOLD]
     part = kinds.part_of_day(part, now) if part else ""
     if why:
@@ -172,7 +233,13 @@ def _found(
         said = f"The next free time is {_told(near[0])} at {phrasing.time(near[0])}."
     else:
         said = _left(near, f"{_told(near[0])}{part and f' {part}'}")
-    return _noted(said, near[0], part=part, offered=phrasing.time(near[0]))
+    times = phrasing.joined([phrasing.time(one) for one in sorted(near)])
+    return noted(said, near[0], part=part, offered=phrasing.time(near[0]), choices=times)
+
+
+def _reach(first: date, now: datetime) -> tuple[date, ...]:
+    """The days from one on that free times are looked for in."""
+    return tuple(first + timedelta(n) for n in range(((now + _AHEAD).date() - first).days + 1))
 
 
 def _left(free: list[datetime], then: str = "then") -> str:
@@ -214,21 +281,34 @@ def _check_day(on: date, now: datetime) -> None:
 
 
 def _free(
-    first: date, last: date, within: tuple[int, int], now: datetime, store: Store
+    days: Iterable[date],
+    within: tuple[int, int],
+    now: datetime,
+    store: Store,
+    out: frozenset[date | int] = frozenset(),
 ) -> list[datetime]:
-    """What is free on the first of some days that has anything."""
-    slots = [at for at in _EVERY_SLOT if within[0] <= at < within[1]]
-    for day in (first + timedelta(days) for days in range((last - first).days + 1)):
+    """What is free, and not ruled ``out``, on the first of some days that has anything."""
+    slots = [at for at in _EVERY_SLOT if within[0] <= at < within[1] and at not in out]
+    for day in days:
         times = [_at(day, at, now) for at in slots] if day.weekday() < 5 else []
         if free := [one for one in times if _is_free(one, now, store)]:
             return free
     return []
 
 
-def _noted(said: str, on: date | None, time: str = "", part: str = "", offered: str = "") -> Noted:
+def _noted(
+    said: str,
+    on: date | None,
+    time: str = "",
+    part: str = "",
+    offered: str = "",
+    choices: str = "",
+    out: str = "",
+) -> Noted:
     """What is known by now; what is empty is not."""
     day = {"day": f"{on:%Y-%m-%d}"} if on else {}
-    return Noted(said, {**day, "time": time, "part": part, "soon": "", "offered": offered})
+    values = {"time": time, "part": part, "soon": "", "offered": offered, "choices": choices}
+    return Noted(said, {**day, **values, "ruled_out": out})
 
 
 @tool()
@@ -251,7 +331,7 @@ def list_appointments(*, scope: SessionScope, store: Store) -> str:
     """Say what appointments the patient has."""
     told = [f"{_told(due)} at {phrasing.time(due)}" for due in _had(scope, store)]
     if not told:
-        return "You have no appointment."
+        raise _none(scope)
     return f"You have {phrasing.counted(len(told), 'appointment')}: {phrasing.joined(told)}."
 
 
@@ -282,6 +362,8 @@ def change_appointment(
     part: _Part = "",
     soon: _Soon = "",
     offered: str = "",
+    choices: str = "",
+    ruled_out: str = "",
     old: str = "",
     *,
     scope: SessionScope,
@@ -294,12 +376,17 @@ def change_appointment(
     at, which = phrasing.time(due), {"old": due.isoformat()}
     if had is None:
         begun, day = {}, _other_day(day, due, scope)
-    given = {"day": day, "time": time, "part": part, "soon": soon}
+    given = {"day": day, "time": time, "part": part, "soon": soon, "ruled_out": ruled_out}
     if not any(given.values()):
         return Noted(f"Your appointment is on {_told(due)} at {at}.", which)
     # Another day alone is at the same time, and another time on the same day.
     same = {"day": f"{due:%Y-%m-%d}", **({} if part or (time and not day) else {"time": at})}
-    found = _found(given, {**same, **begun}, scope, store)
+    try:
+        found = _found(given, {**same, **begun}, scope, store)
+    except ToolError as error:
+        if scope.known:
+            raise
+        return Noted(str(error), which)
     values = {**found.values, **which}
     if not (values.get("day") and values.get("time")):
         return Noted(found.said, values)
@@ -318,7 +405,7 @@ def _being_moved(begun: Mapping[str, str], scope: SessionScope, store: Store) ->
 def _other_day(day: str, old: datetime, scope: SessionScope) -> str:
     """The day to move to, where a message may name that of the appointment as well, or alone."""
     now = scope.now()
-    if not day or _days(day, now) != (old.date(), old.date()):
+    if not day or _days(day, now) != (old.date(),):
         return day
     named = _days_named(next(iter(scope.said), ""), now)
     return next((one for one, first in named if first != old.date()), "")
@@ -370,7 +457,7 @@ def start_over(
     if not beside or "day" not in known:
         return Noted("Okay.", {})
     due = _meant(scope, store, next(iter(scope.said), ""))
-    free = _free(due.date(), due.date(), (_minutes(due), 24 * 60), now, store)
+    free = _free([due.date()], (_minutes(due), 24 * 60), now, store)
     values = {"problem": known.get("problem", ""), "day": f"{due:%Y-%m-%d}"}
     if not free:
         return Noted(_FULL, {"problem": values["problem"]})
@@ -412,7 +499,14 @@ def _meant(scope: SessionScope, store: Store, said: str) -> datetime:
     named = [one for one in had if one[1] == scope.known.get("name")]
     for due, _, _ in (on or named or had)[:1]:
         return datetime.fromtimestamp(due, now.tzinfo)
-    raise ToolError("You have no appointment.")
+    raise _none(scope)
+
+
+def _none(scope: SessionScope) -> ToolError:
+    name = scope.known.get("name", "")
+    return ToolError(
+        f"I find no appointment under {name}." if name else "I see no appointment yet."
+    )
 
 
 def _told(day: date) -> str:
