@@ -94,6 +94,11 @@ def is_question(text: str) -> bool:
     return _QUESTION.fullmatch(text.strip()) is not None
 
 
+def _without_questions(text: str) -> str:
+    """A text in which a word stands for each question: "okay, what now?" is no mere "okay"."""
+    return " ".join("question" if is_question(one) else one for one in _PARTS.split(text))
+
+
 class Moment(Section):
     """One kind of moment, and the words for it."""
 
@@ -200,8 +205,7 @@ class Moments:
         before = next((kind for kind in self._kinds if kind.name == name), None)
         if before is None:
             return "", ""
-        parts = (one for text in readings for one in _PARTS.split(text))
-        if any(before.over.search(plain_words(one)) for one in parts if not is_question(one)):
+        if any(before.over.search(plain_words(_without_questions(text))) for text in readings):
             return before.ends, ""
         return before.stays, name
 

@@ -97,7 +97,7 @@ class Flow:
         self.handed_over = self.anew = False
         beside, self._beside = self._beside, ""
         changed, self._changed = self._changed, frozenset()
-        if self._hushed and not (arrival or changed):
+        if self._hushed and beside and not (arrival or changed):
             return beside.replace(ONE_MORE_THING, WELCOME)
         self.position, question = self.team.question(self.position)
         greeting = self.team.agent(self.position).greeting

@@ -53,6 +53,8 @@ _MAY_ASK = re.compile(
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 """In a sentence, what is left out where a value of it is not known."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_TO_SELF = re.compile(r"\b(?:was|were|called)\b[^?]*$")
+"""In the midst of a message, what talkers ask themselves: "oh, what was his name, anyway"."""
 _NOT_WANTED = re.compile(r"(?:(?<!why )(?:do|did|would|will) not|never|no longer)(?: \w+)? $")
 """Before a wish that is none: "I don't want an appointment"."""
 MOST_KNOWN = 64
@@ -398,8 +400,8 @@ class Team:
         agent, says, rest = self.agent(position), list[str](), list[str]()
         parts = clauses(message)
         for clause in parts:
-            # Nobody answers what a talker asks themselves: "oh, what was his name, anyway".
-            asked = asks(clause) and (clause.endswith("?") or clause == parts[-1])
+            to_self = clause != parts[-1] and _TO_SELF.search(clause)
+            asked = asks(clause) and not to_self
             answers = (_filled(one, position) for one in answers_to(agent.asides, clause))
             say = next(filter(None, answers), "") or self._waits(position, clause)
             if not say and asked and not asks_of_the_agent(clause):

@@ -275,7 +275,7 @@ _PRIVATE = re.compile(
 A_PRIVATE_MATTER = "a private matter"
 _NO_MATTER = _NO_NAME | _words(
     """
-    dear love darling anyway doc sir madam afraid well
+    dear love darling anyway doc sir madam afraid before after
     there appointments book booking bookings see come speak talk real next week one two three four
     five six seven eight nine ten eleven twelve thirty fifteen half past o'clock am pm something
     anything all start over new list wait great problem matter get be were if so him her them fit

@@ -355,7 +355,12 @@ async def test_a_question_ends_no_emergency_and_behind_it_nobody_asks_for_a_day(
     async with calling(clinic(), ANNA) as line:
         for words in ("a check-up", "my husband can't breathe"):
             await typed(line, words)
-        for words in ("Are they coming?", "when will they be here", "is he going to be okay"):
+        for words in (
+            "Are they coming?",
+            "when will they be here",
+            "okay, what now",
+            "is he going to be okay",
+        ):
             assert (await typed(line, words)).startswith(URGENT)
         await holds(
             line,

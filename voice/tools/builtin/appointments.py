@@ -435,7 +435,8 @@ def get_opening_hours() -> str:
 @tool()
 def request_call_back(*, scope: SessionScope, store: Store) -> str:
     """Ask for a call back."""
-    number, about = scope.known.get("number", ""), scope.known.get("problem", "")
+    number = scope.known.get("number", "")
+    about = ", ".join(scope.known[one] for one in ("name", "problem") if one in scope.known)
     if not number:
         raise ToolError("I need to know the number.")
     store.book(scope.now().timestamp(), number, f"call back: {about}")
