@@ -128,6 +128,28 @@ def _soon(said: str, _: datetime) -> timedelta | str | int:
 
 
 @dataclass(frozen=True, slots=True)
+class _Days:
+    """On which days somebody would come.
+
+    Attributes:
+        day: Their words; empty for any.
+        soon: A wish that is no day.
+        out: The words of what they do not want, with commas; `excluded` is what these mean.
+    """
+
+    day: str
+    days: tuple[date, ...]
+    soon: str
+    out: str
+    excluded: frozenset[date | int]
+
+    @property
+    def on(self) -> date | None:
+        """The day, where it is certain."""
+        return self.days[0] if self.day and len(self.days) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
 class _Wish:
     """What time of a day somebody would come.
 
@@ -177,45 +199,28 @@ def _found(
         given: What was said of it, by the arguments of `choose_time`; empty for nothing.
         known: What is known of it by now.
     """
-    now, time, soon = scope.now(), given["time"], given["soon"]
-    day, out = given["day"] or known.get("day", ""), known.get("ruled_out", "")
+    now, time = scope.now(), given["time"]
     part = given["part"] or ("" if time else known.get("part", ""))
-    days = _days(day, now) if day else _reach(now.date(), now)
-    new = ", ".join(re.split(", | or | and ", given["ruled_out"]))
-    how = _soon(soon, now) if soon else ""
-    if how == _A_WEEK and (day or new):
-        # "Not this Friday, the one after" rules out this one alone.
-        not_this = sorted(one for one in _ruled_out(new, now) if isinstance(one, date))[:1]
-        new = f"{not_this[0]:%Y-%m-%d}" if not_this else new
-        days, soon = tuple(one + _A_WEEK for one in not_this or days), ""
-        day = day or new
-    if given["day"] and len(days) == 1:
-        # Who names a day does not mind any more that it was ruled out.
-        out = ", ".join(one for one in out.split(", ") if not {*days} & _ruled_out(one, now))
-    out = ", ".join(filter(None, (out, new)))
-    excluded = _ruled_out(out, now)
-    if day and excluded >= {*days}:
-        day, days = "", _reach(days[0], now)
-    days = tuple(one for one in days if one not in excluded)
-    on = days[0] if day and len(days) == 1 else None
+    asked = _asked_for(given, known, now)
+    on, soon, excluded = asked.on, asked.soon, asked.excluded
     if on:
         _check_day(on, now)
-    noted = partial(_noted, out=out)
+    noted = partial(_noted, out=asked.out)
     time = time or ("" if part or soon else known.get("time", ""))
     wish = _wish(time, part, soon, known, now)
     at = None if wish.at in excluded else wish.at
     if at is not None and not _OPENS * 60 <= at < _CLOSES * 60:
         return noted(OPEN, on)
-    other = new and not given["day"]
-    if at is not None and not (day or other):
+    other = given["ruled_out"] and not given["day"]
+    if at is not None and not (asked.day or other):
         return noted(f"{kinds.clock(at)}.", None, kinds.clock(at))
     exact = _at(on, at, now) if on and at is not None else None
     if on and not (exact or soon or part or other):
         return noted(f"{_told(on)}.", on)
     within = wish.within if exact or at is None else (at, at + 1)
-    free = _free(days, within, now, store, excluded)
-    if not free and on and how in ("earlier", "later"):
-        nearby = _reach(now.date(), now) if how == "earlier" else _reach(on + timedelta(1), now)
+    free = _free(asked.days, within, now, store, excluded)
+    if not free and on and (earlier := _LATER.fullmatch(soon.lower())):
+        nearby = _reach(now.date() if earlier[1] == "earlier" else on + timedelta(1), now)
         free = _free(nearby, _wish("", part, "", {}, now).within, now, store, excluded)
     chosen = exact
     if wish.which is not None:
@@ -235,6 +240,26 @@ def _found(
         said = _left(near, f"{_told(near[0])}{part and f' {part}'}")
     times = phrasing.joined([phrasing.time(one) for one in sorted(near)])
     return noted(said, near[0], part=part, offered=phrasing.time(near[0]), choices=times)
+
+
+def _asked_for(given: Mapping[str, str], known: Mapping[str, str], now: datetime) -> _Days:
+    """The days that are asked for, by what was said and what is known."""
+    day, out, soon = given["day"] or known.get("day", ""), known.get("ruled_out", ""), given["soon"]
+    days = _days(day, now) if day else _reach(now.date(), now)
+    new = ", ".join(re.split(", | or | and ", given["ruled_out"]))
+    if (day or new) and soon and _soon(soon, now) == _A_WEEK:
+        # "Not this Friday, the one after" rules out this one alone.
+        not_this = sorted(one for one in _ruled_out(new, now) if isinstance(one, date))[:1]
+        new = f"{not_this[0]:%Y-%m-%d}" if not_this else new
+        days, soon, day = tuple(one + _A_WEEK for one in not_this or days), "", day or new
+    if given["day"] and len(days) == 1:
+        # Who names a day does not mind any more that it was ruled out.
+        out = ", ".join(one for one in out.split(", ") if not {*days} & _ruled_out(one, now))
+    out = ", ".join(filter(None, (out, new)))
+    excluded = _ruled_out(out, now)
+    if day and excluded >= {*days}:
+        day, days = "", _reach(days[0], now)
+    return _Days(day, tuple(one for one in days if one not in excluded), soon, out, excluded)
 
 
 def _reach(first: date, now: datetime) -> tuple[date, ...]:
