@@ -1,4 +1,8 @@
-"""Names of the domain in place of what sounds like them, where the recogniser was in doubt.
+"""What a domain's users say, in place of what sounds like it, where the recogniser was in doubt.
+
+Of the wordings that a beam search ends with, one that the domain knows more of is taken though the
+sound makes it somewhat less likely. That is done where most of it is known: who speaks of anything
+else is heard as they were.
 
 A recogniser of any English writes "a dark rose latte" where a shop's menu has a dark roast. Up to
 four words that the domain does not know are compared with its names by their sounds; what comes
@@ -48,6 +52,10 @@ _DEAREST = 0.4
 """Highest cost for each sound of the name; what costs more is hardly ever what was said."""
 _ROUNDS = 2
 """Wordings that are tried."""
+_PER_KNOWN = 1.5
+"""What a word that the domain knows is worth, in nats, and as much behind the one before it."""
+_PARTLY, _MOSTLY = 0.5, 0.8
+"""Share of words and pairs that is known of the likeliest wording, and of what takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +132,19 @@ class Repair:
             ]
         return wording.with_names(taken)
 
+    def likeliest(self, wordings: Sequence[tuple[str, float]]) -> str:
+        """Which of some wordings was likely said.
+
+        Args:
+            wordings: At least one, each with its log probability given the sound, the likeliest
+                first.
+        """
+        heard, *others = [(text, score, *self._known(words_of(text))) for text, score in wordings]
+        if heard[2] < _PARTLY * heard[3]:
+            return heard[0]
+        ours = [heard, *(one for one in others if one[2] >= _MOSTLY * one[3])]
+        return max(ours, key=lambda one: one[1] + _PER_KNOWN * one[2])[0]
+
     def proposals(self, words: Sequence[str]) -> list[Proposal]:
         """Names that sound like words which the domain does not know, the closest first."""
         spans = [span for span in _spans(len(words)) if not self._domain.knows(words[slice(*span)])]
@@ -175,9 +196,17 @@ class Repair:
 
     def _strangeness(self, words: Sequence[str]) -> int:
         """How many words, and words next to each other, the domain does not know."""
-        domain = self._domain
-        strange = sum(word not in domain.words for word in words)
-        return strange + sum(pair not in domain.pairs for pair in pairwise(words))
+        known, of = self._known(words)
+        return of - known
+
+    def _known(self, words: Sequence[str]) -> tuple[int, int]:
+        """How many words, and words next to each other, the domain knows, and how many there are.
+
+        What is said twice counts once: a beam may have a wording that says all of another twice.
+        """
+        said, pairs = {*words}, {*pairwise(words)}
+        known = len(said & self._domain.words) + len(pairs & self._domain.pairs)
+        return known, len(said) + len(pairs)
 
 
 class _Wording:

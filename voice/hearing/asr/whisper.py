@@ -253,6 +253,7 @@ class WhisperRecognizer:
             encoded,
             [prompt],
             beam_size=beam_size,
+            num_hypotheses=1 if repair is None else beam_size,
             repetition_penalty=self._needs.repetition_penalty,
             max_length=min(len(prompt) + room, self._model.max_length),
             return_scores=True,
@@ -269,7 +270,12 @@ class WhisperRecognizer:
             return Decoded("", 0.0)
         if tokenizer.language_code == "en" or translate:
             if repair is not None:
-                text = repair(text, partial(self._judge, encoded, tokenizer))
+                wordings = [
+                    (tokenizer.decode(found).strip(), score * len(found))
+                    for found, score in zip(result.sequences_ids, result.scores, strict=True)
+                ]
+                judge = partial(self._judge, encoded, tokenizer)
+                text = repair(repair.likeliest(wordings), judge)
             text = in_figures(text)
         words = word_times(self._model.model, tokenizer, encoded, text, seconds) if times else ()
         return Decoded(text, math.exp(min(0.0, log_probability)), language, sure, tuple(words))

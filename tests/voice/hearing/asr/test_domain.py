@@ -164,6 +164,24 @@ class TestRepair:
     def test_an_ordinary_word_needs_neighbours_to_become_a_short_name(self, repair: Repair) -> None:
         assert repair("I met her at the marker", judging()) == "I met her at the marker"
 
+    @pytest.mark.parametrize(
+        ("heard", "other", "score", "taken"),
+        [
+            ("A dark rose mocha.", "A dark roast mocha.", -4.0, True),
+            # What was heard clearly.
+            ("A dark rose mocha.", "A dark roast mocha.", -20.0, False),
+            # What is said of something else, and what is not of the domain either.
+            ("My aunt rose late, please.", "A light roast latte please.", -4.0, False),
+            ("A dark rose on my grave.", "A dark roast on my gravel.", -2.0, False),
+            # The same, said twice.
+            ("With skim milk.", "With skim milk. With skim milk.", -2.0, False),
+        ],
+    )
+    def test_a_wording_that_the_domain_knows_is_likelier_than_it_sounds(
+        self, repair: Repair, heard: str, other: str, score: float, taken: bool
+    ) -> None:
+        assert repair.likeliest([(heard, -1.0), (other, score)]) == (other if taken else heard)
+
     @given(st.text(max_size=60) | st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join))
     @settings(max_examples=150, deadline=None)
     def test_only_names_are_put_in(self, repair: Repair, text: str) -> None:
@@ -200,7 +218,11 @@ class TestRealWhisper:
 
     @pytest.mark.parametrize(
         ("recording", "expected"),
-        [("orders-more/order-074", "dark roast"), ("orders-more/order-045", "iced mocha")],
+        [
+            ("orders-more/order-074", "dark roast"),
+            ("orders-more/order-045", "iced mocha"),
+            ("orders-more/order-300", "americano"),  # "tomato"
+        ],
     )
     def test_a_menus_words_are_heard(
         self, whisper: WhisperRecognizer, recording: str, expected: str
