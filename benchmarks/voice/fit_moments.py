@@ -2,21 +2,23 @@
 
 The sentences are those of benchmarks/voice/moments_sets: four authors, who had seen no code and no
 pattern, each with other voices in mind, and a fifth, ``judged``, who is never fitted to. Half of
-what the fifth wrote is told apart as never read. Messages of public corpora are of no kind.
+what the fifth wrote is told apart as never read. Messages of public corpora are of no kind, nor are
+the phrases of the shipped agents that have values in them.
 
 Each author is judged by weights fitted to the other three. The threshold of a kind is the one above
-which at most `MOST_WRONG` of the messages of no kind lie there, and no counterexample of the
-patterns. Then the weights are fitted to all four. Told are, of the fifth author's messages, how
-many of each kind are found by the patterns alone, and by patterns and weights, and how many of no
-kind are taken for one.
+which at most `MOST_WRONG` of the messages of no kind lie there, no counterexample of the patterns,
+and no phrase. Then the weights are fitted to all four. Told are, of the fifth author's messages,
+how many of each kind are found by the patterns alone, and by patterns and weights, and how many of
+no kind are taken for one.
 Results: benchmarks/results/moments.json.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -44,6 +46,8 @@ RATE = 0.02
 DECAY = 2e-3
 FAR = 4.0
 """How much a message of a kind weighs against one of a corpus."""
+FILLED = 3
+"""Messages of a phrase."""
 MOST_WRONG = 0.0005
 MARGIN = 0.05
 """Of log odds, between a threshold and the likeliest counterexample."""
@@ -83,6 +87,23 @@ def examples() -> list[Row]:
         messages += [(one, kind) for one in moment.get("examples", ())]
         messages += [(one, NONE) for one in moment.get("counterexamples", ())]
     return messages
+
+
+def expected() -> list[Row]:
+    """What the shipped agents expect to hear of the things that they are for."""
+    agents = map(load_agent, sorted(file.stem for file in (ROOT / "configs/agents").glob("*.toml")))
+    rng = Random(SEED)
+    return [
+        (_filled(phrase, agent.values, rng), NONE)
+        for agent in agents
+        for phrase in agent.phrases
+        if "{" in phrase
+        for _ in range(FILLED)
+    ]
+
+
+def _filled(phrase: str, values: Mapping[str, Sequence[str]], rng: Random) -> str:
+    return re.sub(r"{(\w+)}", lambda slot: rng.choice(values[slot[1]]), phrase)
 
 
 def fitted(near: Sequence[Row], far: Sequence[Row]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -145,21 +166,23 @@ def main() -> None:
     if options.corpora is None:
         program.error("--corpora: expected a folder")
     authors = {name: written(name) for name in AUTHORS}
-    far, known = of_no_kind(options.corpora), examples()
+    far, known, orders = of_no_kind(options.corpora), examples(), expected()
     scores, everyone = [], []
     for number, (name, own) in enumerate(authors.items()):
         others = [row for other, some in authors.items() if other != name for row in some]
         part = far[number :: len(authors)]
         rest = [row for at, row in enumerate(far) if at % len(authors) != number]
-        weights, bias = fitted([*others, *known], rest)
+        weights, bias = fitted([*others, *known], [*rest, *orders])
         scores.append(scored([*own, *part], weights, bias))
         everyone += [*own, *part]
     over = np.concatenate(scores)
     none = np.array([kind == NONE for _, kind in everyone])
     least = np.array([np.quantile(over[none, k], 1 - MOST_WRONG) for k in range(len(KINDS))])
-    weights, bias = fitted([row for some in authors.values() for row in some] + known, far)
-    # No counterexample of the patterns is taken for a moment.
-    never = scored([row for row in known if row[1] == NONE], weights, bias).max(0)
+    weights, bias = fitted(
+        [row for some in authors.values() for row in some] + known, [*far, *orders]
+    )
+    # Nothing that is known to be none is taken for a moment.
+    never = scored([r for r in (*known, *orders) if r[1] == NONE], weights, bias).max(0)
     least = np.maximum(least, never + MARGIN)
     np.savez_compressed(
         WEIGHTS_FILE,
