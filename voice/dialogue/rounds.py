@@ -34,7 +34,15 @@ from voice.inputs import (
 from voice.llm.base import Prompt
 from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
 from voice.understanding.corrections import followed, with_the_rest
-from voice.understanding.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, leaves_open
+from voice.understanding.doubt import (
+    ANYTHING_TO_DO,
+    I_SEE,
+    NOT_SURE,
+    asked_about,
+    declines,
+    leaves_open,
+    only_tells,
+)
 from voice.understanding.english import bare
 from voice.understanding.held_back import HeldBack, Question, confirmed_ones
 from voice.understanding.left_out import left_out, not_understood
@@ -340,6 +348,8 @@ class Rounds:
         """Ask whether calls are wanted; those that change nothing are made, with a caution."""
         if reply.again:
             return self._miss(reply, reply.again)
+        if only_tells(self._checks.request(reply)):
+            return self._conclude(reply, I_SEE)
         if all(self._tools[call.name].read_only for call in calls):
             return self._say_behind(reply, NOT_SURE) + self.call(reply, calls)
         if self._checks.like_nothing(reply, calls):
@@ -490,17 +500,26 @@ class Rounds:
         return Generate(reply.reply_id, prompt, self._limits.out_of_band, not self._replaces(reply))
 
     def _speak_grounded(self, reply: Reply, pieces: list[str]) -> list[Command]:
-        """Speak pieces; from the first with a number nobody said, the tools' own words instead."""
+        """Speak pieces; from the first with a number nobody said, the tools' own words instead.
+
+        Who only tells something is not told that it cannot be done.
+        """
         pieces = reply.unrepeated(pieces)
+        first = bool(pieces) and not (reply.segments or self._limits.rephrases)
+        if first and declines(pieces[0]) and only_tells(self._checks.request(reply)):
+            return self._say_instead(reply, I_SEE)
         if not reply.own_words:
             return self._playback.speak(reply, pieces)
         said = (entry.message.content for entry in reply.seen(self._dialogue))
         sources = [reply.own_words, *said]
         if all(is_grounded(piece, sources) for piece in pieces):
             return self._playback.speak(reply, pieces)
+        return self._say_instead(reply, reply.own_words)
+
+    def _say_instead(self, reply: Reply, text: str) -> list[Command]:
         reply.drop_rest()
-        instead = self._playback.speak(reply, [f" {reply.own_words}"])
-        return [StopGenerating(reply.reply_id), *instead, *self._close(reply)]
+        said = self._playback.speak(reply, [f" {text}"])
+        return [StopGenerating(reply.reply_id), *said, *self._close(reply)]
 
     def _close(self, reply: Reply) -> list[Command]:
         """Nothing more will be said; a reply without sound is over at once."""

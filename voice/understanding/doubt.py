@@ -15,7 +15,16 @@ from collections.abc import Mapping, Sequence
 from voice.tools import phrasing
 from voice.tools.registry import ToolError
 from voice.types import ToolCall, ToolSpec
-from voice.understanding.english import GRAMMAR, NUMBERS, VERBS, bare, disagrees, plain, word_set
+from voice.understanding.english import (
+    GRAMMAR,
+    NUMBERS,
+    VERBS,
+    asks,
+    bare,
+    disagrees,
+    plain,
+    word_set,
+)
 from voice.understanding.left_out import carried
 from voice.understanding.tool_words import closing_question
 
@@ -94,6 +103,43 @@ def _meant(call: ToolCall, spec: ToolSpec) -> str:
         return spec.meant(call.arguments) if spec.meant else ""
     except ToolError:
         return ""
+
+
+_TELLING = re.compile(
+    r"(?:(?:oh|well|so|right|honestly|you know|hey|ah|ugh|wow|and|but|hmm+|okay|ok|yeah|no) )*"
+    r"(?:i|i'm|i've|my|our|his|her|their|he|she|he's|she's|they|they're|they've|we|we're|we've|it"
+    r"|it's|this|these|those|that|that's|there|there's|you|you're|you've|your|some(?:one|body)"
+    r"|every(?:one|body)|no(?:body|thing)|mum|mom|dad|gran|grandad"
+    r"|the \w+(?: \w+)? (?:is|are|was|were|has|have|had|keeps|won|lost|broke|went|came|did|just))\b"
+)
+_WANTING = re.compile(
+    r"\b(?:needs?|wants?|i'll|i'd|please|(?:can|could|will|would) (?:you|i|we)|instead|should|too"
+    r"|as well|(?:the|that|this|another|small|large|medium) one|both|the rest|meant|mean|said|only"
+    r"|wrong|without|don't|do not|wanna|would like"
+    r"|prefer|looking for|wondering|asking|timers?|alarms?|lists?|reminders?|orders?)\b"
+)
+_DECLINING = re.compile(r"\b(?:can't|cannot|no tool|not good at|won't|did not get|not sure)\b")
+_SHORTEST_TALE = 4
+"""Words."""
+I_SEE = f"I see. {ANYTHING_TO_DO}"
+
+
+def only_tells(message: str) -> bool:
+    """Whether a message tells of something, and neither asks nor wants anything.
+
+    >>> only_tells("the train was so packed I stood on one leg"), only_tells("my bread is ready")
+    (True, True)
+    >>> only_tells("I need the train times"), only_tells("turn it off, it was so loud")
+    (False, False)
+    """
+    words = plain(message)
+    told = _TELLING.match(words) is not None and len(words.split()) >= _SHORTEST_TALE
+    return told and not (message.rstrip().endswith("?") or asks(words) or _WANTING.search(words))
+
+
+def declines(reply: str) -> bool:
+    """Whether a reply says that the agent cannot do what was asked for, or has not understood."""
+    return _DECLINING.search(plain(reply)) is not None
 
 
 def _phrase(call: ToolCall, spec: ToolSpec) -> str:

@@ -12,7 +12,14 @@ from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Generate, RunTool
 from voice.tools import Toolbox
 from voice.types import Confirmation, Reading, ToolCall, ToolResult, ToolSpec
-from voice.understanding.doubt import ANYTHING_TO_DO, NOT_SURE, asked_about, in_doubt, leaves_open
+from voice.understanding.doubt import (
+    ANYTHING_TO_DO,
+    I_SEE,
+    NOT_SURE,
+    asked_about,
+    in_doubt,
+    leaves_open,
+)
 
 ADD = ToolCall("a", "add_to_list", {"item": "milk"})
 TIMER = ToolCall("t", "set_timer", {})
@@ -115,6 +122,25 @@ def test_and_else_it_is_not(answer: str, asks_the_model: int) -> None:
     script.user(answer, turn_id=2, seconds=9)
     assert not script.of(RunTool)
     assert len(script.of(Generate)) == asks_the_model
+
+
+def test_who_only_tells_something_is_neither_asked_about_a_call_nor_declined() -> None:
+    for answer in (
+        lambda script: script.model("", ADD, confidence=0.3),
+        lambda script: script.model("Sorry, I can't do that. Shall I?"),
+    ):
+        script = Script()
+        script.user("it smells of wet dog in here")
+        answer(script)
+        assert script.spoken() == I_SEE
+        assert not script.of(RunTool)
+
+
+def test_what_is_wanted_is_asked_about_and_declined() -> None:
+    script = Script()
+    script.user("I want some milk in here")
+    script.model("Sorry, I can't do that.")
+    assert script.spoken() == "Sorry, I can't do that."
 
 
 def test_what_only_reads_is_told_with_a_caution(monkeypatch: pytest.MonkeyPatch) -> None:
