@@ -363,11 +363,11 @@ def _spontaneous(script: Script, wanted: Callable[[Script], str]) -> bool:
         return turns.compound(script, *tools)
     if roll < 0.48:
         return turns_at_ease.several(script, tools[0])
-    if roll < 0.56 and len(tools) > 1:
+    if roll < 0.6 and len(tools) > 1:
         change = turns_at_ease.abandon if roll < 0.53 else turns_at_ease.contrast
         return change(script, tools[0], tools[1])
     if roll < 0.7:
-        stop = turns_at_ease.withdraw if roll < 0.63 else turns_at_ease.trail_off
+        stop = turns_at_ease.withdraw if roll < 0.65 else turns_at_ease.trail_off
         return stop(script, tools[0])
     return turns_at_ease.tell(script) if roll < 0.92 else turns_at_ease.wonder(script)
 
@@ -465,6 +465,9 @@ def _spontaneous_coffee(script: Script) -> bool:
         return stop(script, "order_drink")
     if roll < 0.91:
         return turns_at_ease.abandon(script, "order_drink", "order_drink")
+    if roll < 0.95:
+        other = rng.choice(("confirm_order", "transfer_call", "order_drink"))
+        return turns_at_ease.contrast(script, other, "order_drink")
     last = rng.choice(("confirm_order", "read_order", "order_drink"))
     return turns.compound(script, "order_drink", last)
 

@@ -6,20 +6,24 @@ import re
 import string
 from dataclasses import dataclass, fields
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from dlm.datagen import catalog, orders, reasons, tables
+from dlm.datagen import catalog, orders, reasons, tables, turns_at_ease
 from dlm.datagen.catalog import AGENTS_OWN, INVENTED, SPECS, TOOLS
 from dlm.datagen.composed_tools import ACTIONS, KINDS, THINGS
 from dlm.datagen.holdout import unseen
 from dlm.datagen.intent_tools import TOPICS, UNFIT
 from dlm.datagen.labelled_rows import READERS
 from dlm.datagen.phrases import template
+from dlm.datagen.script import Drawing
 from dlm.datagen.simulated_tools import SIMULATED
 from dlm.datagen.tables import TableError
+from dlm.datagen.values import Values
 from dlm.datagen.wording import SMALL_TALK, TALK, WORDING
 from dlm.datagen.words import UNITS, WORDS
+from tests.dlm.datagen.worlds import world
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,13 @@ def test_replies_hold_only_what_is_known() -> None:
     assert all(template(c).slots == {"drink"} for c in orders.ORDERS["changed"])
     topics = (*TALK.topics.values(), *SMALL_TALK.values(), *TALK.shop_talk.values())
     assert all(not template(answer).slots for topic in topics for answer in topic.answers)
+
+
+def test_questions_about_what_was_asked_for_have_slots_that_can_be_drawn() -> None:
+    drawing = Drawing(Values(), Random(1), world(), digits=False)
+    questions = ((t, q) for t, several in turns_at_ease._ASKING_BACK.about.items() for q in several)
+    drawn = {(t, slot): drawing.single(t, slot) for t, q in questions for slot in template(q).slots}
+    assert drawn["read_list", "item"] and all(drawn.values())
 
 
 def test_no_remark_is_answered_in_two_ways() -> None:
