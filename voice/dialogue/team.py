@@ -313,7 +313,8 @@ class Team:
         asked = needs.get(position.asked)
         deed = asked.tool if asked and not asked.argument else ""
         offered = position.known.get(asked.offers, "") if asked and asked.offers else ""
-        answer = answer_to(rest, wanted) if deed or offered else None
+        # "Lovely, so when am I coming?" asks, and agrees to nothing yet.
+        answer = answer_to(rest, wanted, plainly=bool(says)) if deed or offered else None
         if calls := self.values(position, rest, tools):
             return Taken(calls, agrees=deed if answer else "", says=says)
         if asked and offered and answer:

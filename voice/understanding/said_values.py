@@ -199,15 +199,16 @@ def gives_up(message: str) -> bool:
     return _GIVES_UP.fullmatch(bare(message)) is not None
 
 
-def answer_to(message: str, known: Iterable[Wanted]) -> bool | None:
+def answer_to(message: str, known: Iterable[Wanted], plainly: bool = False) -> bool | None:
     """Whether a message says yes or no to a question; None where it says something else.
 
-    What it repeats of ``known`` values is neither: "yes, Tuesday at ten".
+    What it repeats of ``known`` values is neither: "yes, Tuesday at ten". Where only what is said
+    ``plainly`` counts, "lovely" is no yes.
     """
     for span in _Spans(message, _unknown(known)).found.values():
         message = message.replace(span, " ", 1)
     words = " ".join(word for word in plain(message).split() if word not in _JOINING | _POLITE)
-    if agrees(words, _ALSO_YES):
+    if agrees(words, "" if plainly else _ALSO_YES):
         return True
     return False if disagrees(_WRONG.sub("no", words)) else None
 

@@ -418,6 +418,7 @@ async def test_the_matter_is_read_back_once_and_in_few_words() -> None:
         await holds(
             line,
             ("is there a lift", r"There are no steps: .* Shall I book it\?"),
+            ("lovely, and how long does it take?", r".* Shall I book it\?"),
             ("where can I park", r"Patients can park .* Shall I book it\?"),
             ("may my wife come along with me", r"Yes, .* Shall I book it\?"),
             ("when do I come?", r"That is Friday, .*, 11:00 AM\. Shall I book it\?"),
