@@ -341,9 +341,11 @@ class Team:
         says, rest = self._beside(position, message, ())
         calls = self.values_anew(position, rest, tools)
         first = self.step(fresh).needs.get(next(iter(self.missing(fresh)), ""))
-        if first and first.tool in (name for name, _ in calls):
+        # "No, ..." to "Is there anything else?" begins nothing, however its rest was heard.
+        no = any(disagrees(one) for one in clauses(message)[:1])
+        if first and not no and first.tool in (name for name, _ in calls):
             return Taken(calls, says=says, moves=fresh)
-        says = says or self._at_least(position, message) or NOTHING_ELSE * disagrees(message)
+        says = says or self._at_least(position, message) or NOTHING_ELSE * no
         return Taken(says=says) if says else None
 
     def declined(self, position: Position, calls: Sequence[ToolCall]) -> Position:

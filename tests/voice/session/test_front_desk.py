@@ -209,6 +209,7 @@ async def test_behind_a_booking_it_is_moved_repeated_and_another_one_made() -> N
             await typed(line, words)
         await holds(
             line,
+            ("no, you could buy", r"All right\. Goodbye\."),
             ("could you push it back half an hour", r"Moved to Friday, .* at 11:30 AM\..*"),
             ("which day was it", r"You have 1 appointment: Friday, .* at 11:30 AM\."),
             (
