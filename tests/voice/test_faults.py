@@ -108,8 +108,9 @@ async def test_where_no_file_is_left_a_call_goes_on_and_others_wait(repo_root: P
         call = await stack.enter_async_context(connect(url, max_size=None))
         assert (await answered(call))["status"] == "completed"
         before = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
-        open_now = len(os.listdir(f"/proc/{process.pid}/fd"))
-        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (open_now, before[1]))
+        taken = set(map(int, os.listdir(f"/proc/{process.pid}/fd")))
+        free = min(set(range(len(taken) + 1)) - taken)
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (free, before[1]))
         newcomers = [asyncio.create_task(opened(stack, url)) for _ in range(CROWD)]
         for _ in range(3):
             assert (await answered(call))["status"] == "completed"
