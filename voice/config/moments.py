@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 from pydantic import Field
@@ -254,6 +255,7 @@ def _filled(pattern: str, lists: Mapping[str, str]) -> str:
     return re.sub(r"\{([a-z_]+)\}", part, pattern)
 
 
+@lru_cache(maxsize=1024)
 def found_anywhere(where: str, patterns: tuple[str, ...]) -> re.Pattern[str]:
     """One pattern that finds any of these in plain words, at whole words.
 

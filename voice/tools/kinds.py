@@ -7,7 +7,7 @@ raises `Unreadable`. What it keeps it reads again as the same. The words are Eng
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 
@@ -296,37 +296,37 @@ _JOINTS = re.compile(
 def matter(said: str, _: datetime) -> str:
     """What something is about, in the speaker's words: the clauses that say more than a wish."""
     said = said.replace("’", "'").strip()
-    told: list[str] = []
-    weights: list[int] = []
+    told: list[tuple[str, int]] = []
     for clause in _JOINTS.split(said):
         clause = _NO_LEAD.sub("", clause.strip(), count=1)
         rest = _MATTER_TAIL.sub("", _MATTER_LEAD.sub("", clause, count=1)).strip(" ,.")
         words = {*re.findall(r"[^\W\d_]+(?:'[^\W_]+)?", rest.lower())}
-        if _PRIVATE.search(clause):
-            told.append(A_PRIVATE_MATTER)
-        elif words - _NO_MATTER and not _ASKING.match(rest):
-            told.append(re.sub(r"^and ", "", rest))
-            weights.append(
-                len(_TROUBLE.findall(clause))
-                + 2 * (rest != clause)
-                - 2 * len(_TALE.findall(clause))
-            )
+        private = _PRIVATE.search(clause) is not None
+        if private or (words - _NO_MATTER and not _ASKING.match(rest)):
+            weight = len(_TROUBLE.findall(clause)) - 2 * len(_TALE.findall(clause))
+            text = A_PRIVATE_MATTER if private else re.sub(r"^and ", "", rest)
+            told.append((text, weight + 2 * (rest != clause)))
     if not told or (said.endswith("?") and _ASKING.match(said)):
         raise Unreadable("matter", said)
-    if A_PRIVATE_MATTER in told:
-        return A_PRIVATE_MATTER
-    if len(" ".join(told).split()) > _MOST_OF_A_MATTER:
-        # The clause that says it, and those behind it that there is room for.
-        told = told[weights.index(max(weights)) :]
-    first = told[0].split()
-    kept = [" ".join(first[:_MOST_OF_A_MATTER])]
+    texts = [text for text, _ in told]
+    return A_PRIVATE_MATTER if A_PRIVATE_MATTER in texts else _in_few_words(told)
+
+
+def _in_few_words(told: Sequence[tuple[str, int]]) -> str:
+    """Of clauses and how much each says of a matter, what there is room for."""
+    texts, weights = zip(*told, strict=True)
+    if len(" ".join(texts).split()) > _MOST_OF_A_MATTER:
+        # The clause that says it, and those behind it.
+        texts = texts[weights.index(max(weights)) :]
+    first = texts[0].split()
+    kept = " ".join(first[:_MOST_OF_A_MATTER])
     if len(first) > _MOST_OF_A_MATTER:
-        kept = [_MORE_OF_IT.sub("", kept[0])]
-    for clause in told[1:]:
-        if len(" ".join([*kept, clause]).split()) > _MOST_OF_A_MATTER:
+        kept = _MORE_OF_IT.sub("", kept)
+    for text in texts[1:]:
+        if len(f"{kept} {text}".split()) > _MOST_OF_A_MATTER:
             break
-        kept.append(clause)
-    return _MATTER_TAIL.sub("", ", ".join(kept))
+        kept = f"{kept}, {text}"
+    return _MATTER_TAIL.sub("", kept)
 
 
 def choice(options: Mapping[str, tuple[str, ...]]) -> Readable:

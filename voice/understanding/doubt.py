@@ -30,6 +30,7 @@ from voice.understanding.tool_words import closing_question
 
 NOT_SURE = "I am not sure that this is what you mean."
 ANYTHING_TO_DO = "Is there anything you want me to do?"
+I_SEE = f"I see. {ANYTHING_TO_DO}"
 
 LEAST_SURE = 0.78
 """Of five shares, four of them the model's confidence; chosen in docs/LOG.md (2026-11-24)."""
@@ -43,6 +44,22 @@ _LONGEST_THING = 3
 """Words of what a request names, where it names nothing else."""
 _LONGEST_PHRASE = 10
 """Words of a tool's description that are spoken."""
+_TELLING = re.compile(
+    r"(?:(?:oh|well|so|right|honestly|you know|hey|ah|ugh|wow|and|but|hmm+|okay|ok|yeah|no) )*"
+    r"(?:i|i'm|i've|my|our|his|her|their|he|she|he's|she's|they|they're|they've|we|we're|we've|it"
+    r"|it's|this|these|those|that|that's|there|there's|you|you're|you've|your|some(?:one|body)"
+    r"|every(?:one|body)|no(?:body|thing)|mum|mom|dad|gran|grandad"
+    r"|the \w+(?: \w+)? (?:is|are|was|were|has|have|had|keeps|won|lost|broke|went|came|did|just))\b"
+)
+_WANTING = re.compile(
+    r"\b(?:needs?|wants?|i'll|i'd|please|(?:can|could|will|would) (?:you|i|we)|instead|should|too"
+    r"|as well|(?:the|that|this|another|small|large|medium) one|both|the rest|meant|mean|said|only"
+    r"|wrong|without|don't|do not|wanna|would like"
+    r"|prefer|looking for|wondering|asking|timers?|alarms?|lists?|reminders?|orders?)\b"
+)
+_DECLINING = re.compile(r"\b(?:can't|cannot|no tool|not good at|won't|did not get|not sure)\b")
+_SHORTEST_TALE = 4
+"""Words."""
 
 
 def in_doubt(
@@ -103,25 +120,6 @@ def _meant(call: ToolCall, spec: ToolSpec) -> str:
         return spec.meant(call.arguments) if spec.meant else ""
     except ToolError:
         return ""
-
-
-_TELLING = re.compile(
-    r"(?:(?:oh|well|so|right|honestly|you know|hey|ah|ugh|wow|and|but|hmm+|okay|ok|yeah|no) )*"
-    r"(?:i|i'm|i've|my|our|his|her|their|he|she|he's|she's|they|they're|they've|we|we're|we've|it"
-    r"|it's|this|these|those|that|that's|there|there's|you|you're|you've|your|some(?:one|body)"
-    r"|every(?:one|body)|no(?:body|thing)|mum|mom|dad|gran|grandad"
-    r"|the \w+(?: \w+)? (?:is|are|was|were|has|have|had|keeps|won|lost|broke|went|came|did|just))\b"
-)
-_WANTING = re.compile(
-    r"\b(?:needs?|wants?|i'll|i'd|please|(?:can|could|will|would) (?:you|i|we)|instead|should|too"
-    r"|as well|(?:the|that|this|another|small|large|medium) one|both|the rest|meant|mean|said|only"
-    r"|wrong|without|don't|do not|wanna|would like"
-    r"|prefer|looking for|wondering|asking|timers?|alarms?|lists?|reminders?|orders?)\b"
-)
-_DECLINING = re.compile(r"\b(?:can't|cannot|no tool|not good at|won't|did not get|not sure)\b")
-_SHORTEST_TALE = 4
-"""Words."""
-I_SEE = f"I see. {ANYTHING_TO_DO}"
 
 
 def only_tells(message: str) -> bool:
