@@ -24,7 +24,8 @@ _KINDS: dict[object, tuple[str, tuple[type, ...]]] = {
 }
 _BOUNDS: tuple[tuple[str, Callable[[float], bool], str], ...] = (
     ("0 to 1", lambda value: 0 <= value <= 1,
-     "ar_share cooldown_share average initial_share replay replay_soft reasons readings"),
+     "ar_share cooldown_share average embedding_rate initial_share replay replay_soft reasons"
+     " readings"),
     ("> 0", lambda value: value > 0, "total_minutes tokens_per_step max_length pad_to"),
     (">= 0", lambda value: value >= 0,
      "seed threads total_steps prompt_weight reading_weight opening_weight denoising_weight"
@@ -46,6 +47,8 @@ class TrainConfig:
         ar_share: Share of the time spent on next-token prediction alone, before the joint phase.
         cooldown_share: Share at the end over which the learning rate falls to a hundredth.
         tokens_per_step: Clean tokens in a batch, padding included.
+        embedding_rate: Share of the learning rate for the embedding. Below 1 rare words keep more
+            of a pretrained model's vectors, which AdamW moves as far as those of frequent ones.
         max_length: Longer dialogues are left out, tokens.
         prompt_weight: Of next-token loss on tokens that are not answers; users' words are hard to
             predict, and at full weight they would be most of the loss.
@@ -97,6 +100,7 @@ class TrainConfig:
     cooldown_share: float = 0.25
     warmup_steps: int = 100
     learning_rate: float = 2e-3
+    embedding_rate: float = 1.0
     weight_decay: float = 0.05
     tokens_per_step: int = 8192
     max_length: int = 768

@@ -270,7 +270,7 @@ class Run:
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
-                group["lr"] = config.rate_at(self.step, self.share)
+                group["lr"] = config.rate_at(self.step, self.share) * group["share"]
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         if self.average:
@@ -417,18 +417,27 @@ def initialised(model: Transformer) -> Transformer:
 
 
 def optimizers(model: Transformer, config: TrainConfig) -> list[torch.optim.Optimizer]:
-    """Muon for the matrices inside the layers, AdamW for all else that learns."""
+    """Muon for the matrices inside the layers, AdamW for all else that learns.
+
+    Each group has a ``share``, its part of the run's learning rate.
+    """
     matrices: list[nn.Parameter] = []
+    embedding: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
     for name, parameter in model.named_parameters():
-        plain = parameter.dim() == 2 and "embed" not in name and not is_product(name)
-        (matrices if plain else others).append(parameter)
-    adamw = torch.optim.AdamW(others, lr=config.learning_rate, betas=(0.9, 0.95), weight_decay=0.0)
+        if "embed" in name:
+            embedding.append(parameter)
+        else:
+            plain = parameter.dim() == 2 and not is_product(name)
+            (matrices if plain else others).append(parameter)
+    parts = ((embedding, config.embedding_rate), (others, 1.0))
+    groups = [{"params": part, "share": share} for part, share in parts if part]
+    adamw = torch.optim.AdamW(groups, lr=config.learning_rate, betas=(0.9, 0.95), weight_decay=0.0)
     if not matrices:
         return [adamw]
     return [
         torch.optim.Muon(
-            matrices,
+            [{"params": matrices, "share": 1.0}],
             lr=config.learning_rate,
             weight_decay=config.weight_decay,
             adjust_lr_fn="match_rms_adamw",
