@@ -22,7 +22,16 @@ def checked(path: Path, sha256: str) -> bytes:
         data = path.read_bytes()
     except OSError as error:
         raise ModelError(f"weights cannot be read: {error}") from error
+    return check(data, sha256, str(path))
+
+
+def check(data: bytes, sha256: str, name: str) -> bytes:
+    """The data itself.
+
+    Raises:
+        ModelError: Its digest is another one; the message begins with ``name``.
+    """
     got = hashlib.sha256(data).hexdigest()
     if got != sha256:
-        raise ModelError(f"{path}: got SHA-256 {got}, expected {sha256}")
+        raise ModelError(f"{name}: got SHA-256 {got}, expected {sha256}")
     return data

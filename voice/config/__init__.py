@@ -98,9 +98,9 @@ class WhisperConfig(Section):
     """faster-whisper."""
 
     model: str = "tiny.en-short"
-    """tiny.en-short, English, comes with the installation; base, of many languages, with the extra
-    `base`, and tiny.en, which the first was made from, with the extra `finetune`. Else a local
-    directory, or a name on the hub."""
+    """tiny.en-short, English, comes with the installation, as does tiny.en, which it was made from;
+    base, of many languages, comes with the extra `base`. Else a local directory, or a name on the
+    hub."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where it runs."""
     compute_type: str = "auto"

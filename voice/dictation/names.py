@@ -6,8 +6,8 @@ One that has " Prague" and no " prague" has met the word as a name. English.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 
+from voice.hearing.asr.packaged import read_file
 from voice.understanding.english import VERBS
 
 _NAMED_FROM = 8
@@ -35,5 +35,5 @@ def is_word(word: str) -> bool:
 @cache
 def _ranks() -> dict[str, int]:
     """Pieces of words, and when the vocabulary learned them."""
-    file = files("voice.hearing.asr") / "tiny.en-short" / "vocabulary.txt"
-    return {piece: rank for rank, piece in enumerate(file.read_text("utf-8").split("\n"))}
+    pieces = read_file("tiny.en-short", "vocabulary.txt").decode().split("\n")
+    return {piece: rank for rank, piece in enumerate(pieces)}

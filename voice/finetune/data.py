@@ -34,7 +34,8 @@ import torch
 from dlm.datagen.dialogues import SHARES, Source, stream
 from dlm.train import machine
 from voice.finetune.augment import Audio, scaled
-from voice.finetune.weights import decode, encode, packaged_folder, read, tensors
+from voice.finetune.weights import decode, encode, packaged_folder, tensors
+from voice.hearing.asr.model_file import read
 from voice.speech.tts.espeak import EspeakSynthesizer
 from voice.speech.tts.piper import PiperSynthesizer
 from voice.types import SAMPLE_RATE_HZ, Segment
@@ -144,7 +145,7 @@ class Teacher:
         from tokenizers import Tokenizer
 
         folder = packaged_folder()
-        self._weights = tensors(read(folder / "model.bin"))
+        self._weights = tensors(read((folder / "model.bin").read_bytes()))
         self._whisper = ctranslate2.models.Whisper(
             str(folder), compute_type="float32", intra_threads=torch.get_num_threads()
         )

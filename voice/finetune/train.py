@@ -48,10 +48,11 @@ from voice.finetune.weights import (
     encode,
     export,
     packaged_folder,
-    read,
     tensors,
     trainable,
 )
+from voice.hearing.asr.model_file import read
+from voice.hearing.asr.packaged import read_file
 from voice.types import SAMPLE_RATE_HZ
 
 SETTINGS = {"window_s": SHORTEST_S, "suppress_ids_begin": [220]}
@@ -172,7 +173,7 @@ class Run:
     """
 
     def __init__(self, config: TrainConfig) -> None:
-        frozen = tensors(read(packaged_folder() / "model.bin"))
+        frozen = tensors(read(read_file("tiny.en", "model.bin")))
         self.config = config
         self.step = 0
         self.counts: list[tuple[int, int]] = []

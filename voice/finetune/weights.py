@@ -8,22 +8,18 @@ D the width, V the vocabulary.
 integers. With the packaged one and several of a run among them it keeps words known that the run's
 clips have not.
 
-Sources: Radford et al. 2022 (the network); CTranslate2's ``model_spec.py`` (the file, version 6);
-Wortsman et al. 2022, "Model soups" and "Robust fine-tuning of zero-shot models" (the mean).
+Sources: Radford et al. 2022 (the network); Wortsman et al. 2022, "Model soups" and "Robust
+fine-tuning of zero-shot models" (the mean).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import shutil
-import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import torch
@@ -31,27 +27,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from voice.hearing.asr.model_file import ModelFile, eight_bit, read, write
 from voice.hearing.asr.packaged import PACKAGED, read_packaged
 
-_VERSION = 6
-_TYPES = ("<f4", "i1", "<i2", "<i4", "<f2")
-"""numpy's type for each number that stands for one in the file."""
 _HEAD = 64
 """The width of one attention head in every size of Whisper."""
 EMBEDDINGS = "decoder/embeddings/weight"
 _QUANTISED = ("linear_0/weight", "linear_1/weight", "linear_2/weight", "embeddings/weight")
 
 Weights = Mapping[str, Tensor]
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFile:
-    """What a model.bin holds. ``arrays`` keeps the file's order, ``aliases`` are (alias, name)."""
-
-    spec: str
-    revision: int
-    arrays: dict[str, NDArray[np.generic]]
-    aliases: tuple[tuple[str, str], ...]
 
 
 def packaged_folder() -> Path:
@@ -63,37 +47,6 @@ def packaged_folder() -> Path:
     read_packaged("tiny.en")
     package, file, _ = PACKAGED["tiny.en"]["model.bin"][0]
     return Path(str(distribution(package).locate_file(file))).parent
-
-
-def read(path: Path) -> ModelFile:
-    """Read a model.bin.
-
-    Raises:
-        ValueError: It is of another version of the format.
-    """
-    with path.open("rb") as file:
-        version = _number(file, "I")
-        if version != _VERSION:
-            raise ValueError(f"expected version {_VERSION} of the format in {path}, got {version}")
-        spec, revision = _text(file), _number(file, "I")
-        arrays = dict(_array(file) for _ in range(_number(file, "I")))
-        aliases = tuple((_text(file), _text(file)) for _ in range(_number(file, "I")))
-    return ModelFile(spec, revision, arrays, aliases)
-
-
-def write(model: ModelFile, path: Path) -> None:
-    """Write a model.bin, the inverse of `read`."""
-    with path.open("wb") as file:
-        file.write(struct.pack("<I", _VERSION) + _packed(model.spec))
-        file.write(struct.pack("<II", model.revision, len(model.arrays)))
-        for name, array in model.arrays.items():
-            file.write(_packed(name) + struct.pack("<B", array.ndim))
-            file.write(struct.pack(f"<{array.ndim}I", *array.shape))
-            kind = [np.dtype(known) for known in _TYPES].index(array.dtype)
-            file.write(struct.pack("<BI", kind, array.nbytes) + array.tobytes())
-        file.write(struct.pack("<I", len(model.aliases)))
-        for alias, name in model.aliases:
-            file.write(_packed(alias) + _packed(name))
 
 
 def tensors(model: ModelFile) -> dict[str, Tensor]:
@@ -120,10 +73,7 @@ def quantised(model: ModelFile, weights: Weights) -> ModelFile:
             continue
         values = weights[name].detach().float().numpy()
         if name.endswith(_QUANTISED):
-            largest = np.abs(values).max(axis=1)
-            scales = np.where(largest == 0, 1, 127 / np.where(largest == 0, 1, largest))
-            arrays[name] = np.rint(values * scales[:, None]).astype(np.int8)
-            arrays[name + "_scale"] = scales.astype(np.float32)
+            arrays[name], arrays[name + "_scale"] = eight_bit(values)
         else:
             arrays[name] = values.astype(np.float32)
     return ModelFile(model.spec, model.revision, arrays, model.aliases)
@@ -138,7 +88,7 @@ def export(
         settings: Of its config.json, in place of ``source``'s.
     """
     target.mkdir(parents=True, exist_ok=True)
-    write(quantised(read(source / "model.bin"), weights), target / "model.bin")
+    write(quantised(read((source / "model.bin").read_bytes()), weights), target / "model.bin")
     for other in source.iterdir():
         if other.is_file() and other.name != "model.bin":
             shutil.copyfile(other, target / other.name)
@@ -222,28 +172,6 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Tensor:
     return mixed.transpose(1, 2).flatten(2)
 
 
-def _number(file: BinaryIO, kind: str) -> int:
-    return int(struct.unpack("<" + kind, file.read(struct.calcsize("<" + kind)))[0])
-
-
-def _text(file: BinaryIO) -> str:
-    return file.read(_number(file, "H"))[:-1].decode()
-
-
-def _packed(text: str) -> bytes:
-    data = text.encode() + b"\0"
-    return struct.pack("<H", len(data)) + data
-
-
-def _array(file: BinaryIO) -> tuple[str, NDArray[np.generic]]:
-    name = _text(file)
-    shape = [_number(file, "I") for _ in range(_number(file, "B"))]
-    kind, size = np.dtype(_TYPES[_number(file, "B")]), _number(file, "I")
-    if size != kind.itemsize * math.prod(shape):
-        raise ValueError(f"expected {math.prod(shape)} numbers in {name}, got {size} bytes")
-    return name, np.frombuffer(file.read(size), kind).reshape(shape)
-
-
 def mean(models: Sequence[Weights]) -> dict[str, Tensor]:
     """The mean of each tensor of models of one kind."""
     return {name: torch.stack([model[name] for model in models]).mean(0) for name in models[0]}
@@ -255,7 +183,7 @@ def main() -> None:
     parser.add_argument("sources", type=Path, nargs="+", help="folders with a model.bin")
     parser.add_argument("--out", type=Path, required=True, help="gets the last one's config.json")
     options = parser.parse_args()
-    models = [tensors(read(source / "model.bin")) for source in options.sources]
+    models = [tensors(read((source / "model.bin").read_bytes())) for source in options.sources]
     export(options.sources[-1], mean(models), options.out)
 
 

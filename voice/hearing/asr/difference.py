@@ -1,0 +1,79 @@
+"""A fine-tuned model.bin as its difference to the weights that it was made from.
+
+The difference is a model.bin as well. Of its numbers, those that the original has in 8-bit integers
+have been subtracted, bit patterns of floats as integers, and what is too large wraps around; so
+adding them gives every bit back. What was not tuned is zeros, and zlib leaves little of it.
+
+``python -m voice.hearing.asr.difference MODEL_BIN ORIGINAL_BIN OUT`` writes it and shows the
+digests that `voice.hearing.asr.packaged` needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voice.hearing.asr.model_file import eight_bit, read
+
+_ROWS = 256
+"""Quantised at once: few enough that they stay in the processor's cache."""
+
+_Integers = NDArray[Any]
+
+
+def restored(difference: bytes, original: bytes) -> bytes:
+    """The model.bin of which `difference` was made with the same original."""
+    data = bytearray(zlib.decompress(difference))
+    for numbers, others in _pairs(data, original):
+        numbers += others
+    return bytes(data)
+
+
+def difference(model: bytes, original: bytes) -> bytes:
+    """A model.bin's difference to another one of the same network, which has float16 or float32."""
+    data = bytearray(model)
+    for numbers, others in _pairs(data, original):
+        numbers -= others
+    # Runs of zeros, and a code of its own for each stretch of numbers; nothing else repeats.
+    packer = zlib.compressobj(9, memLevel=9, strategy=zlib.Z_RLE)
+    return packer.compress(data) + packer.flush()
+
+
+def _pairs(data: bytearray, original: bytes) -> Iterator[tuple[_Integers, _Integers]]:
+    """Pieces of a model's numbers, to be written to, with the original's; both as integers."""
+    arrays, known = read(data).arrays, read(original).arrays
+    for name, array in arrays.items():
+        scales = arrays.get(name + "_scale")
+        if scales is not None:
+            for start in range(0, len(array), _ROWS):
+                piece = slice(start, start + _ROWS)
+                whole, scale = eight_bit(known[name][piece].astype(np.float32))
+                yield array[piece], whole
+                yield scales[piece].view(np.uint32), scale.view(np.uint32)
+        elif array.dtype == np.float32 and name in known:
+            yield array.view(np.uint32), known[name].astype(np.float32).view(np.uint32)
+
+
+def main() -> None:
+    """Read the command line and write the file."""
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    parser.add_argument("model", type=Path, help="a model.bin as voice.finetune exports it")
+    parser.add_argument("original", type=Path, help="the model.bin that it was made from")
+    parser.add_argument("out", type=Path, help="gets the difference")
+    options = parser.parse_args()
+    model = options.model.read_bytes()
+    smaller = difference(model, options.original.read_bytes())
+    options.out.write_bytes(smaller)
+    for path, data in ((options.model, model), (options.out, smaller)):
+        print(f"{path}: {len(data)} bytes, SHA-256 {hashlib.sha256(data).hexdigest()}")
+
+
+if __name__ == "__main__":
+    main()
