@@ -29,6 +29,7 @@ from dlm.datagen import (
     catalog,
     examples,
     turns,
+    turns_at_counter,
     turns_at_ease,
     turns_at_length,
     turns_in_brief,
@@ -81,6 +82,9 @@ UNASKED = 0.24
 
 AT_EASE = 0.6
 """Share of dialogues in training whose users speak as if nobody had written it for them."""
+
+TEXTING = 0.15
+"""Share of the coffee shop's customers in training who type, and in haste."""
 
 SPONTANEOUS = 0.5
 """Share of their turns that are none of the written kinds."""
@@ -407,9 +411,28 @@ def _wanted(script: Script) -> str:
             return tool
 
 
-def _coffee(script: Script) -> None:
+def _open_shop(script: Script) -> None:
     script.offer(AGENT_TOOLS["coffee"])
+    script.texting = script.split == "train" and script.rng.random() < TEXTING
     _greet(script, "coffee")
+
+
+_AT_COUNTER: _Moves = (
+    (turns_at_counter.ask, 6), (turns_at_counter.undecided, 3), (turns_at_counter.chatter, 6),
+    (turns_at_counter.off_menu, 2), (turns.shop_talk, 5),
+)  # fmt: skip
+"""What a customer may say at any time, and how often."""
+_OF_ORDER: _Moves = (
+    *_AT_COUNTER, (turns_at_counter.amount, 4), (turns_at_counter.swap_detail, 5),
+    (turns_at_counter.insist, 4), (turns_at_counter.other_drink, 5), (turns_at_counter.place, 3),
+    (turns_at_counter.remove_two, 2), (turns_at_counter.keep_one, 2), (turns.clear_order, 2),
+    (turns.same_drink, 3),
+)  # fmt: skip
+"""The same of a customer who has ordered."""
+
+
+def _coffee(script: Script) -> None:
+    _open_shop(script)
     counts = (2, 3, 4, 5) if script.at_ease else (1, 2, 2, 3, 4)
     for _ in range(script.rng.choice(counts) if script.split == "train" else 1):
         if not script.ended:
@@ -424,6 +447,8 @@ def _coffee_turn(script: Script) -> None:
         tool = rng.choice(("read_order", "confirm_order") if ordered else ("order_drink",))
         if turns.mention(script, tool):
             return
+    if rng.random() < 0.3 and _one_of(script, _OF_ORDER if ordered else _AT_COUNTER):
+        return
     if script.at_ease and rng.random() < SPONTANEOUS and _spontaneous_coffee(script):
         return
     roll = rng.random()
@@ -506,12 +531,16 @@ def _errands(script: Script) -> None:
 _OF_ONE: _Moves = (
     (turns_at_length.describe, 10), (turns_at_length.keep, 3), (turns.same_drink, 4),
     (turns.swap_drink, 1), (turns.leave_out, 1), (turns.correction, 2), (turns_at_ease.wonder, 1),
-    (turns_at_length.drinks, 1),
+    (turns_at_length.drinks, 1), (turns_at_counter.amount, 3), (turns_at_counter.swap_detail, 4),
+    (turns_at_counter.insist, 3), (turns_at_counter.other_drink, 3), (turns_at_counter.ask, 3),
+    (turns.shop_talk, 2), (turns.clear_order, 1),
 )  # fmt: skip
 """What may follow the order of one drink, and how often."""
 _OF_SEVERAL: _Moves = (
     (turns_at_length.adjust, 8), (turns_at_length.remove_described, 3), (turns_at_length.keep, 3),
-    (turns_at_ease.wonder, 1), (turns_at_length.drinks, 1),
+    (turns_at_ease.wonder, 1), (turns_at_length.drinks, 1), (turns_at_counter.place, 4),
+    (turns_at_counter.remove_two, 2), (turns_at_counter.keep_one, 2), (turns_at_counter.ask, 2),
+    (turns.shop_talk, 2), (turns.clear_order, 1),
 )  # fmt: skip
 """The same of several."""
 
@@ -519,11 +548,13 @@ _OF_SEVERAL: _Moves = (
 def _drinks(script: Script) -> None:
     """One drink or several at once, and short words about them."""
     rng = script.rng
-    script.offer(AGENT_TOOLS["coffee"])
-    _greet(script, "coffee")
+    _open_shop(script)
     for _ in range(rng.choice((1, 1, 2)) if script.split == "train" else 1):
         one = rng.random() < 0.35
-        (turns_at_length.drink if one else turns_at_length.drinks)(script)
+        if rng.random() < 0.3:
+            _one_of(script, _AT_COUNTER)
+        else:
+            (turns_at_length.drink if one else turns_at_length.drinks)(script)
         for _ in range(rng.choice((0, 1, 1, 2))):
             _one_of(script, _OF_ONE if one else _OF_SEVERAL)
     if rng.random() < 0.12 and script.world.order:

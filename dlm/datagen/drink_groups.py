@@ -39,6 +39,16 @@ def compose_drink(rng: Random, split: str) -> str:
     return composed(rng, split, lambda rng: _around(rng, _group(rng, 1, few)))
 
 
+def compose_plainly(rng: Random, split: str) -> str:
+    """A phrasing of one drink or two, with nothing before them, as `compose_groups`."""
+
+    def plainly(rng: Random) -> str:
+        count = rng.choice((1, 1, 1, 2))
+        return _joined(rng, [_group(rng, n, for_whom=0.0) for n in range(1, count + 1)])
+
+    return composed(rng, split, plainly)
+
+
 def compose_description(rng: Random, split: str, lacking: Sequence[str]) -> str:
     """What describes the last drink and names none; of details that it lacks.
 
@@ -70,6 +80,8 @@ def _message(rng: Random) -> str:
 
 def _around(rng: Random, body: str) -> str:
     first = rng.choice(ORDERS["openers"]) if rng.random() < 0.5 else ""
+    if any(f" {wants} " in body.partition("{")[0] for wants in GROUPS["wants"]):
+        first = ""
     return _spaced(first, body, rng.choice(ORDERS["tails"]) if rng.random() < 0.15 else "")
 
 
@@ -100,7 +112,7 @@ def _divided(rng: Random) -> str:
         more = rng.sample(others, rng.choice((0, 0, 0, 1, 1, 2)))
         plain = last and kind in ("milk", "sweetener", "extras") and rng.random() < 0.25
         parts.append(
-            _numbered(f"{told} without" if plain else told + _with(rng, kind, more), number)
+            _numbered(_plain(rng, told, kind) if plain else told + _with(rng, kind, more), number)
         )
     text = f"{_spaced(total, size, '{drinks}')}{rng.choice((' ', ' ', ', '))}{_joined(rng, parts)}"
     if not size and rng.random() < 0.25:
@@ -108,6 +120,11 @@ def _divided(rng: Random) -> str:
             f"{text} {rng.choice(('and', 'plus', 'and also', ','))} {_group(rng, len(parts) + 1)}"
         )
     return text
+
+
+def _plain(rng: Random, told: str, kind: str) -> str:
+    """The last of several that differ, which has none of what the others have, or the usual."""
+    return f"{told} {rng.choice(GROUPS['usual_milk'] if kind == 'milk' else GROUPS['plainly'])}"
 
 
 def _with(rng: Random, kind: str, more: list[str]) -> str:
@@ -132,7 +149,9 @@ def _alike(rng: Random) -> str:
     return f"{body} {text}"
 
 
-def _group(rng: Random, number: int, shares: dict[str, float] | None = None) -> str:
+def _group(
+    rng: Random, number: int, shares: dict[str, float] | None = None, for_whom: float = 0.14
+) -> str:
     """An amount of one drink, with its details before and behind it."""
     share = rng.choice((0.3, 1.0, 1.0, 1.7))
     parts = [k for k, v in (shares or _SHARES).items() if rng.random() < v * share]
@@ -143,7 +162,7 @@ def _group(rng: Random, number: int, shares: dict[str, float] | None = None) -> 
     before = [f"{{{p}}}" for p in (*front, *dose)]
     text = _spaced(rng.choice(GROUPS["counts"]), *before, "{drink}")
     text += behind(rng, [p for p in parts if p not in front])
-    if rng.random() < 0.14:
+    if rng.random() < for_whom:
         wants = rng.random() < 0.4
         who = rng.choice(GROUPS["people"])
         who = {"her": "she", "him": "he"}.get(who, who) if wants else who

@@ -22,6 +22,7 @@ from dlm.datagen.phrases import Piece, fill, is_order, parameter_of, polite, tem
 from dlm.datagen.simulated_tools import SIMULATED, alarm_text, list_name, some_items
 from dlm.datagen.spoken_values import moment_text, when
 from dlm.datagen.spontaneous import Speaker, varied
+from dlm.datagen.texting import texted
 from dlm.datagen.values import Values, currency_pair, plural, unit_pair
 from dlm.datagen.wording import WORDING
 from dlm.datagen.words import CURRENCIES, UNITS, WORDS
@@ -118,6 +119,7 @@ class Script:
         self.last_reply = ""
         self.repertoire: tuple[str, ...] = ()
         self.ended = False
+        self.texting = False
 
     def offer(self, tools: Iterable[str]) -> None:
         """These are the tools that the user may ask for from here on."""
@@ -180,6 +182,8 @@ class Script:
 
     def speak(self, pieces: list[Piece], question: bool = False) -> Arguments:
         """The user says filled pieces; returns the slots' values as they stand in the text."""
+        if self.texting:
+            pieces = texted(self.rng, pieces)
         heard = utter(self.rng, pieces, self.style, question)
         self.hear(heard.text)
         return heard.values

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from dlm.datagen import spoken_values as spoken
+from dlm.datagen.texting import MISSPELT
 from dlm.datagen.words import WORDS
 from dlm.datagen.world import (
     Arguments,
@@ -53,9 +54,11 @@ def _addition(key: str, value: str) -> str:
 
 
 def _order_drink(world: World, a: Arguments) -> Result:
-    known = any(a["drink"].lower().rstrip("s").endswith(d) for d in WORDS["drink"])
+    drink = a["drink"].lower()
+    known = drink.split()[-1] in MISSPELT
+    known = known or any(drink.rstrip("s").endswith(d) for d in WORDS["drink"])
     if world.rng.random() < (0.01 if known else 0.9):
-        return failure(f"We do not have {a['drink'].lower()}.")
+        return failure(f"We do not have {drink}.")
     world.order.append(a)
     return told("Added: {drink}.", drink=describe(a))
 
@@ -88,6 +91,7 @@ def _is_none(key: str, value: str) -> bool:
 
 _NOTHING = (
     "no", "none", "without", "plain", "black", "hold", "skip", "minus", "leave", "don't", "dont",
+    "drop", "lose", "remove",
 )  # fmt: skip
 
 

@@ -353,9 +353,17 @@ def chat(script: Script) -> bool:
     return True
 
 
+_COMPLETE = re.compile(r"\b(?:all|it|done|everything|nothing)\b")
+
+
 def goodbye(script: Script) -> bool:
     """The user ends the conversation; a plain goodbye where no tool does that."""
-    _talk_turn(script, "bye", catalog.SAY["end_conversation"])
+    options = catalog.SAY["end_conversation"]
+    if script.world.order:
+        # "That's all" places an order that waits.
+        script.ask("talk", tuple(o for o in options if not _COMPLETE.search(o)))
+    else:
+        _talk_turn(script, "bye", options)
     script.answer([("end_conversation", {})])
     script.end()
     return True
@@ -454,7 +462,8 @@ def shop_talk(script: Script) -> bool:
     return True
 
 
-def _last_order(script: Script) -> Arguments | None:
+def last_order(script: Script) -> Arguments | None:
+    """The drink of the last call, if that ordered one; None where it did not."""
     if script.last is None or script.last[0] != "order_drink" or script.last[2].error:
         return None
     return script.last[1]
@@ -462,18 +471,18 @@ def _last_order(script: Script) -> Arguments | None:
 
 def swap_drink(script: Script) -> bool:
     """The customer wants another drink in place of the last one."""
-    before = _last_order(script)
+    before = last_order(script)
     if before is None or "quantity" in before:
         return False
     given = script.ask("order_drink", ORDERS["swap"], before)
     script.call([("remove_drink", {"drink": before["drink"]}), call_of("order_drink", given)])
-    _tell(script)
+    tell_changed(script)
     return True
 
 
 def leave_out(script: Script) -> bool:
     """The customer wants something left out of the last drink."""
-    before = _last_order(script)
+    before = last_order(script)
     present = [k for k in _LEFT_OUT if before is not None and k in before]
     if before is None or not present:
         return False
@@ -483,13 +492,13 @@ def leave_out(script: Script) -> bool:
     pieces = eased(script, "change_drink", [Piece(first), Piece(said, key), Piece(last)])
     given = script.speak(pieces, source.endswith("?"))
     script.call([_change(before, given)])
-    _tell(script)
+    tell_changed(script)
     return True
 
 
 def same_drink(script: Script) -> bool:
     """The customer wants the last drink once more, or several of it."""
-    before = _last_order(script)
+    before = last_order(script)
     if before is None or "quantity" in before:
         return False
     given = script.ask("order_drink", ORDERS["again"])
@@ -514,7 +523,8 @@ def _plain(value: str) -> str:
     return " ".join(words[1:]) if words[0] in ("a", "an") and len(words) > 1 else " ".join(words)
 
 
-def _tell(script: Script) -> None:
+def tell_changed(script: Script) -> None:
+    """The agent tells what became of the last call, which changed a drink."""
     assert script.last is not None
     result = script.last[2]
     tool = script.last[0]

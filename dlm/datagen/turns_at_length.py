@@ -60,7 +60,7 @@ def describe(script: Script) -> bool:
 
 def adjust(script: Script) -> bool:
     """The customer changes several of the drinks just ordered, or one of several alike."""
-    known = _just_ordered(script)
+    known = just_ordered(script)
     rng = script.rng
     several = [a["drink"] for a in known if "quantity" in a]
     if several and rng.random() < 0.3:
@@ -115,7 +115,7 @@ def _change(script: Script, changes: list[Arguments]) -> bool:
     return True
 
 
-def _just_ordered(script: Script) -> list[Arguments]:
+def just_ordered(script: Script) -> list[Arguments]:
     """The drinks of the last calls, if these ordered drinks of different names and no more."""
     none: list[dict[str, Any]] = []
     calls = next((m["tool_calls"] for m in reversed(script.messages) if m.get("tool_calls")), none)
@@ -127,7 +127,7 @@ def _just_ordered(script: Script) -> list[Arguments]:
 
 def remove_described(script: Script) -> bool:
     """The customer names one of the drinks just ordered by a detail, and wants it gone."""
-    known = _just_ordered(script)
+    known = just_ordered(script)
     options = [
         (a["drink"], k, a[k])
         for a in known

@@ -1,0 +1,38 @@
+"""Messages as people type them in haste: short forms, letters left out, drinks spelt as they sound.
+
+Works on pieces, as `dlm.datagen.noise` does: what fills a slot is copied as it is written.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from dlm.datagen.mentions import FRAME
+from dlm.datagen.phrases import Piece
+from dlm.datagen.spontaneous import SIDE
+from dlm.datagen.tables import Lists, read
+
+_TEXTED = read("texted", dict[str, Lists])
+MISSPELT = frozenset(word for options in _TEXTED["values"].values() for word in options)
+"""Words of drinks as some write them."""
+_SLIP = 0.03
+"""Share of the words of no parameter in which a finger slips."""
+
+
+def texted(rng: Random, pieces: list[Piece]) -> list[Piece]:
+    """Pieces as somebody types them who is in a hurry."""
+    return [Piece(_written(rng, p.text, p.slot in ("", SIDE, FRAME)), p.slot) for p in pieces]
+
+
+def _written(rng: Random, text: str, plain: bool) -> str:
+    known = _TEXTED["plain" if plain else "values"]
+    share = 0.45 if plain else 0.25
+    words = text.split(" ")
+    for at, word in enumerate(words):
+        if word in known and rng.random() < share:
+            words[at] = rng.choice(known[word])
+        elif plain and len(word) > 4 and word.isalpha() and rng.random() < _SLIP:
+            i = rng.randrange(1, len(word) - 1)
+            swapped = f"{word[:i]}{word[i + 1]}{word[i]}{word[i + 2 :]}"
+            words[at] = rng.choice((swapped, word[:i] + word[i + 1 :]))
+    return " ".join(words)
