@@ -74,7 +74,7 @@ def said_again(pieces: list[Piece]) -> list[Piece]:
 
 def _message(rng: Random) -> str:
     forms = (_listed, _divided, _alike)
-    body = rng.choices(forms, (8, 1, 2))[0](rng)
+    body = rng.choices(forms, (8, 2, 2))[0](rng)
     return _around(rng, body)
 
 

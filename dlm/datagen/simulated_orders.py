@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from dlm.datagen import spoken_values as spoken
-from dlm.datagen.texting import MISSPELT
+from dlm.datagen.texting import spelt
 from dlm.datagen.words import WORDS
 from dlm.datagen.world import (
     Arguments,
@@ -27,9 +27,8 @@ def describe(a: Arguments, counted: bool = False) -> str:
     Args:
         counted: Whether a single one is counted too ("1 large latte").
     """
-    said = number(a["quantity"]) if "quantity" in a else 1.0
-    count = int(said) if said else 1
-    name = " ".join(a[k].lower() for k in ("size", "roast", "drink") if k in a)
+    count = _count(a.get("quantity", "one"))
+    name = " ".join([*(a[k].lower() for k in ("size", "roast") if k in a), spelt(a["drink"])])
     if count > 1:
         name = name + ("es" if name.endswith(("ss", "ch")) else "" if name.endswith("s") else "s")
     elif name.endswith("s") and not name.endswith("ss"):
@@ -39,6 +38,14 @@ def describe(a: Arguments, counted: bool = False) -> str:
     with_ = [w for w in with_ if w]
     text = f"{count} {name}" if counted or count > 1 else name
     return f"{text} with {listing(with_)}" if with_ else text
+
+
+def _count(said: str) -> int:
+    return _FEW.get(said.lower()) or int(number(said) or 1)
+
+
+_FEW = {"a couple": 2, "half a dozen": 6, "a dozen": 12}
+"""Numbers of drinks that are said with no number."""
 
 
 def _addition(key: str, value: str) -> str:
@@ -54,28 +61,41 @@ def _addition(key: str, value: str) -> str:
 
 
 def _order_drink(world: World, a: Arguments) -> Result:
-    drink = a["drink"].lower()
-    known = drink.split()[-1] in MISSPELT
-    known = known or any(drink.rstrip("s").endswith(d) for d in WORDS["drink"])
+    drink = spelt(a["drink"])
+    known = any(drink.rstrip("s").endswith(d) for d in WORDS["drink"])
     if world.rng.random() < (0.01 if known else 0.9):
-        return failure(f"We do not have {drink}.")
+        return failure(f"We do not have {drink}.{_others(world, drink)}")
     world.order.append(a)
     return told("Added: {drink}.", drink=describe(a))
+
+
+def _others(world: World, drink: str) -> str:
+    """A question for up to three other drinks, or nothing."""
+    if world.rng.random() < 0.5:
+        return ""
+    others = world.rng.sample([d for d in WORDS["drink"] if d != drink], world.rng.randint(1, 3))
+    named = [f"{'an' if one[0] in 'aeiou' else 'a'} {one}" for one in others]
+    return f" Would you like {listing(named, 'or')}?"
 
 
 _ONE_OF = re.compile(r"one of (?:the|my|those) ")
 
 
+def _is_called(drink: str, ordered: Arguments) -> bool:
+    name = spelt(ordered["drink"])
+    return drink in name or drink.rstrip("s") == name
+
+
 def _change_drink(world: World, a: Arguments) -> Result:
     one_of = _ONE_OF.match(a["drink"].lower())
-    drink = bare(a["drink"][one_of.end() if one_of else 0 :])
+    drink = spelt(bare(a["drink"][one_of.end() if one_of else 0 :]))
     changes = {k: v for k, v in a.items() if k != "drink"}
     for at in reversed(range(len(world.order))):
         ordered = world.order[at]
-        if drink in ordered["drink"].lower() or drink.rstrip("s") == ordered["drink"].lower():
+        if _is_called(drink, ordered):
             kept = ordered | changes
-            if one_of and (count := number(kept.pop("quantity", "1")) or 1) > 1:
-                world.order.insert(at, ordered | {"quantity": str(int(count) - 1)})
+            if one_of and (count := _count(kept.pop("quantity", "one"))) > 1:
+                world.order.insert(at, ordered | {"quantity": str(count - 1)})
                 at += 1
             world.order[at] = {k: v for k, v in kept.items() if not _is_none(k, v)}
             return told("Changed: {drink}.", drink=describe(world.order[at]))
@@ -96,9 +116,9 @@ _NOTHING = (
 
 
 def _remove_drink(world: World, a: Arguments) -> Result:
-    drink = bare(a["drink"])
+    drink = spelt(bare(a["drink"]))
     for ordered in reversed(world.order):
-        if drink in ordered["drink"].lower() or drink.rstrip("s") == ordered["drink"].lower():
+        if _is_called(drink, ordered):
             world.order.remove(ordered)
             drink = drink if drink.endswith("ss") else drink.removesuffix("s")
             return told("Removed: {drink}.", drink=drink)

@@ -13,10 +13,14 @@ from dlm.datagen.spontaneous import SIDE
 from dlm.datagen.tables import Lists, read
 
 _TEXTED = read("texted", dict[str, Lists])
-MISSPELT = frozenset(word for options in _TEXTED["values"].values() for word in options)
-"""Words of drinks as some write them."""
+_SPELT = {wrong: word for word, options in _TEXTED["values"].items() for wrong in options}
 _SLIP = 0.03
 """Share of the words of no parameter in which a finger slips."""
+
+
+def spelt(drink: str) -> str:
+    """A drink in lower case, spelt as the menu has it."""
+    return " ".join(_SPELT.get(word, word) for word in drink.lower().split())
 
 
 def texted(rng: Random, pieces: list[Piece]) -> list[Piece]:

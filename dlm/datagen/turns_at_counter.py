@@ -275,6 +275,12 @@ def off_menu(script: Script) -> bool:
     given = _say(script, "order_drink", _COUNTER["off_frames"], words)
     script.answer(calls_of("order_drink", given))
     if script.last is not None and script.last[2].error and script.rng.random() < 0.6:
-        given = _say(script, "order_drink", _COUNTER["off_then"])
+        options = _COUNTER["off_then"]
+        offered = re.findall(r"\ban? ([a-z ]+?)(?=,| or |\?)", script.last[2].text)
+        if offered and script.rng.random() < 0.6:
+            options = tuple(o.replace("{drink}", "{drink=WANTED}") for o in options)
+            given = _say(script, "order_drink", options, {"WANTED": script.rng.choice(offered)})
+        else:
+            given = _say(script, "order_drink", options)
         script.answer(calls_of("order_drink", given))
     return True

@@ -489,6 +489,8 @@ def degrees(_: Values, rng: Random, digits: bool) -> str:
 
 def quantity(_: Values, rng: Random, digits: bool) -> str:
     """How many drinks: mostly few."""
+    if rng.random() < 0.05:
+        return rng.choice(("a couple", "a couple", "a dozen", "half a dozen"))
     return whole(rng, 2, 4 if rng.random() < 0.8 else 12, digits)
 
 

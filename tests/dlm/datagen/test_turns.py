@@ -163,8 +163,10 @@ def test_what_is_asked_at_once_is_called_in_the_words_of_the_last_messages(kind:
                 heard.append(message["content"].lower())
             for call in message.get("tool_calls", ()):
                 assert set(call["arguments"]) <= set(catalog.PARAMETERS[call["name"]])
+                # Of an order that is taken back, what was ordered first may be long ago.
+                late = heard if call["name"] == "remove_drink" else heard[-3:]
                 for value in call["arguments"].values():
-                    assert any(value.lower() in text for text in (*heard[-3:], *before))
+                    assert any(value.lower() in text for text in (*late, *before))
             if calls := message.get("tool_calls"):
                 before = [v.lower() for call in calls for v in call["arguments"].values()]
                 counts.add(len(calls))

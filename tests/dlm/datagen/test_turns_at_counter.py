@@ -15,7 +15,7 @@ from dlm.datagen.catalog import AGENT_TOOLS
 from dlm.datagen.dialogues import Source, stream
 from dlm.datagen.phrases import Piece
 from dlm.datagen.script import Script
-from dlm.datagen.texting import MISSPELT, texted
+from dlm.datagen.texting import texted
 from dlm.datagen.values import Values
 from dlm.language.spoken_numbers import number
 from tests.dlm.datagen.worlds import world
@@ -134,12 +134,21 @@ def test_who_wavers_gets_the_drink_named_last() -> None:
 
 
 def test_what_no_menu_has_is_asked_of_the_shop() -> None:
-    refused = 0
+    refused = offered = 0
     for script, calls, _ in told(turns_at_counter.off_menu):
         assert [name for name, _ in calls] == ["order_drink"] * len(calls)
         first = next(m["content"] for m in script.messages if m["role"] == "tool")
         refused += first.startswith("Error: We do not have")
-    assert refused > 90
+        offered += len(calls) == 2 and f" {calls[1][1]['drink'].lower()}" in first
+    assert refused > 90 and offered > 10
+
+
+def test_a_couple_is_two() -> None:
+    here = world()
+    lattes = {"drink": "lattes", "quantity": "A couple"}
+    assert here.call("order_drink", lattes).text == "Added: 2 lattes."
+    here.call("change_drink", {"drink": "one of the lattes", "roast": "decaf"})
+    assert here.call("read_order", {}).text == "The order is: 1 latte; 1 decaf latte."
 
 
 def test_that_is_all_ends_no_conversation_while_an_order_waits() -> None:
@@ -157,10 +166,11 @@ def test_who_types_in_haste_is_copied_as_written() -> None:
     assert len({p[0].text for p in made}) > 20
     assert all(p.slot == q.slot for some in made for p, q in zip(some, pieces, strict=True))
     here = world()
-    assert "cappucino" in MISSPELT
-    assert here.call("order_drink", {"drink": "cappucino", "milk": "oat"}).text.startswith("Added")
-    here.call("change_drink", {"drink": "cappucino", "milk": "lose the oat"})
-    assert here.order == [{"drink": "cappucino"}]
+    order = {"drink": "cappucino", "milk": "oat"}
+    assert here.call("order_drink", order).text == "Added: cappuccino with oat."
+    changed = here.call("change_drink", {"drink": "the capuccino", "milk": "lose the oat"})
+    assert changed.text == "Changed: cappuccino."
+    assert here.call("remove_drink", {"drink": "cappuccino"}).text == "Removed: cappuccino."
 
 
 def test_the_shops_own_answers_are_no_last_word() -> None:
