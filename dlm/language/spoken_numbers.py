@@ -5,6 +5,7 @@ It reads a text that is a number, and finds the numbers that stand in a text. Kn
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 
@@ -122,7 +123,12 @@ def _written(said: str) -> str:
         text = said.replace(",", "") if _GROUPED.fullmatch(said) else said
     else:
         value = number(said)
-        text = "" if value is None else f"{value:.6f}".rstrip("0").rstrip(".")
+        text = "" if value is None else f"{value:.6f}"
+    if not _JSON.fullmatch(text):
+        return ""
+    # The shortest form, as grammars have it: 23.9 for 23.90, 4 for 4.00, 0 for -0.
+    value = json.loads(text)
+    text = json.dumps(int(value) if value == int(value) else value)
     return text if _JSON.fullmatch(text) else ""
 
 

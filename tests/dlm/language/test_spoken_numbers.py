@@ -46,6 +46,8 @@ def test_numbers_in_words_are_read_back() -> None:
         ("a hundred and two point five", {"102.5": "a hundred and two point five"}),
         ("3 hundred at 7:30 on the 3rd", {"300": "3 hundred"}),
         ("-30 or 20-25", {"-30": "-30", "20": "20", "25": "25"}),
+        ("$23.90, 4.00 and 1,250.50", {"23.9": "23.90", "4": "4.00", "1250.5": "1,250.50"}),
+        ("-0.0 or 0.000001", {"0": "-0.0"}),
         ("that one, another one, anyone", {}),
         ("007", {}),
     ],
