@@ -8,7 +8,7 @@ turns into a `dlm.datagen.script.Script` (an agent's own tools; what can happen 
 picks a phrasing of the split (`dlm.datagen.holdout`), fills its slots (`dlm.datagen.values`), and
 has it transcribed (`dlm.datagen.noise`). Simulated tools answer the calls, and replies are worded
 from their results. At last the tools to declare are chosen and, for some kinds, renamed
-(`dlm.datagen.renaming`).
+(`dlm.datagen.renaming`). Texts with structured answers are made apart (`dlm.datagen.extraction`).
 
 A new kind of dialogue is a writer in `_WRITERS` and a share in `SHARES`; a new kind of turn is a
 function in `dlm.datagen.turns`; new words are entries in ``data/``.
@@ -28,6 +28,7 @@ from typing import Any
 from dlm.datagen import (
     catalog,
     examples,
+    extraction,
     turns,
     turns_at_counter,
     turns_at_ease,
@@ -48,18 +49,19 @@ from dlm.datagen.wording import WORDING
 from dlm.datagen.words import WORDS
 
 SHARES: dict[str, float] = {
-    "assistant": 0.15,
-    "coffee": 0.06,
-    "errands": 0.10,
-    "drinks": 0.10,
-    "assistant_renamed": 0.09,
-    "coffee_renamed": 0.03,
-    "invented": 0.04,
-    "errands_renamed": 0.02,
-    "drinks_renamed": 0.02,
-    "corpus": 0.03,
-    "stranger": 0.27,
-    "talk": 0.09,
+    "assistant": 0.1425,
+    "coffee": 0.057,
+    "errands": 0.095,
+    "drinks": 0.095,
+    "assistant_renamed": 0.0855,
+    "coffee_renamed": 0.0285,
+    "invented": 0.038,
+    "errands_renamed": 0.019,
+    "drinks_renamed": 0.019,
+    "corpus": 0.0285,
+    "stranger": 0.2565,
+    "talk": 0.0855,
+    "extraction": 0.05,
 }
 """Share of each kind of dialogue; without corpora "corpus" falls away."""
 
@@ -175,6 +177,8 @@ def _attempt(rng: Random, source: Source, kind: str) -> dict[str, Any] | None:
         return _corpus_row(rng, source)
     if kind == "stranger":
         return _unfamiliar(rng, source)
+    if kind == "extraction":
+        return extraction.write(rng, source.split)
     agent = kind.removesuffix("_renamed")
     ease = agent in _AT_LENGTH or (bool(source.at_ease) and rng.random() < source.at_ease)
     script = Script(rng, source.values, source.split, source.corpora, source.unasked, ease)
