@@ -93,6 +93,7 @@ _KINDS = {
     "corpus": "orders of the coffee dialogues",
     "stranger": "composed tools, and intents of the corpora as tools",
     "talk": "small talk, sometimes followed by a request",
+    "extraction": "small texts, and what a schema asks for of them",
 }
 
 

@@ -47,7 +47,7 @@ def test_rows_have_the_tokens_of_requests_and_answers(split: str) -> None:
     chat, network = template(), model()
     begun = RequestSetup(network.config, chat, Eager(network))
     vocabulary = network.config.vocab_size
-    for one in made(split, 150):
+    for one in made(split, 100):
         request, call = begun.with_json_call(asked(one))
         assert isinstance(call, JsonCall)
         tools = tools_of(one.row["tools"])
@@ -88,6 +88,8 @@ def test_what_is_told_is_in_the_text() -> None:
 def test_every_field_is_told_by_some_text_in_whole_words() -> None:
     for name, kind in KINDS.items():
         assert 3 <= len(kind.texts) <= 6 and len(kind.fields) >= 3, name
+        names = [one for source in kind.fields.values() for one in field_of(source).names]
+        assert len(names) == len(set(names)), (name, names)
         slots = frozenset().union(*(phrase(text).slots for text in kind.texts))
         for field, source in kind.fields.items():
             told = (
