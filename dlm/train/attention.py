@@ -100,13 +100,15 @@ class Flex:
         """
         from torch.nn.attention.flex_attention import create_block_mask
 
+        # Tensors alone, and no number that changes: the kernels are compiled for all batches at once.
         rows, width = blocks.shape
+        clean = torch.arange(1, length + 1, device=blocks.device).expand(rows, -1)
+        ends = torch.cat((clean, starts), dim=1)
+        asking = torch.cat((torch.full_like(clean, -2), blocks), dim=1)
+        asked = torch.cat((torch.full_like(clean, -3), blocks), dim=1)
 
         def sees(row: Tensor, _: Tensor, query: Tensor, key: Tensor) -> Tensor:
-            copy, other = (query - length).clamp(min=0), (key - length).clamp(min=0)
-            clean = torch.where(query < length, key <= query, key < starts[row, copy])
-            same = (query >= length) & (blocks[row, copy] == blocks[row, other])
-            return torch.where(key < length, clean, same)
+            return (key < ends[row, query]) | (asking[row, query] == asked[row, key])
 
         size = length + width
         made = create_block_mask(sees, rows, None, size, size, device=str(blocks.device))
