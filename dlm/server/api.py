@@ -43,7 +43,8 @@ from dlm.server.conversion import (
     rewrite_requests,
 )
 from dlm.server.description import ModelCard, openapi
-from dlm.server.errors import ApiError, error_response, from_engine, invalid, not_routed
+from dlm.server.error_responses import error_response, not_routed
+from dlm.server.errors import ApiError, from_engine, invalid
 from dlm.server.execution import Executor, RequestEngine
 from dlm.server.metrics import CONTENT_TYPE, ApiMetrics
 from dlm.server.response_objects import ResponseReply

@@ -5,9 +5,6 @@ from __future__ import annotations
 import queue
 from collections.abc import Sequence
 
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 from typing_extensions import TypedDict
 
 from dlm.grammar.formats import FormatError
@@ -61,20 +58,6 @@ class ApiError(Exception):
         if self.status == 401:
             return {"www-authenticate": "Bearer"}
         return {"retry-after": str(RETRY_AFTER_S)} if self.status in (429, 503) else {}
-
-
-def error_response(error: ApiError) -> JSONResponse:
-    """An error object with its status and headers."""
-    return JSONResponse(error.body(), error.status, error.headers())
-
-
-async def not_routed(request: Request, error: Exception) -> Response:
-    """The error object for a path or a method that there is none of."""
-    assert isinstance(error, HTTPException)
-    message = f"{request.method} {request.url.path}: {error.detail.lower()}"
-    response = error_response(ApiError(error.status_code, message, "not_routed"))
-    response.headers.update(error.headers or {})
-    return response
 
 
 def invalid(param: str, message: str, code: str = "invalid_value") -> ApiError:

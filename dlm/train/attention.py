@@ -100,7 +100,7 @@ class Flex:
         """
         from torch.nn.attention.flex_attention import create_block_mask
 
-        # Tensors alone, and no number that changes: the kernels are compiled for all batches at once.
+        # Tensors alone, and no number that changes: one kernel serves all batches.
         rows, width = blocks.shape
         clean = torch.arange(1, length + 1, device=blocks.device).expand(rows, -1)
         ends = torch.cat((clean, starts), dim=1)

@@ -161,9 +161,9 @@ class Run:
         file = self.directory / STATE
         if not file.is_file():
             return False
-        device = self.config.device
         try:
-            state: dict[str, Any] = torch.load(file, map_location=device, weights_only=True)
+            # Each optimiser keeps its count of steps where it is given: on a GPU reading it waits.
+            state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
         except (RuntimeError, EOFError, UnpicklingError, struct.error) as error:
             raise ValueError(f"{file}: damaged; without it the run begins anew") from error
         try:

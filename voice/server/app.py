@@ -224,7 +224,7 @@ async def _not_routed(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if not request.url.path.startswith("/v1/"):
         return PlainTextResponse(error.detail, error.status_code, error.headers)
-    from dlm.server.errors import not_routed
+    from dlm.server.error_responses import not_routed
 
     return await not_routed(request, error)
 

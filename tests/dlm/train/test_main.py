@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -268,3 +270,11 @@ def test_ctrl_c_before_the_first_step_is_no_traceback(
         main(["--out", str(tmp_path / "run")])
     assert told.value.code == 130
     assert capsys.readouterr().err == "dlm.train: stopped before the first step\n"
+
+
+def test_a_run_needs_no_web_framework() -> None:
+    code = (
+        "import sys; sys.modules |= dict.fromkeys(('starlette', 'anyio', 'uvicorn'))\n"
+        "import dlm.datagen.examples, dlm.train.__main__"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
