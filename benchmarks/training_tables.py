@@ -92,6 +92,7 @@ _KINDS = {
     "invented": "invented tools, written by hand",
     "corpus": "orders of the coffee dialogues",
     "stranger": "composed tools, and intents of the corpora as tools",
+    "results": "results of other tools, told and asked about",
     "talk": "small talk, sometimes followed by a request",
     "extraction": "small texts, and what a schema asks for of them",
 }

@@ -4,14 +4,15 @@
 
 A dialogue is made in five steps. `stream` draws a kind from `SHARES`. That kind's writer writes
 turns into a `dlm.datagen.script.Script` (an agent's own tools; what can happen in a turn is
-`dlm.datagen.turns`) or a `dlm.datagen.unfamiliar_tools.Scene` (tools that no agent ships). A turn
+`dlm.datagen.turns`), a `dlm.datagen.unfamiliar_tools.Scene` (tools that no agent ships) or a
+`dlm.datagen.results.Teller` (what such tools answer, and what is asked about it). A turn
 picks a phrasing of the split (`dlm.datagen.holdout`), fills its slots (`dlm.datagen.values`), and
 has it transcribed (`dlm.datagen.noise`). Simulated tools answer the calls, and replies are worded
 from their results. At last the tools to declare are chosen and, for some kinds, renamed
 (`dlm.datagen.renaming`). Texts with structured answers are made apart (`dlm.datagen.extraction`).
 
-A new kind of dialogue is a writer in `_WRITERS` and a share in `SHARES`; a new kind of turn is a
-function in `dlm.datagen.turns`; new words are entries in ``data/``.
+A new kind of dialogue is a writer in `_WRITERS` or `_OTHERS` and a share in `SHARES`; a new kind of
+turn is a function in `dlm.datagen.turns`; new words are entries in ``data/``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from dlm.datagen import (
     catalog,
     examples,
     extraction,
+    results,
     turns,
     turns_at_counter,
     turns_at_ease,
@@ -49,19 +51,20 @@ from dlm.datagen.wording import WORDING
 from dlm.datagen.words import WORDS
 
 SHARES: dict[str, float] = {
-    "assistant": 0.1425,
-    "coffee": 0.057,
-    "errands": 0.095,
-    "drinks": 0.095,
-    "assistant_renamed": 0.0855,
-    "coffee_renamed": 0.0285,
-    "invented": 0.038,
-    "errands_renamed": 0.019,
-    "drinks_renamed": 0.019,
-    "corpus": 0.0285,
-    "stranger": 0.2565,
-    "talk": 0.0855,
-    "extraction": 0.05,
+    "assistant": 0.13,
+    "coffee": 0.05,
+    "errands": 0.08,
+    "drinks": 0.08,
+    "assistant_renamed": 0.07,
+    "coffee_renamed": 0.025,
+    "invented": 0.03,
+    "errands_renamed": 0.015,
+    "drinks_renamed": 0.015,
+    "corpus": 0.025,
+    "stranger": 0.19,
+    "extraction": 0.07,
+    "results": 0.07,
+    "talk": 0.15,
 }
 """Share of each kind of dialogue; without corpora "corpus" falls away."""
 
@@ -173,12 +176,8 @@ def stream(rng: Random, source: Source, shares: Mapping[str, float]) -> Iterator
 
 
 def _attempt(rng: Random, source: Source, kind: str) -> dict[str, Any] | None:
-    if kind == "corpus":
-        return _corpus_row(rng, source)
-    if kind == "stranger":
-        return _unfamiliar(rng, source)
-    if kind == "extraction":
-        return extraction.write(rng, source.split)
+    if kind in _OTHERS:
+        return _OTHERS[kind](rng, source)
     agent = kind.removesuffix("_renamed")
     ease = agent in _AT_LENGTH or (bool(source.at_ease) and rng.random() < source.at_ease)
     script = Script(rng, source.values, source.split, source.corpora, source.unasked, ease)
@@ -259,6 +258,12 @@ def _unfamiliar(rng: Random, source: Source) -> dict[str, Any] | None:
     if written is None:
         return None
     tools, messages = written
+    return {"system": _instructions(rng, ""), "tools": tools, "messages": messages}
+
+
+def _results(rng: Random, source: Source) -> dict[str, Any]:
+    ease = bool(source.at_ease) and rng.random() < source.at_ease
+    tools, messages = results.write(rng, source.values, source.split, source.style, ease)
     return {"system": _instructions(rng, ""), "tools": tools, "messages": messages}
 
 
@@ -576,6 +581,15 @@ _WRITERS: dict[str, Callable[[Script], None]] = {
     "errands": _errands,
     "drinks": _drinks,
 }
+
+
+_OTHERS: dict[str, Callable[[Random, Source], dict[str, Any] | None]] = {
+    "corpus": _corpus_row,
+    "stranger": _unfamiliar,
+    "results": _results,
+    "extraction": lambda rng, source: extraction.write(rng, source.split),
+}
+"""Writers of rows that need no `Script`."""
 
 
 def main(arguments: list[str] | None = None) -> None:
