@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_CLOCK = re.compile(r"(?<![\d:.,])(\d{1,2}):(\d\d)(?!\d)")
+_DATE = re.compile(r"(?<!\d)\d{4}-(\d\d)-(\d\d)(?!\d)")
 _WORD = re.compile(r"[a-z]+")
 
 
@@ -26,9 +29,34 @@ def numbers(text: str) -> set[str]:
     return found | {words[word] for word in _WORD.findall(lowered) if word in words}
 
 
+def _retold(source: str) -> Iterator[str]:
+    """Numbers by which people tell what programs write.
+
+    "19:30" is 7:30, "2026-05-03" has a 3, and a list in JSON has a length.
+    """
+    for hour, minute in _CLOCK.findall(source):
+        yield f"{int(hour) % 12 or 12}:{minute}"
+    yield from (day.lstrip("0") for date in _DATE.findall(source) for day in date)
+    if source.lstrip()[:1] in ("[", "{"):
+        try:
+            yield from map(str, _lengths(json.loads(source)))
+        except (ValueError, RecursionError):
+            return
+
+
+def _lengths(value: object) -> Iterator[int]:
+    """Lengths of all lists in a value of JSON."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if isinstance(value, list):
+        yield len(value)
+    for part in parts:
+        yield from _lengths(part)
+
+
 def is_grounded(text: str, sources: Iterable[str]) -> bool:
-    """Whether every number of a text stands in one of the sources."""
+    """Whether every number of a text stands in one of the sources, or tells what stands there."""
     known: set[str] = {"1"}
     for source in sources:
         known |= numbers(source)
+        known.update(_retold(source))
     return numbers(text) <= known

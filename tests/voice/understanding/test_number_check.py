@@ -27,3 +27,14 @@ def test_a_reply_is_grounded_in_what_was_said() -> None:
     assert is_grounded("One moment.", [])
     assert not is_grounded("Set for 20 minutes.", ["Timer set for 10 minutes."])
     assert not is_grounded("It is 3:45 PM.", ["It is 3:42 PM."])
+
+
+def test_what_a_program_writes_may_be_told_as_people_tell_it() -> None:
+    result = (
+        '{"from": "2026-05-03T19:30:00Z", "until": "07:05", "rooms": [{"id": "a"}, {"id": "b"}]}'
+    )
+    assert is_grounded("From May 3 at 7:30 PM until 7:05 AM, in 2 rooms.", [result])
+    assert is_grounded("There are two.", ['["a", "b"]'])
+    for wrong in ("It is 9:30 PM.", "On May 4.", "In 4 rooms.", "It is 8:30 PM."):
+        assert not is_grounded(wrong, [result])
+    assert not is_grounded("There are 2.", ['{"broken": [1, 1', "[" * 10_000])
