@@ -131,9 +131,9 @@ def trace(row: Row, at: int, rng: Random) -> list[str]:
     tools = {tool["name"]: tool for tool in row["tools"]}
     kind = kind_of(messages, at)
     results = _results(messages, at, rng)
-    if kind == "told":
-        return [*results, rng.choice(_TABLE.tell)]
     heard = results or [_heard(messages[at - 1]["content"], rng)]
+    if kind == "told":
+        return [*heard, rng.choice(_TABLE.tell)]
     if kind == "call":
         return [*heard, *_calls(messages, at, tools, rng)]
     if kind == "ask":

@@ -164,7 +164,8 @@ class Teller:
         fields = self.heard | told | {capital(k): capital(v) for k, v in told.items()}
         text = fill(source, self.rng, fields)
         text = re.sub(r"(^|[.!?] )([a-z])", lambda m: m[1] + m[2].upper(), text)
-        self.messages.append({"role": "assistant", "content": text})
+        kind = {"kind": "told"} if self.messages[-1]["role"] == "user" else {}
+        self.messages.append({"role": "assistant", "content": text, **kind})
 
     def pick(self, options: Sequence[str]) -> str:
         """One of some phrasings."""
@@ -172,10 +173,9 @@ class Teller:
 
     def thank(self) -> None:
         """The user has nothing more to ask."""
-        self.messages.append({"role": "user", "content": ""})
         heard = utter(self.rng, [Piece(self.pick(WORDING.thanks))], self.style)
-        self.messages[-1]["content"] = heard.text
-        self.tell(self.pick(WORDING.welcome))
+        self.messages.append({"role": "user", "content": heard.text})
+        self.messages.append({"role": "assistant", "content": self.pick(WORDING.welcome)})
 
     # Facts
 

@@ -81,6 +81,6 @@ def _kind(turns: list[Turn], wanted: Turn, named: str, asked: bool) -> Kind:
         if asked:
             return Kind.ANSWERED
         return Kind.FOLLOW_UP if any(t.calls for t in turns) else Kind.REQUEST
-    if turns[-1].role == "tool":
+    if turns[-1].role == "tool" or named == "told":
         return Kind.REPLY
     return Kind(named) if named else Kind.TALK

@@ -17,12 +17,14 @@ from dlm.datagen import results
 from dlm.datagen.holdout import held_out, unseen
 from dlm.datagen.noise import Style
 from dlm.datagen.phrases import template
+from dlm.datagen.reasons import trace
 from dlm.datagen.result_deeds import carry_out
 from dlm.datagen.result_tools import DEEDS, FACTS, LISTS, MATTERS, Deed, Fact, offered, slot_of
 from dlm.datagen.result_values import WORDING, draw
 from dlm.datagen.results import Teller, write
 from dlm.datagen.spoken_values import MONTHS
 from dlm.datagen.values import Values
+from dlm.evaluate.cases import Kind, cases
 from dlm.language.identifiers import worded
 from dlm.language.spoken_numbers import number
 from tests.dlm.datagen.test_dialogues import check
@@ -253,6 +255,24 @@ def test_a_tenth_of_the_tools_is_held_out_with_all_their_names() -> None:
             for spec in write(rng, values, split)[0]:
                 (words,) = worded([spec["name"]]).values()
                 assert held_out(words.replace(" ", "_")) == (split == "heldout"), words
+
+
+def test_what_is_answered_from_a_result_at_hand_is_a_reply_and_no_talk() -> None:
+    rng, values = Random(8), Values()
+    answered = 0
+    for _ in range(200):
+        tools, messages = write(rng, values, "train")
+        scored = cases([{"tools": tools, "messages": messages}])
+        agent = [m for m in messages if m["role"] == "assistant"]
+        for message, case in zip(agent, scored, strict=True):
+            if message["content"] and case.turns[-1].role == "user":
+                thanked = message["content"] in WORDING.welcome
+                assert case.kind is (Kind.TALK if thanked else Kind.REPLY)
+                answered += not thanked
+                at = next(i for i, m in enumerate(messages) if m is message)
+                thoughts = trace({"tools": tools, "messages": messages}, at, rng)
+                assert thanked or "talk" not in " ".join(thoughts)
+    assert answered > 100
 
 
 def test_rows_hold_as_all_rows_do() -> None:
