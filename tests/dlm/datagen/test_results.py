@@ -209,6 +209,7 @@ def test_every_field_of_a_fact_can_be_asked_for_and_told(name: str) -> None:
                 if question is None:
                     continue
                 told.add((key, known is None))
+                one.ask(question.ask, fact, "it", **question.told)
                 one.tell(question.answer, "it", **question.fields)
                 reply = one.messages[-1]["content"]
                 assert "{" not in reply and "IT" not in reply.split()
