@@ -5,7 +5,8 @@
 A dialogue is made in five steps. `stream` draws a kind from `SHARES`. That kind's writer writes
 turns into a `dlm.datagen.script.Script` (an agent's own tools; what can happen in a turn is
 `dlm.datagen.turns`), a `dlm.datagen.unfamiliar_tools.Scene` (tools that no agent ships) or a
-`dlm.datagen.results.Teller` (what such tools answer, and what is asked about it). A turn
+`dlm.datagen.results.Teller` (what such tools answer, and what is asked about it), or the row is
+written as a whole (`dlm.datagen.written_tools`: functions called for in writing). A turn
 picks a phrasing of the split (`dlm.datagen.holdout`), fills its slots (`dlm.datagen.values`), and
 has it transcribed (`dlm.datagen.noise`). Simulated tools answer the calls, and replies are worded
 from their results. At last the tools to declare are chosen and, for some kinds, renamed
@@ -37,6 +38,7 @@ from dlm.datagen import (
     turns_at_length,
     turns_in_brief,
     unfamiliar_tools,
+    written_tools,
 )
 from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS, INVENTED
 from dlm.datagen.corpora import Corpora, as_heard, load
@@ -51,20 +53,21 @@ from dlm.datagen.wording import WORDING
 from dlm.datagen.words import WORDS
 
 SHARES: dict[str, float] = {
-    "assistant": 0.13,
-    "coffee": 0.05,
-    "errands": 0.08,
-    "drinks": 0.08,
-    "assistant_renamed": 0.07,
-    "coffee_renamed": 0.025,
-    "invented": 0.03,
+    "assistant": 0.12,
+    "coffee": 0.045,
+    "errands": 0.075,
+    "drinks": 0.075,
+    "assistant_renamed": 0.065,
+    "coffee_renamed": 0.02,
+    "invented": 0.025,
     "errands_renamed": 0.015,
     "drinks_renamed": 0.015,
     "corpus": 0.025,
-    "stranger": 0.19,
-    "extraction": 0.07,
-    "results": 0.07,
-    "talk": 0.15,
+    "stranger": 0.16,
+    "written": 0.13,
+    "extraction": 0.08,
+    "results": 0.06,
+    "talk": 0.09,
 }
 """Share of each kind of dialogue; without corpora "corpus" falls away."""
 
@@ -587,6 +590,7 @@ _OTHERS: dict[str, Callable[[Random, Source], dict[str, Any] | None]] = {
     "corpus": _corpus_row,
     "stranger": _unfamiliar,
     "results": _results,
+    "written": lambda rng, source: written_tools.write(rng, source.split),
     "extraction": lambda rng, source: extraction.write(rng, source.split),
 }
 """Writers of rows that need no `Script`."""

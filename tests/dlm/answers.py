@@ -30,13 +30,13 @@ def call(name: str, **arguments: str) -> list[int]:
     return ids
 
 
-def allows(rules: AnswerRules, ids: Sequence[int]) -> bool:
+def allows(rules: AnswerRules, ids: Sequence[int], factory: GrammarFactory = FACTORY) -> bool:
     """Whether an answer of these tokens and the end mark is within the rules."""
-    matcher = FACTORY.matcher(rules)
     wanted = [*ids, int(Mark.END)]
+    matcher = factory.matcher(rules)
     at = 0
     while True:
-        if choice(matcher, wanted[at]) != wanted[at]:
+        if not matcher.takes(wanted[at]):
             return False
         if wanted[at] == Mark.END:
             return True

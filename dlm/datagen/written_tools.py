@@ -1,0 +1,550 @@
+"""Function calls asked for in writing, as developers send them to a server of the model.
+
+What is offered are one or several functions of many trades, declared as developers do; the request
+is written, with figures, units, capitals and stops. One call answers it, or several; a question
+where a required value is missing; words where no function serves it. The functions are the files
+``data/written_*.toml``, whose notation is told in ``data/written.toml``. Those whose names are held
+out are all that the held-out split has.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from random import Random
+from typing import Any
+
+from dlm.datagen.catalog import Spec
+from dlm.datagen.holdout import held_out
+from dlm.datagen.phrases import Piece, fill, template, tidy
+from dlm.datagen.renaming import styled
+from dlm.datagen.tables import TableError, read
+from dlm.datagen.world import capital
+from dlm.datagen.written_values import RELATIVE, Draw, Drawn, enumerated, schema
+
+FILES = (
+    "written_science", "written_numbers", "written_business", "written_computing",
+    "written_living", "written_leisure", "written_travel",
+)  # fmt: skip
+
+_CASUAL = 0.14
+"""Share of rows all in small letters, the last stop left out."""
+_TOLD = 0.4
+"""Share of calls whose results are told, where all of them have one to tell."""
+_NO_OPTION = 0.12
+"""Share of optional parameters that nobody names and that are not declared either."""
+_AGAIN = 0.2
+"""Share of dialogues that go on behind an answer in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Requests that lack a required value, and the questions for it."""
+
+    need: str
+    say: tuple[str, ...]
+    ask: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    about: tuple[str, ...]
+    can: str
+    say: tuple[str, ...]
+    args: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    too: tuple[str, ...] = ()
+    lack: tuple[Lack, ...] = ()
+    gives: tuple[str, ...] = ()
+    replies: tuple[str, ...] = ()
+    like: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    systems: tuple[str, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    orders: tuple[str, ...]
+    joints: tuple[str, ...]
+    joints_of_questions: tuple[str, ...]
+    declines: tuple[str, ...]
+    declines_of_any: tuple[str, ...]
+    off: tuple[str, ...]
+    answers: tuple[str, ...]
+    lists: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a function.
+
+    Attributes:
+        slot: Its name in phrasings, and the first of its names.
+        kind: As `dlm.datagen.written_values` notes it.
+        each: Whether a phrasing marked with + may name several values, one for each of several
+            calls.
+    """
+
+    slot: str
+    names: tuple[str, ...]
+    kind: str
+    optional: bool
+    each: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function, and how it is asked for; `entry` is as in the data files."""
+
+    domain: str
+    name: str
+    entry: _Entry
+    parameters: dict[str, Parameter] = field(hash=False, compare=False)
+
+
+_PARAMETER = re.compile(r"([\w/*]+)(\??): (\S.*)")
+_DAYS = frozenset(day.lower() for day in RELATIVE)
+_TABLE = read("written", _Table)
+
+
+def _parameters(name: str, entry: _Entry) -> dict[str, Parameter]:
+    found: dict[str, Parameter] = {}
+    for told in entry.args:
+        match = _PARAMETER.fullmatch(told)
+        if match is None:
+            raise TableError(f"{name}: expected names: kind, got {told!r}")
+        names = tuple(match[1].replace("*", "").split("/"))
+        found[names[0]] = Parameter(names[0], names, match[3], bool(match[2]), "*" in match[1])
+    needed = {slot for slot, parameter in found.items() if not parameter.optional}
+    lacking = [(source, needed - {one.need}) for one in entry.lack for source in one.say]
+    sources = [
+        *((source, needed) for source in entry.say),
+        *((s, set()) for s in entry.too),
+        *lacking,
+    ]
+    for source, least in sources:
+        if not least <= _slots(source) <= found.keys():
+            raise TableError(f"{name}: expected slots {least} of {set(found)}, got {source!r}")
+    return found
+
+
+@cache
+def _slots(source: str) -> frozenset[str]:
+    """All slots of a phrasing, those that say their own words included."""
+    return frozenset(re.findall(r"\{(\w+)", source))
+
+
+def _functions() -> tuple[Function, ...]:
+    found: dict[str, Function] = {}
+    for file in FILES:
+        for domain, entries in read(file, dict[str, dict[str, _Entry]]).items():
+            for name, entry in entries.items():
+                if name in found:
+                    raise TableError(f"{file}: {name} is there twice")
+                found[name] = Function(domain, name, entry, _parameters(name, entry))
+    return tuple(found.values())
+
+
+FUNCTIONS = _functions()
+
+
+@cache
+def functions(split: str) -> tuple[Function, ...]:
+    """The functions of a split, "train" or "heldout"."""
+    return tuple(f for f in FUNCTIONS if held_out(f.name) == (split == "heldout"))
+
+
+@dataclass(slots=True)
+class _Offered:
+    """A function as it is declared: its schema, and what its parameters are called there."""
+
+    function: Function
+    spec: Spec
+    keys: dict[str, str]
+
+    def arguments(self, values: dict[str, Any]) -> dict[str, Any]:
+        return {key: values[slot] for slot, key in self.keys.items() if slot in values}
+
+
+Values = dict[str, Any]
+
+
+class _Row:
+    """One dialogue while it is written."""
+
+    def __init__(self, rng: Random, split: str) -> None:
+        self.rng, self.split = rng, split
+        self.draw = Draw(rng, _TABLE.lists, rng.random() < _CASUAL)
+        self.style = rng.choice(("snake", "snake", "snake", "camel", "pascal", "dotted"))
+        self.messages: list[dict[str, Any]] = []
+        # Texts that begin with a value, whose letters stay as they are.
+        self._valued: list[str] = []
+
+    # Requests
+
+    def request(self, function: Function, source: str = "") -> tuple[str, Values]:
+        """A request of one call: its text and the values by slot."""
+        source = source or self.rng.choice(function.entry.say)
+        text, several = self._filled(function, self._ordered(source))
+        return text, several[0]
+
+    def _ordered(self, source: str) -> str:
+        """A phrasing with what is put around an order, where it is marked as one."""
+        source = source.removeprefix("+")
+        if not source.startswith("!"):
+            return source
+        rng, order = self.rng, source[1:]
+        if rng.random() < 0.55:
+            return order + ("" if rng.random() < 0.2 else ".")
+        form = rng.choice(_TABLE.orders)
+        return form.replace("DO", order[0].lower() + order[1:]).replace("Do", order)
+
+    def _filled(
+        self, function: Function, source: str, spread: tuple[str, ...] = (), count: int = 1
+    ) -> tuple[str, list[Values]]:
+        """A phrasing's text, and the values of each of its calls.
+
+        ``spread`` are slots that name a value for each of ``count`` calls.
+        """
+        text, shared = [], {}
+        own: list[Values] = [{} for _ in range(count)]
+        arrays = [p for p in function.parameters.values() if p.kind.startswith("[")]
+        self.draw.begin(apart=len(arrays) > 1)
+        pieces = template(source).expand(self.rng)
+        first = pieces[0]
+        for piece in pieces:
+            if not piece.slot:
+                text.append(piece.text.lower() if self.draw.lower else piece.text)
+            elif piece.slot in spread:
+                drawn = [self._value(function, piece) for _ in range(count)]
+                text.append(enumerated(self.rng, [said for said, _ in drawn]))
+                for values, (_, value) in zip(own, drawn, strict=True):
+                    values[piece.slot] = value
+            else:
+                said, shared[piece.slot] = self._value(function, piece)
+                if said.lower() in _DAYS and text:
+                    text[-1] = re.sub(r"\b[Oo]n $", "", text[-1])
+                text.append(said)
+        written = tidy("".join(text))
+        if first.slot:
+            self._valued.append(written)
+        elif not self.draw.lower:
+            written = capital(written)
+        return written, [shared | values for values in own]
+
+    def _small(self, text: str) -> str:
+        """A sentence as it stands behind other words of the same sentence."""
+        first = re.split(r"\W", text, maxsplit=1)[0]
+        fixed = first not in _OPENERS or any(map(text.startswith, self._valued))
+        return text if fixed else text[0].lower() + text[1:]
+
+    def _value(self, function: Function, piece: Piece) -> Drawn:
+        kind = function.parameters[piece.slot].kind
+        if not piece.text:
+            return self.draw.draw(kind)
+        words = piece.text.lower() if self.draw.lower else piece.text
+        return self.draw.preset(kind, words)
+
+    def several(self, function: Function) -> tuple[str, list[Values]] | None:
+        """A request of several calls of one function; None where its phrasings have none."""
+        rng, entry = self.rng, function.entry
+        spread = tuple(p.slot for p in function.parameters.values() if p.each)
+        forms = [s for s in entry.say if s.startswith("+")] if spread else []
+        if forms and (not entry.too or rng.random() < 0.6):
+            count = rng.choice((2, 2, 2, 3, 3, 4))
+            text, calls = self._filled(function, self._ordered(rng.choice(forms)), spread, count)
+            return (text, calls) if calls[0].keys() & set(spread) else None
+        if not entry.too:
+            return None
+        text, values = self.request(function)
+        more = rng.choice(entry.too)
+        # Whether what is not said again goes for the others as well would be a guess.
+        if any(function.parameters[slot].optional for slot in values.keys() - _slots(more)):
+            return None
+        calls = [values]
+        for _ in range(rng.choice((1, 1, 2))):
+            added, others = self._filled(function, more)
+            end = text[-1:] if text[-1:] in ".?" else ""
+            joint = " " if " and " not in text or rng.random() < 0.5 else ", "
+            text = f"{text.removesuffix(end)}{joint}{self._small(added)}{end}"
+            calls.append(values | others[0])
+        return text, calls
+
+    def together(self, parts: list[str]) -> str:
+        """Several requests as one message."""
+        rng = self.rng
+        text = parts[0]
+        for part in parts[1:]:
+            asked = part.endswith("?")
+            plain = text[-1:] == part[-1:] and not re.search(r"[.?!:] ", text + part)
+            if plain and rng.random() < 0.35:
+                text = f"{text.rstrip('.?')}, and {self._small(part)}"
+                continue
+            forms = _TABLE.joints_of_questions if asked else _TABLE.joints
+            text = text if text[-1:] in ".?!" else f"{text}."
+            joint = rng.choice(forms)
+            text += " " + joint.replace("PART", part).replace("part", self._small(part))
+        return text
+
+    def say(self, text: str) -> None:
+        """The user writes, with words around it perhaps."""
+        rng = self.rng
+        if rng.random() < 0.16:
+            lead = rng.choice(_TABLE.before)
+            text = lead + (self._small(text) if lead.endswith(", ") else text)
+        if rng.random() < 0.1:
+            text = (text if text[-1:] in ".?!" else f"{text}.") + " " + rng.choice(_TABLE.after)
+        if self.draw.lower:
+            text = text.lower().rstrip(".") if rng.random() < 0.7 else text.lower()
+        self.messages.append({"role": "user", "content": text})
+
+    def declare(self, function: Function, used: set[str]) -> _Offered:
+        """A function as some developer declares it; ``used`` are slots that calls give."""
+        rng, entry = self.rng, function.entry
+        names = [function.name, *entry.names]
+        if self.split == "train":
+            names = [name for name in names if not held_out(name)]
+        words = rng.choice(names).split("_")
+        name = styled(words, "snake" if self.style == "dotted" else self.style)
+        if self.style == "dotted":
+            name = f"{function.domain}.{name}"
+        shown = [
+            p
+            for p in function.parameters.values()
+            if not p.optional or p.slot in used or rng.random() > _NO_OPTION
+        ]
+        if rng.random() < 0.12:
+            rng.shuffle(shown)
+        keys: dict[str, str] = {}
+        for parameter in shown:
+            parts = rng.choice((parameter.slot, *parameter.names)).split("_")
+            keys[parameter.slot] = styled(parts, "camel" if self.style == "camel" else "snake")
+        parameters = {
+            "type": "object",
+            "properties": {keys[p.slot]: schema(p.kind) for p in shown},
+            "required": [keys[p.slot] for p in shown if not p.optional],
+        }
+        spec = {"name": name, "description": rng.choice(entry.about), "parameters": parameters}
+        return _Offered(function, spec, keys)
+
+    def call(self, calls: list[tuple[_Offered, Values]]) -> None:
+        """The calls, and in part of the rows what came of them."""
+        made = [{"name": o.spec["name"], "arguments": o.arguments(v)} for o, v in calls]
+        self.messages.append({"role": "assistant", "content": None, "tool_calls": made})
+        if not all(o.function.entry.gives for o, _ in calls) or self.rng.random() > _TOLD:
+            return
+        told = []
+        for offered, values in calls:
+            result, reply = self._result(offered.function, values)
+            name = offered.spec["name"]
+            self.messages.append({"role": "tool", "name": name, "content": result})
+            told.append(reply)
+        self.messages.append({"role": "assistant", "content": " ".join(told)})
+
+    def _result(self, function: Function, values: Values) -> tuple[str, str]:
+        """What a function answers, and what is said of it."""
+        rng, draw = self.rng, Draw(self.rng, _TABLE.lists)
+        given: Values = {}
+        for told in function.entry.gives:
+            name, _, kind = told.partition(": ")
+            given[name] = draw.draw(kind)[1]
+        said = {k: v for k, v in values.items() if not isinstance(v, bool | list)}
+        fields = {k: _shown(v) for k, v in (said | given).items()}
+        replies = [r for r in function.entry.replies if template(r).slots <= fields.keys()]
+        reply = capital(fill(rng.choice(replies), rng, fields))
+        echoed = {k: v for k, v in said.items() if rng.random() < 0.3}
+        return json.dumps(echoed | given, ensure_ascii=False), reply
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_shown, value))
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _openers() -> frozenset[str]:
+    """First words of phrasings that are no names."""
+    entries = [f.entry for f in FUNCTIONS]
+    every = [s for e in entries for s in (*e.say, *e.too, *(s for one in e.lack for s in one.say))]
+    firsts = (re.split(r"\W", s.lstrip("+!"), maxsplit=1)[0] for s in (*every, *_TABLE.orders))
+    return frozenset(capital(w) for w in firsts if w and w != "I" and not w[1:].isupper())
+
+
+_OPENERS = _openers()
+
+
+def write(rng: Random, split: str) -> dict[str, Any] | None:
+    """A dialogue of the training data's form; None where a draw does not fit."""
+    row = _Row(rng, split)
+    roll = rng.random()
+    for part, make in _MOVES:
+        if roll < part:
+            tools = make(row)
+            break
+        roll -= part
+    if tools is None:
+        return None
+    system = rng.choice(_TABLE.systems) if rng.random() < 0.5 else ""
+    return {"system": system, "tools": [o.spec for o in tools], "messages": row.messages}
+
+
+def _offered(row: _Row, wanted: dict[str, set[str]], least: int = 0) -> list[_Offered] | None:
+    """The wanted functions, by name with the slots that are given, among others.
+
+    None where two of them are called alike.
+    """
+    rng, every = row.rng, functions(row.split)
+    chosen = [f for f in every if f.name in wanted]
+    domains = {f.domain for f in chosen}
+    near = [f for f in every if f.domain in domains and f.name not in wanted]
+    asked = list(chosen)
+    for _ in range(max(least, rng.choice((0, 0, 1, 1, 2, 3)))):
+        other = rng.choice(near if near and rng.random() < 0.4 else every)
+        if other not in chosen and not any(_alike(other, one) for one in asked):
+            chosen.append(other)
+    rng.shuffle(chosen)
+    offered = [row.declare(f, wanted.get(f.name, set())) for f in chosen]
+    names = {o.spec["name"].lower() for o in offered}
+    return offered if len(names) == len(offered) else None
+
+
+def _alike(one: Function, other: Function) -> bool:
+    """Whether either could serve a request for the other."""
+    return one.name in other.entry.like or other.name in one.entry.like
+
+
+def _single(row: _Row) -> list[_Offered] | None:
+    function = row.rng.choice(functions(row.split))
+    text, values = row.request(function)
+    return _answered(row, text, [(function, values)])
+
+
+def _same(row: _Row) -> list[_Offered] | None:
+    """Several calls of one function."""
+    function = row.rng.choice(functions(row.split))
+    found = row.several(function)
+    if found is None:
+        requests = [row.request(function) for _ in range(row.rng.choice((2, 2, 3)))]
+        found = row.together([text for text, _ in requests]), [v for _, v in requests]
+    return _answered(row, found[0], [(function, values) for values in found[1]])
+
+
+def _different(row: _Row) -> list[_Offered] | None:
+    """Calls of two functions or three, each perhaps several times."""
+    rng, every = row.rng, functions(row.split)
+    first = rng.choice(every)
+    near = [f for f in every if f.domain == first.domain and f != first]
+    others = rng.sample(every, rng.choice((1, 1, 1, 2)))
+    if near and rng.random() < 0.5:
+        others[0] = rng.choice(near)
+    parts, calls = [], []
+    for function in dict.fromkeys((first, *others)):
+        several = row.several(function) if rng.random() < 0.2 else None
+        if several is None:
+            text, values = row.request(function)
+            several = text, [values]
+        parts.append(several[0])
+        calls += [(function, values) for values in several[1]]
+    return _answered(row, row.together(parts), calls)
+
+
+_LABELLED = re.compile(r"(?:[:=] ?| is )-?\d")
+"""A number with its name, which the engine takes for that parameter of all calls."""
+
+
+def _answered(row: _Row, text: str, calls: list[tuple[Function, Values]]) -> list[_Offered] | None:
+    if len(calls) > 1 and _LABELLED.search(text):
+        return None
+    wanted: dict[str, set[str]] = {}
+    for function, values in calls:
+        wanted.setdefault(function.name, set()).update(values)
+    offered = _offered(row, wanted)
+    if offered is None:
+        return None
+    row.say(text)
+    _calls(row, offered, calls)
+    _go_on(row, offered)
+    return offered
+
+
+def _calls(row: _Row, offered: list[_Offered], calls: list[tuple[Function, Values]]) -> None:
+    by_name = {o.function.name: o for o in offered}
+    row.call([(by_name[f.name], values) for f, values in calls])
+
+
+def _go_on(row: _Row, offered: list[_Offered]) -> None:
+    """One request more, behind an answer in words."""
+    if not row.messages[-1]["content"] or row.rng.random() > _AGAIN:
+        return
+    one = row.rng.choice(offered)
+    text, values = row.request(one.function)
+    if values.keys() <= one.keys.keys():
+        row.say(text)
+        row.call([(one, values)])
+
+
+def _unserved(row: _Row) -> list[_Offered] | None:
+    """What is asked for is nothing that a function offered does."""
+    rng = row.rng
+    if rng.random() < 0.25:
+        row.say(rng.choice(_TABLE.off))
+        reply = rng.choice(_TABLE.declines_of_any)
+        absent = None
+        offered = _offered(row, {}, least=1)
+    else:
+        absent = rng.choice(functions(row.split))
+        row.say(row.request(absent)[0])
+        reply = rng.choice(_TABLE.declines).replace("CAN", absent.entry.can)
+        offered = _without(row, absent)
+    if offered is None:
+        return None
+    row.messages.append({"role": "assistant", "content": reply, "kind": "decline"})
+    _go_on(row, offered)
+    return offered
+
+
+def _without(row: _Row, absent: Function) -> list[_Offered] | None:
+    """Functions of which none does what the absent one does."""
+    rng, every = row.rng, functions(row.split)
+    others = [f for f in every if f != absent and not _alike(f, absent)]
+    near = [f for f in others if f.domain == absent.domain]
+    chosen = [
+        rng.choice(near if near and rng.random() < 0.4 else others)
+        for _ in range(rng.choice((1, 1, 1, 2, 3)))
+    ]
+    offered = [row.declare(f, set()) for f in dict.fromkeys(chosen)]
+    names = {o.spec["name"].lower() for o in offered}
+    return offered if len(names) == len(offered) else None
+
+
+def _lacking(row: _Row) -> list[_Offered] | None:
+    """A required value is missing: the agent asks for it, and the user may tell it."""
+    rng = row.rng
+    able = [f for f in functions(row.split) if f.entry.lack]
+    if not able:
+        return None
+    function = rng.choice(able)
+    lack = rng.choice(function.entry.lack)
+    text, values = row.request(function, rng.choice(lack.say))
+    offered = _offered(row, {function.name: {*values, lack.need}})
+    if offered is None:
+        return None
+    row.say(text)
+    row.messages.append({"role": "assistant", "content": rng.choice(lack.ask), "kind": "ask"})
+    if rng.random() < 0.65:
+        said, value = row.draw.draw(function.parameters[lack.need].kind)
+        answer = rng.choice(_TABLE.answers).replace("VALUE", said)
+        row.messages.append(
+            {"role": "user", "content": answer.lower() if row.draw.lower else answer}
+        )
+        _calls(row, offered, [(function, values | {lack.need: value})])
+    return offered
+
+
+_MOVES = (
+    (0.45, _single), (0.17, _same), (0.13, _different), (0.15, _unserved), (1.0, _lacking),
+)  # fmt: skip
+"""The shares of what happens, and what it is; the last is the rest."""
