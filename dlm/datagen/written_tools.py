@@ -106,6 +106,7 @@ class Function:
 
 
 _PARAMETER = re.compile(r"([\w/*]+)(\??): (\S.*)")
+_VOWEL = re.compile(r"(?i)[aeio8]|1[18]\b")
 _DAYS = frozenset(day.lower() for day in RELATIVE)
 _TABLE = read("written", _Table)
 
@@ -227,6 +228,8 @@ class _Row:
                 said, shared[piece.slot] = self._value(function, piece)
                 if said.lower() in _DAYS and text:
                     text[-1] = re.sub(r"\b[Oo]n $", "", text[-1])
+                elif text and _VOWEL.match(said):
+                    text[-1] = re.sub(r"\b([Aa]) $", r"\1n ", text[-1])
                 text.append(said)
         written = tidy("".join(text))
         if first.slot:
@@ -305,8 +308,7 @@ class _Row:
         """A function as some developer declares it; ``used`` are slots that calls give."""
         rng, entry = self.rng, function.entry
         names = [function.name, *entry.names]
-        if self.split == "train":
-            names = [name for name in names if not held_out(name)]
+        names = [name for name in names if held_out(name) == (self.split == "heldout")]
         words = rng.choice(names).split("_")
         name = styled(words, "snake" if self.style == "dotted" else self.style)
         if self.style == "dotted":

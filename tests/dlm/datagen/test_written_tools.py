@@ -115,7 +115,9 @@ def test_no_function_stands_beside_its_like_where_it_is_asked_for(absent: Functi
         assert not any(o.function == absent or _alike(o.function, absent) for o in offered)
 
 
-def test_days_that_are_no_dates_have_no_on_before_them() -> None:
+def test_words_before_a_value_fit_it() -> None:
     said = [m["content"] for row in rows(1500) for m in row["messages"] if m["role"] == "user"]
     assert any(" tomorrow" in text for text in said)
     assert not [text for text in said if re.search(r"(?i)\bon (today|tomorrow|next|this)\b", text)]
+    assert any(" an apartment" in text or " an action" in text for text in said)
+    assert not [text for text in said if re.search(r"\b[Aa] (apartment|action|8|11|18)\b", text)]
