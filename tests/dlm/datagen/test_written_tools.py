@@ -71,7 +71,7 @@ def test_each_phrasing_says_all_the_values_that_its_call_gives(function: Functio
                 if isinstance(item, bool):
                     continue
                 if options := choices(kind):
-                    assert any(said.lower() in text.lower() for said in options[item]) or item
+                    assert item in options
                 elif isinstance(item, str):
                     assert re.search(rf"(?<!\w){re.escape(item)}(?!\w|'\w)", text), (text, item)
                 elif json.dumps(item) not in text.replace(",", ""):
