@@ -26,7 +26,7 @@ ALIASES = {
     "longer": "duration", "whole": "when", "entire": "text", "hour": "text", "feet": "amount",
     "inches": "from_unit", "metric": "from_unit", "single_length": "to_unit", "imperial": "to_unit",
     "leave": "milk", "forgo": "sweetener", "drinks": "drink",
-    "further": "expression",
+    "further": "expression", "bare": "duration",
 }  # fmt: skip
 """Slots that fill another's parameter with words of their own."""
 

@@ -36,6 +36,7 @@ from dlm.datagen import (
     turns_at_counter,
     turns_at_ease,
     turns_at_length,
+    turns_everyday,
     turns_in_brief,
     unfamiliar_tools,
     written_tools,
@@ -368,9 +369,26 @@ _AFTER: _Moves = (
 """What may follow a call, and how often."""
 
 
+_EVERYDAY: _Moves = (
+    (turns_everyday.unasked, 26), (turns_everyday.together, 22), (turns_everyday.move, 12),
+    (turns_everyday.by_place, 12), (turns_everyday.hint, 9),
+    (lambda script: turns_everyday.story(script, _wanted(script)), 16),
+    (lambda script: turns_everyday.scrap(script, _wanted(script)), 9),
+)  # fmt: skip
+"""What training alone has in everyday messages, and how often."""
+
+
+def _everyday(script: Script, share: float) -> bool:
+    """One of those turns, in some share of cases."""
+    known = script.split == "train" and "set_timer" in script.repertoire
+    return known and script.rng.random() < share and _one_of(script, _EVERYDAY)
+
+
 def _spontaneous(script: Script, wanted: Callable[[Script], str]) -> bool:
     """One turn of a user at ease; False where it does not fit what was said before."""
     rng = script.rng
+    if _everyday(script, 0.4):
+        return True
     if script.last is not None and rng.random() < 0.7:
         return _one_of(script, _AFTER)
     tools = list(dict.fromkeys(wanted(script) for _ in range(rng.choice((2, 2, 2, 3, 3, 4)))))
@@ -530,6 +548,8 @@ def _errands(script: Script) -> None:
     script.offer(AGENT_TOOLS["assistant"])
     _greet(script, "assistant")
     for _ in range(rng.choice((1, 2, 3, 4)) if script.split == "train" else 1):
+        if _everyday(script, 0.35):
+            continue
         if rng.random() < 0.42:
             count = rng.choice((2, 3, 3, 4, 4, 5))
             tools = dict.fromkeys(_wanted(script) for _ in range(count))

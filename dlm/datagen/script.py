@@ -41,6 +41,7 @@ KINDS: dict[str, str] = {
     "quantity": "quantity", "to": "person_to", "room": "room", "person": "person", "title": "title",
     "noun": "noun", "act": "act", "every": "all", "order": "sum_order", "about": "topic",
     "chore": "task", "one": "a|one", "many": "count", "items": "items", "adding": "adding",
+    "bare": "two|three|five|six|eight|ten|twelve|fifteen|twenty|twenty five|thirty|forty five",
     "longer": "longer", "whole": "all", "entire": "all", "hour": "when", "feet": "feet",
     "inches": "feet_and_inches", "single_length": "centimeters|meters|inches|yards|cm|metres",
     "metric": "centimeters|meters|centimetres|metres|cm", "imperial": "feet and inches|feet",
@@ -58,9 +59,14 @@ _PARTICULAR = {
     ("change_reminder", "about"): "reminder_topic", ("cancel_reminder", "about"): "reminder_topic",
     ("add_to_list", "item"): "counted_item", ("move_item", "to"): "list",
 }  # fmt: skip
+_ALONE = ("in ", "at ", "after ", "first thing")
+"""Moments before which no other preposition is said."""
 _BEFORE_IN = re.compile(r"(?:^| )(?:at|on|by|for|to|past|after) ?$")
 _AGAIN = re.compile(r"every |each |daily|hourly|week(?:day|end)s|[a-z]+days |the first of every")
 _BEFORE_AGAIN = re.compile(r"(?:^| )(?:at|on|by) ?$")
+_SWITCHING = re.compile(
+    r"\b(turn|turning|switch|flick|knock|pop|whack|bang|stick|too (dark|cold))\b|^flip "
+)
 _SWITCHED = ("light", "switch", "light", "switch", "thermostat", "cover", "lock", "light")
 _ACTS = {
     "lock": ("lock", "unlock", "lock", "unlock", "open", "close"),
@@ -311,7 +317,7 @@ def fitted(pieces: list[Piece]) -> list[Piece]:
     """
     for i in range(len(pieces) - 1):
         following = pieces[i + 1].text.lstrip()
-        lone = _BEFORE_IN if following.startswith("in ") else None
+        lone = _BEFORE_IN if following.startswith(_ALONE) else None
         lone = _BEFORE_AGAIN if _AGAIN.match(following) else lone
         if lone is not None and pieces[i + 1].slot:
             before = next((j for j in range(i, -1, -1) if pieces[j].text.strip()), i)
@@ -424,9 +430,7 @@ class Drawing:
 
     def _device(self, own: str, known: Arguments, wanted: set[str]) -> Arguments:
         rng = self.rng
-        switching = (
-            bool(re.search(r"\b(turn|turning|switch|too (dark|cold))\b", own)) and " to " not in own
-        )
+        switching = bool(_SWITCHING.search(own)) and " to " not in own
         kind = rng.choice(("light", "switch") if switching else _SWITCHED)
         if "act" in wanted:
             kind = rng.choice(list(_ACTS))

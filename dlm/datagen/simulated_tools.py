@@ -78,7 +78,8 @@ def _days_until(world: World, a: Arguments) -> Result:
 
 
 def _set_timer(world: World, a: Arguments) -> Result:
-    seconds = spoken.duration(a["duration"])
+    minutes = number(a["duration"])
+    seconds = round(60 * minutes) if minutes else spoken.duration(a["duration"])
     if seconds is None:
         return unread("duration", a["duration"])
     length = spoken.duration_text(seconds)
@@ -159,7 +160,8 @@ def _timers_called(world: World, a: Arguments) -> tuple[str, int] | Result:
     """The one timer that is meant, or the error."""
     if "name" in a:
         name = bare(a["name"])
-        named = [timer for timer in world.timers if timer[0] == name]
+        length = spoken.duration(name)
+        named = [timer for timer in world.timers if timer[0] == name or timer == ("", length)]
         return named[0] if named else failure(f"There is no {name} timer.")
     if not world.timers:
         return failure("No timer is running.")
@@ -212,7 +214,7 @@ def _change_alarm(world: World, a: Arguments) -> Result:
     found = _alarm_called(world, a)
     if isinstance(found, Result):
         return found
-    text = spoken.moment_or_repeat(a["to"], world.now)
+    text = spoken.moved(a["to"], found[0], world.now) or spoken.moment_or_repeat(a["to"], world.now)
     if text is None:
         return unread("time", a["to"])
     world.alarms[world.alarms.index(found)] = (a["to"], text)
@@ -263,7 +265,7 @@ def _change_reminder(world: World, a: Arguments) -> Result:
     found = _reminder_called(world, a["text"])
     if isinstance(found, Result):
         return found
-    shown = _reminded_at(world, a["when"])
+    shown = spoken.moved(a["when"], found[1], world.now) or _reminded_at(world, a["when"])
     if shown is None:
         return unread("time", a["when"])
     world.reminders[world.reminders.index(found)] = (found[0], shown)

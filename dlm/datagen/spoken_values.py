@@ -7,6 +7,7 @@ corpora, None for anything else; the agent's real tools read with proper parsers
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
 from dlm.language.spoken_numbers import SCALES, TENS, VALUES, number
@@ -88,7 +89,16 @@ def digits(text: str) -> str:
     return " ".join(found)
 
 
-_PLAINER = (
+_SMALLER = {"hour": "minutes", "minute": "seconds"}
+
+
+def _smaller(found: re.Match[str]) -> str:
+    """A length whose last number lacks its unit: "an hour twenty"."""
+    known = number(found[3]) is not None
+    return f"{found[1]} {found[2]} {found[3]} {_SMALLER[found[2]]}" if known else found[0]
+
+
+_PLAINER: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(uh|um|er|like|about)\b", " "),
     (r"\b((an|one|1) )?hour and a half\b", "90 minutes"),
     (r"\b((an|one|1) )?hour and a quarter\b", "75 minutes"),
@@ -101,6 +111,8 @@ _PLAINER = (
     (r"(\d)([a-z])", r"\1 \2"),
     (r"(\S+) (minutes|hours) and a half", r"\1 and a half \2"),
     (r"\ba minute and a half\b", "90 seconds"),
+    (r"^(?:just|roughly|around) ", ""),
+    (r"^(an?|one|two|three|\d) (hour|minute)s? (?:and )?((?:[a-z]+ ?){1,2}|\d\d)$", _smaller),
 )
 """Rewrites of a duration, in this order."""
 
@@ -212,6 +224,44 @@ def _next(today: date, month: int, number_: int) -> date | None:
     return None
 
 
+_HOUR = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d+)\b"
+_PLAINER_TIMES = (
+    (rf"\bhalf (?={_HOUR})", "half past "),
+    (r"\b(?:first thing(?: in the morning)?|breakfast ?time)\b", "8 am"),
+    (r"\blunch ?time\b", "noon"),
+    (r"\b(?:tea ?time|end of (?:the )?day|close of business)\b", "5 pm"),
+    (r"\b(?:after work|dinner ?time)\b", "6 pm"),
+    (r"\bafter dinner\b", "8 pm"),
+    (r"\bbed ?time\b", "10 pm"),
+    (r"\b(?:about|on the dot|later (?=tonight))\b", ""),
+)
+"""Rewrites of a time of day, in this order."""
+
+
+def _plainer_time(text: str) -> str:
+    for pattern, plainer in _PLAINER_TIMES:
+        text = re.sub(pattern, plainer, text).strip()
+    return text
+
+
+def moved(text: str, old: str, now: datetime) -> str | None:
+    """A moment said by way of another, as the tools write it: "an hour later", "tuesday".
+
+    None for anything else.
+    """
+    base = when(old, now)
+    if base is None:
+        return None
+    if shift := re.fullmatch(r"(.+) (later|earlier)", text.lower()):
+        seconds = duration(shift[1]) or 0
+        base += timedelta(seconds=seconds if shift[2] == "later" else -seconds)
+    elif (named := day(text, now.date())) is not None:
+        base = datetime(named.year, named.month, named.day, base.hour, base.minute)
+    else:
+        return None
+    return moment_text(base, now)
+
+
 def when(text: str, now: datetime, first_hour: int = 0) -> datetime | None:
     """The moment that a text such as "tomorrow at half past six" names; None if unread.
 
@@ -224,6 +274,7 @@ def when(text: str, now: datetime, first_hour: int = 0) -> datetime | None:
     if ahead and (seconds := duration(ahead[1] or ahead[2])):
         return now + timedelta(seconds=seconds)
     text = re.sub(r"\b([ap]) m\b", r"\1m", text)
+    text = _plainer_time(text)
     for head, tail in _splits(text):
         moment, named = clock(tail), day(head, now.date()) if head else now.date()
         if moment is None and not head:
@@ -360,7 +411,7 @@ def repeat(text: str) -> str | None:
 def _time_again(text: str, part: re.Match[str] | None) -> str | None:
     if not text:
         return clock_text(datetime(2024, 1, 1, _HOURS_OF_PARTS.get(part[1], 9) if part else 9))
-    found = clock(re.sub(r"\b([ap]) m\b", r"\1m", text))
+    found = clock(re.sub(r"\b([ap]) m\b", r"\1m", _plainer_time(text)))
     if found is None:
         return None
     hour, minute, fixed = found

@@ -13,7 +13,7 @@ from dlm.datagen import catalog
 from dlm.datagen.holdout import pick
 from dlm.datagen.mentions import is_mentionable
 from dlm.datagen.phrases import Piece, is_order
-from dlm.datagen.script import Script, call_of, calls_of, fitted
+from dlm.datagen.script import Call, Script, call_of, calls_of, fitted
 from dlm.datagen.spontaneous import (
     SPEECH,
     abandoned,
@@ -188,10 +188,10 @@ _TAKEN_BACK = {
 """What undoes a call, and the parameter of both by which it names the thing."""
 
 
-def take_back(script: Script) -> bool:
-    """The user wants undone what was just done."""
+def undoing(script: Script) -> Call | None:
+    """The call that undoes the last one; None where none does."""
     if script.last is None or script.last[2].error:
-        return False
+        return None
     tool, before, _ = script.last
     if tool == "add_to_list":
         call = ("remove_from_list", dict(before))
@@ -201,11 +201,16 @@ def take_back(script: Script) -> bool:
         named = {"name": before["duration"]} if several else {}
         call = (undo, {key: before[key]} if key in before else named)
     else:
+        return None
+    return None if call[0] in script.forbidden else call
+
+
+def take_back(script: Script) -> bool:
+    """The user wants undone what was just done."""
+    call = undoing(script)
+    if call is None:
         return False
-    if call[0] in script.forbidden:
-        return False
-    speaker = script.speaker(tool)
-    script.speak([side(speaker.words(SPEECH["undo"]))])
+    script.speak([side(script.speaker(call[0]).words(SPEECH["undo"]))])
     script.answer([call])
     return True
 

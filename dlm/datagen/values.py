@@ -14,6 +14,12 @@ from pathlib import Path
 from random import Random
 
 from dlm.datagen import free_text
+from dlm.datagen.loose_values import (
+    LOOSE_AMOUNTS,
+    LOOSE_DURATIONS,
+    loose_clock,
+    loose_moment,
+)
 from dlm.datagen.made_up import blend, pseudo_word, salad
 from dlm.datagen.rows import rows
 from dlm.datagen.spoken_values import HOLIDAYS, MONTHS, WEEKDAYS, ordinal_of
@@ -141,21 +147,10 @@ def whole(rng: Random, low: int, high: int, digits: bool) -> str:
     return str(value) if digits else words_of(value)
 
 
-_LOOSE_AMOUNTS = (
-    "two and a half", "three and a half", "one and a half", "four and a half", "a couple of",
-    "a dozen", "a hundred and one", "half a dozen", "ten and a half", "a million",
-)  # fmt: skip
-_LOOSE_DURATIONS = (
-    "hour and a half", "half hour", "two and a half hours", "three quarters of an hour",
-    "a couple of minutes", "an hour and a quarter", "a minute and a half", "quarter of an hour",
-    "half a minute", "half an hour", "a couple of hours", "one and a half hours", "a day", "a week",
-)  # fmt: skip
-
-
 def amount(values: Values, rng: Random, digits: bool) -> str:
     """A quantity to convert: mostly small, sometimes large or fractional."""
     if values.free and rng.random() < 0.15:
-        return rng.choice(_LOOSE_AMOUNTS)
+        return rng.choice(LOOSE_AMOUNTS)
     roll = rng.random()
     if roll < 0.1:
         return rng.choice(("a hundred", "a thousand", "one", "ten"))
@@ -169,7 +164,7 @@ def amount(values: Values, rng: Random, digits: bool) -> str:
 def duration(values: Values, rng: Random, digits: bool) -> str:
     """A span of time such as "ten minutes" or "an hour and a half"."""
     if values.free and rng.random() < 0.12:
-        return rng.choice(_LOOSE_DURATIONS)
+        return rng.choice(LOOSE_DURATIONS)
     roll = rng.random()
     if roll < 0.12:
         return rng.choice(
@@ -193,8 +188,10 @@ def duration(values: Values, rng: Random, digits: bool) -> str:
     return f"{said} {'and ' if rng.random() < 0.6 else ''}{whole(rng, 2, 59, digits)} minutes"
 
 
-def clock(_: Values, rng: Random, digits: bool) -> str:
+def clock(values: Values, rng: Random, digits: bool) -> str:
     """A time of day such as "half past six", "seven thirty pm" or "7:30 PM"."""
+    if values.free and rng.random() < 0.15:
+        return loose_clock(rng, digits)
     hour, minute = (
         rng.randint(1, 12),
         rng.choice((0, 0, 0, 0, 15, 30, 30, 45, 5 * rng.randint(1, 11))),
@@ -324,6 +321,8 @@ def _repeated_days(rng: Random) -> str:
 
 def when_or_repeat(values: Values, rng: Random, digits: bool) -> str:
     """A moment, now and then one that comes again and again."""
+    if values.free and rng.random() < 0.12:
+        return loose_moment(rng)
     return (repeat if rng.random() < 0.22 else when)(values, rng, digits)
 
 

@@ -1,0 +1,223 @@
+"""Turns of everyday messages: wrapped in a story, moved in a word, dropped by place, hinted at.
+
+Like those of `dlm.datagen.turns`, each function writes one turn into a script, and returns False
+where it does not fit what was said before. The words are ``data/everyday.toml``. Training alone
+takes these turns, so that what is held out stays as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from dlm.datagen.holdout import pick
+from dlm.datagen.phrases import Piece, is_order
+from dlm.datagen.script import Script, call_of, calls_of, fitted
+from dlm.datagen.simulated_tools import list_name
+from dlm.datagen.spoken_values import WEEKDAYS, duration, when
+from dlm.datagen.spontaneous import SPEECH, change, joined, parted, side
+from dlm.datagen.tables import read
+from dlm.datagen.turns import answer_all, eased, is_question, joinable, request
+from dlm.datagen.turns_at_ease import several, undoing
+from dlm.datagen.wording import WORDING
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """What is said of some tools; the comments of the file tell what of each kind is done."""
+
+    tools: tuple[str, ...]
+    say: tuple[str, ...]
+    answers: tuple[str, ...] = ()
+    give: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Everyday:
+    stories: tuple[str, ...]
+    story_asks: tuple[str, ...]
+    scrap: tuple[str, ...]
+    places: dict[str, tuple[str, ...]]
+    move: tuple[str, ...]
+    refused: tuple[str, ...]
+    refused_answers: tuple[str, ...]
+    together: tuple[_Spoken, ...]
+    unasked: tuple[_Spoken, ...]
+    hints: tuple[_Spoken, ...]
+
+
+_TABLE = read("everyday", _Everyday)
+
+
+def story(script: Script, tool: str) -> bool:
+    """The user asks for something in the middle of what they tell."""
+    if tool == "end_conversation":
+        return False
+    source = pick(script.rng, joinable(script, tool), script.split)
+    asks = is_order(source) and script.rng.random() < 0.4
+    frame = script.speaker(tool).words(_TABLE.story_asks if asks else _TABLE.stories)
+    before, _, after = frame.partition("REQUEST")
+    pieces = [side(before), *script.worded(tool, source), side(after)]
+    return answer_all(script, [(tool, script.speak([p for p in pieces if p.text.strip()]))])
+
+
+def scrap(script: Script, tool: str) -> bool:
+    """The user wants undone what was just done, and something else done."""
+    call = undoing(script)
+    if call is None:
+        request(script, script.rng.choice(("set_timer", "set_alarm", "set_reminder")))
+        call = undoing(script)
+    if call is None or tool in ("end_conversation", "forget_me", call[0]):
+        return False
+    source = pick(script.rng, joinable(script, tool), script.split)
+    lead = side(script.speaker(tool).words(_TABLE.scrap))
+    return answer_all(script, [call, (tool, script.speak([lead, *script.worded(tool, source)]))])
+
+
+_PLACED = {
+    "set_timer": ("cancel_timer", "name"), "set_alarm": ("cancel_alarm", "when"),
+    "set_reminder": ("cancel_reminder", "text"), "add_to_list": ("remove_from_list", "item"),
+}  # fmt: skip
+"""What makes a thing, what drops it again, and the parameter of the latter that names it."""
+
+
+def by_place(script: Script) -> bool:
+    """The user drops one of several things that they named, by its place among them."""
+    rng = script.rng
+    tool = rng.choice(list(_PLACED))
+    undo, key = _PLACED[tool]
+    named = _named(script, tool, key)
+    if len(named) < 2:
+        several(script, tool)
+        named = _named(script, tool, key)
+    if not 2 <= len(named) <= 3 or undo in script.forbidden:
+        return False
+    places = ["last"] if tool == "add_to_list" else ["first", "second", "third"][: len(named)]
+    place = rng.choice([*places, "last"])
+    chosen = named[-1 if place == "last" else places.index(place)]
+    it = script.speaker(undo).words(_TABLE.places[place])
+    said = script.speaker(undo).words(SPEECH["drops"], it=it)
+    script.speak(eased(script, undo, [side(said)]))
+    script.answer([call_of(undo, chosen)])
+    return True
+
+
+def _named(script: Script, tool: str, key: str) -> list[dict[str, str]]:
+    """Things that the user made with the last message that made any, if there are no others."""
+    none: list[dict[str, Any]] = []
+    calls = next((m["tool_calls"] for m in reversed(script.messages) if m.get("tool_calls")), none)
+    made = [c["arguments"] for c in calls if c["name"] == tool]
+    if len(made) != len(calls) or not made:
+        return []
+    if tool == "add_to_list":
+        known = script.world.lists.get(list_name(made[-1]), [])
+        ends = bool(known) and made[-1]["item"].endswith(known[-1])
+        alike = len({list_name(one) for one in made}) == 1
+        return made if ends and alike else []
+    # Of a timer without a name its length is one.
+    named = [{key: one.get(key) or one["duration"]} for one in made]
+    world = script.world
+    there = {"set_timer": len(world.timers), "set_alarm": len(world.alarms)}
+    different = len({one[key] for one in named}) == len(named)
+    alone = there.get(tool, len(world.reminders)) == len(named)
+    return named if different and alone else []
+
+
+_MOVED = {
+    "set_alarm": ("change_alarm", "to"), "change_alarm": ("change_alarm", "to"),
+    "set_reminder": ("change_reminder", "when"), "change_reminder": ("change_reminder", "when"),
+}  # fmt: skip
+
+
+def move(script: Script) -> bool:
+    """The user moves what was just set by some time, or to another day, and says no more."""
+    if script.last is None or script.last[0] not in _MOVED:
+        request(script, script.rng.choice(("set_alarm", "set_reminder")))
+    if script.last is None:
+        return False
+    tool, before, result = script.last
+    change_tool, key = _MOVED.get(tool, ("", ""))
+    old = before.get("to") or before.get("when", "")
+    shown = result.fields.get("when", "") if change_tool == "change_reminder" else old
+    moment = when(shown.lower(), script.world.now) if shown else None
+    if result.error or moment is None or not change_tool or change_tool in script.forbidden:
+        return False
+    new = _shift(script.rng)
+    length = duration(new.rpartition(" ")[0])
+    ahead = (moment - script.world.now).total_seconds()
+    if length is not None and new.endswith("earlier") and length > ahead - 60:
+        return False
+    frames = _TABLE.move if length is not None else SPEECH["fix"]
+    frames = tuple(frame for frame in frames if "{old}" not in frame)
+    value = [Piece("on " if length is None and script.rng.random() < 0.3 else ""), Piece(new, key)]
+    pieces = change(script.speaker(tool), frames, value, old, script.rng.choice(WORDING.refusals))
+    given = script.speak(fitted(pieces))
+    if change_tool == "change_reminder":
+        given["text"] = before["text"]
+    elif len(script.world.alarms) > 1:
+        given["when"] = old
+    script.answer([call_of(change_tool, given)])
+    return True
+
+
+def _shift(rng: Random) -> str:
+    if rng.random() < 0.4:
+        return rng.choice((*WEEKDAYS, "tomorrow", "the day after tomorrow"))
+    length = rng.choice((
+        "an hour", "half an hour", "ten minutes", "fifteen minutes", "twenty minutes", "two hours",
+        "a quarter of an hour", "five minutes", "an hour and a half", "a couple of hours",
+        "forty five minutes", "thirty minutes", "three hours",
+    ))  # fmt: skip
+    return f"{length} {rng.choice(('later', 'later', 'earlier'))}"
+
+
+def together(script: Script) -> bool:
+    """The user asks for two or three things in a breath that belong to each other."""
+    found = script.rng.choice(_TABLE.together)
+    if script.forbidden & set(found.tools):
+        return False
+    sources = pick(script.rng, found.say, script.split).split(" + ")
+    parts = [script.worded(t, s) for t, s in zip(found.tools, sources, strict=True)]
+    pieces = eased(script, found.tools[0], joined(script.rng, parts, ("",), ("",)))
+    halves = parted(script.speak(pieces), len(parts))
+    return answer_all(script, list(zip(found.tools, halves, strict=True)))
+
+
+def unasked(script: Script) -> bool:
+    """The user asks about what a tool does or wants it not done: nothing is called."""
+    if not script.unasked:
+        return False
+    kinds = _TABLE.unasked
+    found = script.rng.choices(kinds, [len(kind.say) for kind in kinds])[0]
+    tools = [tool for tool in found.tools if tool not in script.forbidden]
+    if not tools:
+        return False
+    source = pick(script.rng, found.say, script.split)
+    pieces = [side(piece.text) for piece in script.worded(found.tools[0], source)]
+    around = eased(script, found.tools[0], pieces) if script.rng.random() < 0.25 else pieces
+    script.speak(around, source.endswith("?") or is_question(pieces))
+    script.used.add(script.rng.choice(tools))
+    script.say(script.rng.choice(found.answers))
+    script.forget_call()
+    return True
+
+
+def hint(script: Script) -> bool:
+    """The user only hints at what they want; the agent asks, and they say it or do not want it."""
+    rng = script.rng
+    found = rng.choice(_TABLE.hints)
+    (tool,) = found.tools
+    if tool in script.forbidden:
+        return False
+    script.speak([side(p.text) for p in script.worded(tool, pick(rng, found.say, script.split))])
+    script.say(rng.choice(found.answers), "ask")
+    script.used.add(tool)
+    if rng.random() < 0.25:
+        script.speak([side(rng.choice(_TABLE.refused))])
+        script.say(rng.choice(_TABLE.refused_answers))
+        script.forget_call()
+        return True
+    given = script.speak(script.worded(tool, pick(rng, found.give, script.split)))
+    script.answer(calls_of(tool, given))
+    return True
