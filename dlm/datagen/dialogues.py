@@ -371,7 +371,7 @@ _AFTER: _Moves = (
 
 _EVERYDAY: _Moves = (
     (turns_everyday.unasked, 26), (turns_everyday.together, 22), (turns_everyday.move, 12),
-    (turns_everyday.by_place, 12), (turns_everyday.hint, 9),
+    (turns_everyday.by_place, 12), (turns_everyday.hint, 9), (turns_everyday.amend, 9),
     (lambda script: turns_everyday.story(script, _wanted(script)), 16),
     (lambda script: turns_everyday.scrap(script, _wanted(script)), 9),
 )  # fmt: skip

@@ -18,7 +18,7 @@ from dlm.datagen.simulated_tools import list_name
 from dlm.datagen.spoken_values import WEEKDAYS, duration, when
 from dlm.datagen.spontaneous import SPEECH, change, joined, parted, side
 from dlm.datagen.tables import read
-from dlm.datagen.turns import answer_all, eased, is_question, joinable, request
+from dlm.datagen.turns import answer_all, compound, eased, is_question, joinable, request
 from dlm.datagen.turns_at_ease import several, undoing
 from dlm.datagen.wording import WORDING
 
@@ -40,6 +40,7 @@ class _Everyday:
     scrap: tuple[str, ...]
     places: dict[str, tuple[str, ...]]
     move: tuple[str, ...]
+    amend: dict[str, tuple[str, ...]]
     refused: tuple[str, ...]
     refused_answers: tuple[str, ...]
     together: tuple[_Spoken, ...]
@@ -62,11 +63,18 @@ def story(script: Script, tool: str) -> bool:
     return answer_all(script, [(tool, script.speak([p for p in pieces if p.text.strip()]))])
 
 
+def _make(script: Script, *tools: str) -> None:
+    """The user asks for one of some tools, if any of them is to be had."""
+    offered = [tool for tool in tools if tool not in script.forbidden]
+    if offered:
+        request(script, script.rng.choice(offered))
+
+
 def scrap(script: Script, tool: str) -> bool:
     """The user wants undone what was just done, and something else done."""
     call = undoing(script)
     if call is None:
-        request(script, script.rng.choice(("set_timer", "set_alarm", "set_reminder")))
+        _make(script, "set_timer", "set_alarm", "set_reminder")
         call = undoing(script)
     if call is None or tool in ("end_conversation", "forget_me", call[0]):
         return False
@@ -87,11 +95,13 @@ def by_place(script: Script) -> bool:
     rng = script.rng
     tool = rng.choice(list(_PLACED))
     undo, key = _PLACED[tool]
+    if script.forbidden & {tool, undo}:
+        return False
     named = _named(script, tool, key)
     if len(named) < 2:
         several(script, tool)
         named = _named(script, tool, key)
-    if not 2 <= len(named) <= 3 or undo in script.forbidden:
+    if not 2 <= len(named) <= 3:
         return False
     places = ["last"] if tool == "add_to_list" else ["first", "second", "third"][: len(named)]
     place = rng.choice([*places, "last"])
@@ -103,10 +113,15 @@ def by_place(script: Script) -> bool:
     return True
 
 
+def _last_calls(script: Script) -> list[dict[str, Any]]:
+    """The calls of the last message that made any."""
+    none: list[dict[str, Any]] = []
+    return next((m["tool_calls"] for m in reversed(script.messages) if m.get("tool_calls")), none)
+
+
 def _named(script: Script, tool: str, key: str) -> list[dict[str, str]]:
     """Things that the user made with the last message that made any, if there are no others."""
-    none: list[dict[str, Any]] = []
-    calls = next((m["tool_calls"] for m in reversed(script.messages) if m.get("tool_calls")), none)
+    calls = _last_calls(script)
     made = [c["arguments"] for c in calls if c["name"] == tool]
     if len(made) != len(calls) or not made:
         return []
@@ -133,7 +148,7 @@ _MOVED = {
 def move(script: Script) -> bool:
     """The user moves what was just set by some time, or to another day, and says no more."""
     if script.last is None or script.last[0] not in _MOVED:
-        request(script, script.rng.choice(("set_alarm", "set_reminder")))
+        _make(script, "set_alarm", "set_reminder")
     if script.last is None:
         return False
     tool, before, result = script.last
@@ -170,6 +185,32 @@ def _shift(rng: Random) -> str:
         "forty five minutes", "thirty minutes", "three hours",
     ))  # fmt: skip
     return f"{length} {rng.choice(('later', 'later', 'earlier'))}"
+
+
+_AMENDED = {
+    "set_timer": "change_timer", "set_alarm": "change_alarm", "set_reminder": "change_reminder",
+}  # fmt: skip
+_BESIDE = ("get_weather", "add_to_list", "set_device", "calculate", "get_time", "remove_from_list")
+
+
+def amend(script: Script) -> bool:
+    """The user has asked for several things at once and wants one of them otherwise."""
+    rng = script.rng
+    tool = rng.choice(list(_AMENDED))
+    change_tool, other = _AMENDED[tool], rng.choice(_BESIDE)
+    if script.forbidden & {tool, change_tool, other}:
+        return False
+    compound(script, *rng.sample((tool, other), 2))
+    made = [c["arguments"] for c in _last_calls(script) if c["name"] == tool]
+    world = script.world
+    there = {"set_timer": len(world.timers), "set_alarm": len(world.alarms)}
+    if len(made) != 1 or there.get(tool, 1) != 1:
+        return False
+    source = pick(rng, _TABLE.amend[tool], script.split)
+    given = script.speak(eased(script, change_tool, script.worded(change_tool, source)))
+    text = {"text": made[0]["text"]} if tool == "set_reminder" else {}
+    script.answer([call_of(change_tool, given | text)])
+    return True
 
 
 def together(script: Script) -> bool:
