@@ -26,10 +26,12 @@ from dlm.datagen.words import WORDS
 class _Table:
     instead: dict[str, str]
     grammar: dict[str, tuple[str, ...]]
+    in_training: dict[str, tuple[str, ...]]
 
 
 _TABLE = read_table("free_text", _Table)
 GRAMMAR: Mapping[str, tuple[str, ...]] = _TABLE.grammar
+_IN_TRAINING = {k: GRAMMAR[k] + more for k, more in _TABLE.in_training.items()}
 INSTEAD: Mapping[str, str] = _TABLE.instead
 """Kinds of values and the symbols that they may be drawn from in training."""
 
@@ -91,20 +93,25 @@ _WITHOUT_CORPORA = {"thing": WORDS["noun"], "things": WORDS["item"], "corpus_dee
 
 
 def write(
-    symbol: str, rng: Random, read_texts: Mapping[str, Sequence[str]], draw: Callable[[str], str]
+    symbol: str,
+    rng: Random,
+    read_texts: Mapping[str, Sequence[str]],
+    draw: Callable[[str], str],
+    training: bool = False,
 ) -> str:
     """A random text of a symbol of the grammar.
 
     Args:
         read_texts: What `read` found; empty without corpora.
         draw: A value of a kind that is no symbol.
+        training: Whether symbols may stand for what they do in training alone.
     """
-    options = GRAMMAR.get(symbol)
+    options = (_IN_TRAINING.get(symbol) if training else None) or GRAMMAR.get(symbol)
     if options is None:
         options = tuple(read_texts.get(symbol) or _WITHOUT_CORPORA.get(symbol, ()))
         return rng.choice(options) if options else draw(symbol)
     parts = [
-        write(piece.slot, rng, read_texts, draw) if piece.slot else piece.text
+        write(piece.slot, rng, read_texts, draw, training) if piece.slot else piece.text
         for piece in template(rng.choice(options)).expand(rng)
     ]
     return tidy("".join(parts))

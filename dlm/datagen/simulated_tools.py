@@ -293,9 +293,10 @@ def _cancel_reminder(world: World, a: Arguments) -> Result:
 
 
 def _dayless(world: World, text: str) -> datetime | None:
-    """A day without a time means nine in the morning."""
+    """A day without a time means nine in the morning, or the hour of the part that is said."""
     found = spoken.day(text, world.now.date())
-    return datetime(found.year, found.month, found.day, 9) if found else None
+    hour = spoken.HOURS_OF_PARTS.get(text.lower().split()[-1], 9)
+    return datetime(found.year, found.month, found.day, hour) if found else None
 
 
 def _list_reminders(world: World, _: Arguments) -> Result:

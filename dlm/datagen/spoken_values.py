@@ -382,7 +382,8 @@ _AGAIN = (
     (r"(?:every|each) (?:day|morning|evening|night|afternoon)|daily", "every day"),
 )
 """How repetitions are said, and how the tools write them; {0} is what a group holds."""
-_HOURS_OF_PARTS = {"evening": 19, "afternoon": 15, "night": 21}
+HOURS_OF_PARTS = {"evening": 19, "afternoon": 15, "night": 21}
+"""Where nothing but a part of the day is said, the hour that is meant; else it is nine."""
 
 
 def repeat(text: str) -> str | None:
@@ -410,7 +411,7 @@ def repeat(text: str) -> str | None:
 
 def _time_again(text: str, part: re.Match[str] | None) -> str | None:
     if not text:
-        return clock_text(datetime(2024, 1, 1, _HOURS_OF_PARTS.get(part[1], 9) if part else 9))
+        return clock_text(datetime(2024, 1, 1, HOURS_OF_PARTS.get(part[1], 9) if part else 9))
     found = clock(re.sub(r"\b([ap]) m\b", r"\1m", _plainer_time(text)))
     if found is None:
         return None

@@ -25,6 +25,13 @@ SIDE = "(side)"
 
 
 SPEECH = read("spontaneous", Lists)
+
+
+def speech(key: str, split: str) -> tuple[str, ...]:
+    """The words of a list that are not told apart by split, with those of training alone."""
+    return SPEECH[key] + (SPEECH[f"{key}_in_training"] if split == "train" else ())
+
+
 _FUNCTION_WORDS = frozenset((
     "a", "an", "the", "my", "our", "to", "for", "at", "in", "on", "of", "about", "called", "named",
     "with", "from", "by", "some", "any", "into", "onto", "off", "it", "that",
@@ -76,7 +83,7 @@ def at_ease(speaker: Speaker, pieces: list[Piece], order: bool) -> list[Piece]:
         pieces = [side(speaker.words(SPEECH["asks"])), *pieces]
     roll = rng.random()
     if roll < 0.11:
-        pieces = [side(speaker.words(SPEECH["before"])), *pieces]
+        pieces = [side(speaker.words(speech("before", speaker.split))), *pieces]
     elif roll < 0.23:
         pieces = [*pieces, side(speaker.words(SPEECH["after"]))]
     if rng.random() < 0.2:
@@ -112,7 +119,7 @@ def repaired(speaker: Speaker, pieces: list[Piece]) -> list[Piece]:
         return pieces
     if rng.random() < 0.3 and [p.slot for p in pieces].count(value.slot) == 1:
         return _repaired_late(speaker, pieces, at, wrong)
-    edit = rng.choice(SPEECH["edits"])
+    edit = rng.choice(speech("edits", speaker.split))
     before = pieces[at - 1].text.split() if at and not pieces[at - 1].slot else []
     again = " ".join(before[-rng.choice((1, 1, 2, 3)) :]) if rng.random() < 0.45 else ""
     # Words that both have in the end are said once: "ten no fifteen minutes".
@@ -135,8 +142,8 @@ def _without_shared_end(rng: Random, wrong: str, right: str) -> str:
 
 def _repaired_late(speaker: Speaker, pieces: list[Piece], at: int, wrong: str) -> list[Piece]:
     """The value stands in the end, behind the whole request: "at three ... no make it four"."""
-    source = speaker.words(SPEECH["late"], new="\0", old=wrong)
-    source = source.replace("EDIT", speaker.rng.choice(SPEECH["edits"]))
+    source = speaker.words(speech("late", speaker.split), new="\0", old=wrong)
+    source = source.replace("EDIT", speaker.rng.choice(speech("edits", speaker.split)))
     first, _, last = source.partition("\0")
     behind = [side(first), pieces[at], side(last)]
     return [*pieces[:at], side(wrong), *pieces[at + 1 :], *(p for p in behind if p.text.strip())]
@@ -180,7 +187,7 @@ def abandoned(speaker: Speaker, first: list[Piece], second: list[Piece]) -> list
     """A request that is broken off for another."""
     words = "".join(p.text for p in first).split()
     kept = words[: speaker.rng.randint(min(2, len(words)), len(words))]
-    edit = speaker.rng.choice(SPEECH["edits"])
+    edit = speaker.rng.choice(speech("edits", speaker.split))
     return [side(" ".join(kept)), side(edit), *second]
 
 

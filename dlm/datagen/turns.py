@@ -23,6 +23,7 @@ from dlm.datagen.spontaneous import (
     joined,
     parted,
     shortened,
+    speech,
     unclosed,
 )
 from dlm.datagen.wording import SMALL_TALK, TALK, WORDING
@@ -100,7 +101,8 @@ def compound(script: Script, *tools: str) -> bool:
         said = joined(script.rng, parts, JOINED, JOINED)
     else:
         parts = [*map(unclosed, parts[:-1]), parts[-1]]
-        said = joined(script.rng, parts, SPEECH["joints"], SPEECH["last_joints"])
+        joints = speech("joints", script.split), speech("last_joints", script.split)
+        said = joined(script.rng, parts, *joints)
         said = eased(script, tools[0], said, is_order(sources[0]))
     halves = parted(script.speak(said), len(tools))
     return answer_all(script, list(zip(tools, halves, strict=True)))

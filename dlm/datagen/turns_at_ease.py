@@ -23,6 +23,7 @@ from dlm.datagen.spontaneous import (
     parted,
     remark,
     side,
+    speech,
     taken_back,
 )
 from dlm.datagen.tables import read
@@ -210,7 +211,7 @@ def take_back(script: Script) -> bool:
     call = undoing(script)
     if call is None:
         return False
-    script.speak([side(script.speaker(call[0]).words(SPEECH["undo"]))])
+    script.speak([side(script.speaker(call[0]).words(speech("undo", script.split)))])
     script.answer([call])
     return True
 

@@ -32,6 +32,7 @@ from dlm.datagen.spontaneous import (
     parted,
     remark,
     shortened,
+    speech,
     taken_back,
     unclosed,
     varied,
@@ -339,7 +340,8 @@ class Scene:
             return False
         if self.at_ease:
             parts = [*map(unclosed, parts[:-1]), parts[-1]]
-            pieces = joined(self.rng, parts, SPEECH["joints"], SPEECH["last_joints"])
+            joints = speech("joints", self.split), speech("last_joints", self.split)
+            pieces = joined(self.rng, parts, *joints)
             pieces = self._eased(tools[0], pieces)
         else:
             pieces = joined(self.rng, parts, JOINED, JOINED)

@@ -100,9 +100,11 @@ class Values:
 
     def text(self, symbol: str, rng: Random, digits: bool = False) -> str:
         """Free text of a symbol of the grammar."""
-        return free_text.write(
-            symbol, rng, self._read, lambda kind: self.draw(kind, rng, digits).lower()
-        )
+
+        def draw(kind: str) -> str:
+            return self.draw(kind, rng, digits).lower()
+
+        return free_text.write(symbol, rng, self._read, draw, self.free)
 
 
 _FREE = 0.6
@@ -335,7 +337,7 @@ def alarm_named(values: Values, rng: Random, digits: bool) -> str:
     """What tells an alarm from others: "seven o'clock", "tomorrow morning", "weekday"."""
     roll = rng.random()
     if roll < 0.6:
-        return clock(values, rng, digits)
+        return re.sub(r"^(?:about|around) | (?:on the dot|sharp)$", "", clock(values, rng, digits))
     if roll < 0.75:
         return rng.choice(("tomorrow", "tomorrow morning", *WEEKDAYS, "morning", "evening"))
     if roll < 0.85:

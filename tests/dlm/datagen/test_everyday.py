@@ -129,6 +129,8 @@ def test_what_was_set_is_moved_from_where_it_was() -> None:
     here.call("set_reminder", {"text": "call mom", "when": "at five pm"})
     earlier = here.call("change_reminder", {"text": "call mom", "when": "ten minutes earlier"})
     assert earlier.text == "Reminder moved to 4:50 PM today: call mom."
+    part = here.call("set_reminder", {"text": "rest", "when": "tomorrow evening"})
+    assert part.text == "Reminder set for 7:00 PM tomorrow: rest."
 
 
 def test_a_timer_without_a_name_is_known_by_its_length_and_counts_minutes() -> None:
