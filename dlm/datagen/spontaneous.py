@@ -59,7 +59,9 @@ class Speaker:
         source = self.rng.choice(members(tuple(options), self.split) or options)
         if "{" not in source and "(" not in source and "[" not in source:
             return source
-        slots = {slot: fields.get(slot) or self.text(slot) for slot in template(source).slots}
+        slots = {
+            slot: fields.get(slot) or self.text(slot) for slot in sorted(template(source).slots)
+        }
         return fill(source, self.rng, slots)
 
 

@@ -88,3 +88,16 @@ def test_the_grammar_has_no_circles_and_no_unknown_kinds() -> None:
 def test_what_corpora_give_is_in_training_alone(corpora: Path) -> None:
     found = free_text.read(corpora)
     assert not any(held_out(text) for texts in found.values() for text in texts)
+
+
+def test_the_order_of_a_set_decides_nothing() -> None:
+    """The texts of several slots are drawn in the order of their names."""
+    drawn: list[str] = []
+
+    def text(symbol: str) -> str:
+        drawn.append(symbol)
+        return symbol
+
+    someone = Speaker(Random(1), "train", text, lambda *_: "")
+    assert someone.words(["{remark} and {reason} so {person} {event}"])
+    assert drawn == ["event", "person", "reason", "remark"]
