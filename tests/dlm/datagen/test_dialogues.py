@@ -85,7 +85,7 @@ def test_the_mixture_is_as_meant() -> None:
     assert 0.25 < len(full) / len(real) < 0.75
     greeted = sum(r["messages"][0]["role"] == "assistant" for r in rows)
     assert 0.2 < greeted / len(rows) < 0.5
-    assert sum(r["system"] in INSTRUCTIONS.values() for r in rows) / len(rows) > 0.6
+    assert sum(r["system"] in INSTRUCTIONS.values() for r in rows) / len(rows) > 0.45
     used = Counter(c["name"] for r in real for m in r["messages"] for c in m.get("tool_calls", ()))
     assert set(used) == {*AGENT_TOOLS["assistant"], *AGENT_TOOLS["coffee"]}
     tools = [m for r in rows for m in r["messages"] if m["role"] == "tool"]
