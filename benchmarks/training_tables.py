@@ -94,6 +94,7 @@ _KINDS = {
     "stranger": "composed tools, and intents of the corpora as tools",
     "results": "results of other tools, told and asked about",
     "talk": "small talk, sometimes followed by a request",
+    "written": "functions called in writing, as developers ask for them",
     "extraction": "small texts, and what a schema asks for of them",
 }
 

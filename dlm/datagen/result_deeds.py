@@ -6,10 +6,11 @@ The tools are ``data/results_deeds.toml``.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from dlm.datagen.result_tools import Deed, Tool
+from dlm.datagen.result_tools import Deed, Matter, Tool
 from dlm.datagen.result_values import (
     WORDING,
     Value,
@@ -23,9 +24,6 @@ from dlm.datagen.spoken_values import WEEKDAYS
 from dlm.datagen.spoken_values import clock as spoken_clock
 from dlm.language.spoken_numbers import number
 
-if TYPE_CHECKING:
-    from dlm.datagen.results import Teller
-
 Row = dict[str, Any]
 
 _SUCCESSES: tuple[tuple[str, Any], ...] = (
@@ -38,6 +36,33 @@ _PARTS = (
     ("ok", "not_done"),
     ("completed", "rejected"),
 )
+
+
+class Teller(Protocol):
+    """The dialogue that is written; see `dlm.datagen.results.Teller`."""
+
+    rng: Random
+    heard: dict[str, str]
+
+    def ask(self, source: str, matter: Matter, it: str = "", **told: str) -> dict[str, str]:
+        """The user says a phrasing."""
+        ...
+
+    def call(self, tool: Tool, heard: Mapping[str, str], result: str) -> None:
+        """The agent calls a tool, which answers."""
+        ...
+
+    def tell(self, source: str, it: str = "it", **told: str) -> None:
+        """The agent says a phrasing."""
+        ...
+
+    def pick(self, options: Sequence[str]) -> str:
+        """One of some phrasings."""
+        ...
+
+    def thank(self) -> None:
+        """The user has nothing more to ask."""
+        ...
 
 
 def carry_out(teller: Teller, tool: Tool, deed: Deed) -> None:

@@ -294,7 +294,8 @@ class Teller:
         told = {k: v.said for k, v in shown.values.items() if v is not None}
         plain = [k for k, f in fact.fields.items() if f[1] != "bool"][:2]
         source = rng.choice(fact.reply) if fact.reply else ""
-        wanted = [k for k in (template(source).slots if source else plain) if k in fact.fields]
+        slots = sorted(template(source).slots) if source else plain
+        wanted = [k for k in slots if k in fact.fields]
         lacking = [k for k in fact.fields if k in wanted and shown.values[k] is None]
         shown.asked.update(k for k in wanted if rng.random() < 0.7)
         final = [k for k, said in told.items() if said in WORDING.final]

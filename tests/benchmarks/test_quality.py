@@ -21,7 +21,7 @@ def test_a_model_is_measured_in_every_respect(monkeypatch: pytest.MonkeyPatch) -
     config = ModelConfig(tokenizer.vocab_size, 32, 64, 2, 2, 1, 16, block_size=8)
     engine = Engine(Transformer(config).eval().requires_grad_(False), tokenizer)
     try:
-        told = quality.measure(engine, Plan(names=("own",), scale=0.005, extras=False), 2)
+        told = quality.measure(engine, Plan(names=("own",), scale=0.01, extras=False), 2)
     finally:
         engine.close()
     assert 0.0 <= told["sets"]["own"]["decision"] <= 1.0
