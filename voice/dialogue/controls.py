@@ -35,7 +35,8 @@ def _any(*phrases: str) -> re.Pattern[str]:
 
 
 _REPEAT = _any(
-    r"(?:repeat|say)(?: (?:it|that|yourself|what you said|your answer))?(?: (?:again|once more))?",
+    r"repeat(?: (?:it|that|yourself|what you said|your answer))?(?: (?:again|once more))?",
+    r"say (?:(?:it|that|what you said)(?: (?:again|once more))?|again|once more)",
     r"(?:what|again|once more|pardon|pardon me|come again)",
     r"what (?:was that(?: you said)?|did you say)(?: again)?",
     r"i (?:didn't|did not|couldn't) (?:hear|catch|get|understand) (?:it|that|you)",

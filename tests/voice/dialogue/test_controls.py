@@ -53,7 +53,8 @@ def test_what_is_said_to_the_conversation_itself(text: str, answer: str) -> None
 @pytest.mark.parametrize(
     "text",
     ["", "repeat the order", "say hello", "what time is it", "turn the radio up", "what's louder",
-     "set a timer", "the same again", "slower cooker recipe", "again tomorrow at nine"],
+     "set a timer", "the same again", "slower cooker recipe", "again tomorrow at nine",
+     "say you're sorry"],
 )  # fmt: skip
 def test_other_messages_are_the_models(text: str) -> None:
     assert controlled(dialogue(*HAD, (Role.USER, text)), SessionOptions()) is None
