@@ -32,8 +32,8 @@ NOT_SURE = "I am not sure that this is what you mean."
 ANYTHING_TO_DO = "Is there anything you want me to do?"
 I_SEE = f"I see. {ANYTHING_TO_DO}"
 
-LEAST_SURE = 0.82
-"""Of five shares, four of them the model's confidence; chosen in docs/LOG.md (2026-11-26)."""
+LEAST_SURE = 0.84
+"""Of ten shares, nine of them the model's confidence; chosen in docs/LOG.md (2026-11-26)."""
 
 _ACKNOWLEDGING = word_set("""
     ah alright good got great i it know lovely nice oh ok okay right see sounds sure that
@@ -74,7 +74,7 @@ def in_doubt(
     """
     if confidence is None:
         return False
-    return (4 * confidence + carried(request, calls, tools)) / 5 < LEAST_SURE
+    return (9 * confidence + carried(request, calls, tools)) / 10 < LEAST_SURE
 
 
 def asked_about(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> str:

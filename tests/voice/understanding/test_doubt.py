@@ -33,9 +33,9 @@ QUESTION = "Do you want me to a tool: milk?"
     [
         (1.0, "add milk", False),
         (0.6, "add milk", True),
-        (0.8, "add milk to the list", False),
+        (0.84, "add milk to the list", False),
         # Sure, and yet next to nothing of what was said.
-        (0.8, "i nearly bought milk yesterday, purse forgotten", True),
+        (0.84, "i nearly bought milk yesterday, purse forgotten", True),
         (None, "nothing of the kind", False),
     ],
 )
