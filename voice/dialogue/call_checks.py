@@ -17,7 +17,13 @@ from voice.understanding.corrections import Correction, made_instead, repeated
 from voice.understanding.details import detailed
 from voice.understanding.doubt import in_doubt, named
 from voice.understanding.filled import filled, taken_out
-from voice.understanding.held_back import HeldBack, Question, confirmed_ones, readable_ones
+from voice.understanding.held_back import (
+    HeldBack,
+    Question,
+    asks_plainly,
+    confirmed_ones,
+    readable_ones,
+)
 from voice.understanding.left_out import carried
 from voice.understanding.opposites import Opposed, asks_to_end, opposed, setters
 
@@ -148,15 +154,17 @@ class CallChecks:
     def doubts(self, reply: Reply, held: HeldBack, confidence: float | None) -> bool:
         """Whether calls are hardly what the user asks for; those that a client runs are its own.
 
-        What a tool's own question finds to be asked for plainly is.
+        What a tool's own question finds to be asked for plainly is, and the end where words of
+        goodbye ask for it.
         """
         calls = held.made or held.unconfirmed
         ours = reply.options.tool_choice == "auto" and all(c.name in self._tools for c in calls)
         if not (calls and ours) or self._limits.rephrases or reply.own_words:
             return False
         said = self.request(reply)
-        asked = [self._tools[call.name].confirmation for call in calls]
-        if self._lead.under(reply.base) or all(one and one.plainly(said) for one in asked):
+        if self._lead.under(reply.base) or all(
+            asks_plainly(said, self._tools[call.name]) for call in calls
+        ):
             return False
         # Those that would be asked about anyway have a better question, if any is to be asked.
         own = not held.made and not self.like_nothing(reply, calls)

@@ -179,12 +179,19 @@ def _question(call: ToolCall, spec: ToolSpec | None) -> str:
     return ""
 
 
+def asks_plainly(message: str, spec: ToolSpec) -> bool:
+    """Whether a message asks in so many words for what a tool does that is asked about else."""
+    if spec.ends:
+        return says_goodbye(message)
+    return spec.confirmation is not None and spec.confirmation.plainly(message)
+
+
 def _doubt(call: ToolCall, spec: ToolSpec | None, message: str) -> str:
     if spec is None:
         return ""
-    if spec.ends:
-        return "" if message and says_goodbye(message) else SHALL_I_END
     asked = spec.confirmation
-    if asked is None or (asked.plainly(message) and not asked.always):
+    if asks_plainly(message, spec) and not (asked and asked.always):
         return ""
-    return asked.question(call.arguments)
+    if spec.ends:
+        return SHALL_I_END
+    return asked.question(call.arguments) if asked else ""

@@ -73,6 +73,13 @@ def test_who_says_goodbye_is_not_asked() -> None:
     assert script.of(HangUp)
 
 
+def test_who_takes_leave_is_not_doubted() -> None:
+    script = Script()
+    script.user("thanks, that's all for today")
+    script.model("", END, confidence=0.3)
+    assert [run.call for run in script.of(RunTool)] == [END]
+
+
 @pytest.mark.parametrize("words", ["manager", "I have been waiting", "this is a disgrace"])
 def test_a_complaint_ends_nothing(words: str) -> None:
     script = Script()
