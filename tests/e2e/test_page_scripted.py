@@ -243,7 +243,9 @@ async def test_one_chooses_with_whom_to_talk(server: ScriptedServer) -> None:
     server.others = {"coffee": {"name": "coffee", "examples": ["A latte, please"], **agents}}
     async with chromium_page(server.url) as page:
         # What was chosen once and is not there any more is forgotten.
-        await page.evaluate("localStorage.setItem('agent', 'butler'), location.reload()")
+        await page.evaluate("localStorage.setItem('agent', 'butler')")
+        # It returns when the new page is there; a reload from within could end the next question.
+        await page.call("Page.navigate", url=server.url)
         await page.until("document.querySelector('#agent-name')?.innerText === 'Assistant'")
         await page.click("#settings-open")
         await page.until("document.querySelector('#settings').open")
