@@ -20,6 +20,7 @@ from dlm.datagen.catalog import Spec
 from dlm.datagen.holdout import held_out
 from dlm.datagen.phrases import Piece, fill, template, tidy
 from dlm.datagen.renaming import styled
+from dlm.datagen.result_values import plain_text
 from dlm.datagen.tables import TableError, read
 from dlm.datagen.world import capital
 from dlm.datagen.written_values import RELATIVE, Draw, Drawn, enumerated, schema
@@ -364,7 +365,7 @@ class _Row:
 def _shown(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_shown, value))
-    return value if isinstance(value, str) else json.dumps(value)
+    return plain_text(value)
 
 
 def _openers() -> frozenset[str]:

@@ -31,7 +31,7 @@ what is optional, and so no part of that one, may hold as much that is required.
 
 # Separators before digits, of which a number needs few, and a minus behind them; "0" is any digit.
 _SIGNS = b",@:/.0-_+#()=;?&%*!~"
-_CLOSING = b'"]}'
+_CLOSES = 1
 KINDS = len(_SIGNS) + 5
 # How often in a row: what closes may do so at several levels.
 _PATIENCE = np.array([8, 8, 2] + [1] * (KINDS - 3))
@@ -85,19 +85,16 @@ class Closers:
         Of those that close the shortest come first: within a string "}}" is text, and only a quote
         ends it.
         """
-        return np.array([self._rank(token) for token in range(self._size)], dtype=np.int64)
-
-    def _rank(self, token: int) -> int:
-        text = self._spell(token).strip()
-        closes = text and not text.strip(_CLOSING)
-        return 9 if text == b"0" else len(text) if closes else -len(text[:64])
+        texts = [self._spell(token).strip() for token in range(self._size)]
+        longest = np.array([9 if text == b"0" else -len(text[:64]) for text in texts])
+        return np.where(self._kinds == _CLOSES, -longest, longest).astype(np.int64)
 
     def _kind(self, token: int) -> int:
         text = self._spell(token).strip()
         if token in self._marks:
             return 0
-        if text and not text.strip(_CLOSING):
-            return 1
+        if text and not text.strip(b'"]}'):
+            return _CLOSES
         # Long ones, for strings of a least length.
         if text.isalpha():
             return 2
