@@ -10,6 +10,7 @@ NAMES = {
     "noise": "own tools, through a bad recogniser",
     "renamed": "own tools under unseen names",
     "unseen": "unseen tools, for things that training never named",
+    "opaque": "unseen tools whose parameters only descriptions tell apart",
     "services": "services of other people's dialogues",
     "coffee": "orders of other people's coffee dialogues",
     "parallel": "several calls in one turn",

@@ -66,12 +66,16 @@ class AgentTool:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of the agents' tools: other names, the question for it, answers, options."""
+    """A parameter of the agents' tools: other names, the question for it, answers, options.
+
+    What there is to tell of it is ``about``.
+    """
 
     names: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
     give: Phrasings = ()
     options: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from functools import cache
 from random import Random
 
 from dlm.datagen.catalog import Spec
+from dlm.datagen.descriptions import described
 from dlm.datagen.holdout import held_out, unseen
 from dlm.datagen.made_up import pseudo_word, salad
 from dlm.datagen.phrases import Piece, fill, polite, template
@@ -48,6 +49,8 @@ class Action:
 class Kind:
     """A kind of parameter: the kind of its values, how they are said, how it may be called.
 
+    What there is to tell of it is ``about``, in which ``{noun}`` is the tool's thing.
+
     Attributes:
         type: "integer" or "boolean" where values need not be strings.
     """
@@ -56,12 +59,14 @@ class Kind:
     said: tuple[str, ...]
     names: tuple[str, ...]
     type: str = ""
+    about: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
     say: tuple[str, ...]
     names: tuple[str, ...]
+    about: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +169,7 @@ def compose(
     told = said if shown.replace("_", " ") != said else rng.choice(thing)
     description = _description(rng, rng.choice(action.verbs), told, list(kinds))
     spec = {"name": name, "description": description, "parameters": _schema(rng, action, kinds)}
+    spec = described(spec, _about(kinds, ref, told.replace("_", " ")))
     ability = f"{_able(rng, action)} {plural(said)}".replace("_", " ")
     return ComposedTool(spec, action, thing, said, kinds, ref, ability)
 
@@ -247,6 +253,15 @@ def _schema(rng: Random, action: Action, kinds: dict[str, str]) -> Spec:
         properties[name] = {"type": "string", **listed}
     required = [n for n, kind in kinds.items() if kind in always]
     return {"type": "object", "properties": properties, "required": required}
+
+
+def _about(kinds: dict[str, str], ref: str, noun: str) -> dict[str, list[str]]:
+    """By parameter what there is to tell of it."""
+    found = {
+        name: _TABLE.reference[ref].about if kind == "ref" else KINDS[kind].about
+        for name, kind in kinds.items()
+    }
+    return {name: [text.format(noun=noun) for text in told] for name, told in found.items()}
 
 
 def _description(rng: Random, verb: str, noun: str, keys: list[str]) -> str:

@@ -162,7 +162,7 @@ def _chat(corpora: Corpora, question: str, answer: str) -> None:
 def dialogue(row: dict[str, Any]) -> dict[str, Any] | None:
     """A corpus dialogue in the project's format; None where an argument is not the user's words.
 
-    Parameter descriptions go, and text in messages with calls; arguments take the user's casing.
+    Text in messages with calls goes; arguments take the user's casing.
     """
     said = [m["content"] for m in row["messages"] if m["role"] == "user"]
     if (
@@ -220,12 +220,8 @@ def _heard(value: Any, digits: bool) -> Any:
 
 
 def _plain_tool(tool: dict[str, Any]) -> dict[str, Any]:
-    parameters = tool["parameters"]
-    properties = {
-        name: {k: v for k, v in schema.items() if k != "description"}
-        for name, schema in parameters.get("properties", {}).items()
-    }
-    required = parameters.get("required", [])
+    properties = tool["parameters"].get("properties", {})
+    required = tool["parameters"].get("required", [])
     return {
         "name": tool["name"],
         "description": tool["description"].rstrip(".") + ".",

@@ -20,6 +20,7 @@ from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
+from dlm.datagen.descriptions import synonyms
 from dlm.datagen.holdout import held_out, unseen
 from dlm.datagen.made_up import blend, pseudo_word
 from dlm.datagen.phrases import Piece, fill, template, tidy
@@ -118,8 +119,9 @@ KINDS: dict[str, Kind] = {
 _CURRENCIES = {"USD": ("$", "dollars"), "EUR": ("€", "euros"), "GBP": ("£", "pounds")}
 _BRACKETS = str.maketrans("<>", "()")
 _CASUAL = re.compile(rf"\b(?:{'|'.join(map(re.escape, _TABLE.casual))})\b")
-_OPTIONAL, _UNTOLD, _NESTED = 0.15, 0.3, 0.08
-"""Shares of fields that may be left out, of untold fields that are asked for, of nested rows."""
+_OPTIONAL, _UNTOLD, _NESTED, _DESCRIBED = 0.15, 0.3, 0.08, 0.35
+"""Shares of fields that may be left out, of untold fields that are asked for, of nested rows, and
+of rows whose fields are described."""
 
 
 @cache
@@ -380,6 +382,7 @@ def _asked(
     parent = (rng.choice(_TABLE.parents),) if rng.random() < _NESTED and len(names) > 1 else ()
     nested = rng.randint(1, len(names)) if parent else 0
     style = rng.choice(_STYLES)
+    described = Random(repr(said)).random() < _DESCRIBED
     asked, used = [], set()
     for number, name in enumerate(names):
         field = fields[name]
@@ -395,6 +398,8 @@ def _asked(
         one = drawn.get(slot)
         required = one is not None and rng.random() >= _OPTIONAL
         schema, value = _schema(rng, field, one, style)
+        if described and (told := synonyms(field.names, shown)):
+            schema["description"] = told[0]
         nullable = not required and schema.get("type") != "array" and rng.random() < 0.5
         path = (*(parent if number < nested else ()), shown)
         asked.append(
@@ -491,13 +496,17 @@ def _is_list_of_words(schema: dict[str, Any]) -> bool:
 
 def _tool(described: str, asked: list[Asked]) -> dict[str, Any]:
     """The tool that stands for the schema."""
-    properties = {
-        ".".join(one.path): {"type": "string"} if _is_list_of_words(one.schema) else one.schema
-        for one in asked
-    }
+    properties = {".".join(one.path): _parameter(one.schema) for one in asked}
     required = [".".join(one.path) for one in asked if one.required]
     parameters = {"type": "object", "properties": properties, "required": required}
     return {"name": NAME, "description": described or DESCRIPTION, "parameters": parameters}
+
+
+def _parameter(schema: dict[str, Any]) -> dict[str, Any]:
+    """A field's schema as a parameter's: a list of words is a text that enumerates them."""
+    if not _is_list_of_words(schema):
+        return schema
+    return {key: part for key, part in schema.items() if key != "items"} | {"type": "string"}
 
 
 def _object() -> dict[str, Any]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from dlm.datagen import labelled_rows, spans
+from dlm.datagen import descriptions, labelled_rows, spans
 from dlm.datagen.catalog import Spec
 from dlm.datagen.holdout import held_out, unseen
 from dlm.datagen.phrases import Piece
@@ -232,6 +232,8 @@ def offer(
     schema = {"type": "object", "properties": properties, "required": required}
     description = capital(rng.choice(forms).format(words))
     spec = {"name": name, "description": description, "parameters": schema}
+    about = {key: descriptions.synonyms(SLOT_NAMES[slot], key) for slot, key in keys.items()}
+    spec = descriptions.described(spec, about)
     return IntentTool(spec, purpose, keys, (named[1], described[1]))
 
 

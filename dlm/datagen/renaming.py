@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from dlm.datagen.catalog import PARAMETER, other_keys, other_names
+from dlm.datagen.catalog import INVENTED, PARAMETER, other_keys, other_names, parameter
+from dlm.datagen.descriptions import described, synonyms
 from dlm.datagen.holdout import held_out
 from dlm.datagen.words import WORDS
 from dlm.datagen.world import capital
@@ -34,7 +35,10 @@ def rename(row: dict[str, Any], rng: Random, split: str) -> dict[str, Any]:
         properties = tool["parameters"]["properties"]
         keys[old] = _keys(old, list(properties), rng)
         spec = _respecified(tool, names[old], keys[old], rng, _given(row, old))
-        tools.append(spec | {"description": _description(tool, rng, split)})
+        spec |= {"description": _description(tool, rng, split)}
+        tools.append(
+            described(spec, {new: _about(old, key, new) for key, new in keys[old].items()})
+        )
     rng.shuffle(tools)
     orders = {t["name"]: list(t["parameters"]["properties"]) for t in tools}
     messages = [_message(m, names, keys, orders) for m in row["messages"]]
@@ -96,6 +100,13 @@ def _keys(tool: str, old: list[str], rng: Random) -> dict[str, str]:
         options = [name for name in other_keys(tool, key) if name not in new.values()]
         new[key] = rng.choice(options) if options else key
     return new
+
+
+def _about(tool: str, key: str, shown: str) -> tuple[str, ...]:
+    """What there is to tell of a parameter; of an invented tool's its other names."""
+    return (
+        synonyms(other_keys(tool, key), shown) if tool in INVENTED else parameter(tool, key).about
+    )
 
 
 def _given(row: dict[str, Any], name: str) -> dict[str, set[str]]:

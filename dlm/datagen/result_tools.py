@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from dlm.datagen.catalog import Spec
+from dlm.datagen.descriptions import described, synonyms
 from dlm.datagen.holdout import held_out
 from dlm.datagen.phrases import fill, template
 from dlm.datagen.renaming import styled
@@ -111,4 +112,14 @@ def offered(name: str, style: str, split: str, rng: Random) -> Tool:
         "description": fill(matter.about, rng, {}),
         "parameters": schema,
     }
-    return Tool(spec, matter, slots)
+    return Tool(described(spec, _about(matter, slots)), matter, slots)
+
+
+def _about(matter: Matter, parameters: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    """By parameter what there is to tell of it."""
+    if isinstance(matter, Deed):
+        return {key: synonyms(matter.slots[slot][1:], key) for slot, key in parameters.items()}
+    named = synonyms(matter.needs)[:1]
+    forms = ("{} to look up", "which {} is meant", "{}")
+    told = tuple(form.format(name) for form in forms for name in named)
+    return dict.fromkeys(parameters.values(), told)

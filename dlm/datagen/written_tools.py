@@ -17,13 +17,14 @@ from random import Random
 from typing import Any
 
 from dlm.datagen.catalog import Spec
+from dlm.datagen.descriptions import described
 from dlm.datagen.holdout import held_out
 from dlm.datagen.phrases import Piece, fill, template, tidy
 from dlm.datagen.renaming import styled
 from dlm.datagen.result_values import plain_text
 from dlm.datagen.tables import TableError, read
 from dlm.datagen.world import capital
-from dlm.datagen.written_values import RELATIVE, Draw, Drawn, enumerated, schema
+from dlm.datagen.written_values import FLAG, RELATIVE, Draw, Drawn, enumerated, schema
 
 FILES = (
     "written_science", "written_numbers", "written_business", "written_computing",
@@ -55,6 +56,7 @@ class _Entry:
     can: str
     say: tuple[str, ...]
     args: tuple[str, ...] = ()
+    tell: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     too: tuple[str, ...] = ()
     lack: tuple[Lack, ...] = ()
@@ -87,6 +89,7 @@ class Parameter:
         kind: As `dlm.datagen.written_values` notes it.
         each: Whether a phrasing marked with + may name several values, one for each of several
             calls.
+        told: What a declaration may tell of it.
     """
 
     slot: str
@@ -94,6 +97,7 @@ class Parameter:
     kind: str
     optional: bool
     each: bool
+    told: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +118,15 @@ _TABLE = read("written", _Table)
 
 def _parameters(name: str, entry: _Entry) -> dict[str, Parameter]:
     found: dict[str, Parameter] = {}
-    for told in entry.args:
-        match = _PARAMETER.fullmatch(told)
+    if len(entry.args) != len(entry.tell):
+        raise TableError(f"{name}: expected tell of {len(entry.args)}, got {entry.tell}")
+    for noted, told in zip(entry.args, entry.tell, strict=True):
+        match = _PARAMETER.fullmatch(noted)
         if match is None:
-            raise TableError(f"{name}: expected names: kind, got {told!r}")
+            raise TableError(f"{name}: expected names: kind, got {noted!r}")
         names = tuple(match[1].replace("*", "").split("/"))
-        found[names[0]] = Parameter(names[0], names, match[3], bool(match[2]), "*" in match[1])
+        many = "*" in match[1]
+        found[names[0]] = Parameter(names[0], names, match[3], bool(match[2]), many, told)
     needed = {slot for slot, parameter in found.items() if not parameter.optional}
     lacking = [(source, needed - {one.need}) for one in entry.lack for source in one.say]
     sources = [
@@ -331,7 +338,14 @@ class _Row:
             "required": [keys[p.slot] for p in shown if not p.optional],
         }
         spec = {"name": name, "description": rng.choice(entry.about), "parameters": parameters}
-        return _Offered(function, spec, keys)
+        told = {keys[p.slot]: (p.told,) for p in shown}
+        kinds = {keys[p.slot]: p.kind for p in shown}
+
+        def example(key: str, chance: Random) -> Any:
+            kind = kinds[key]
+            return None if kind == FLAG else Draw(chance, _TABLE.lists).draw(kind)[1]
+
+        return _Offered(function, described(spec, told, example), keys)
 
     def call(self, calls: list[tuple[_Offered, Values]]) -> None:
         """The calls, and in part of the rows what came of them."""

@@ -75,12 +75,13 @@ class Engine:
         prefix_bytes: int = DEFAULT_BYTES,
         runner: Runner | None = None,
     ) -> None:
-        dialect = Template(language) if isinstance(language, Tokenizer) else language
+        if isinstance(language, Tokenizer):
+            language = Template(language, model.config.declarations)
         self.model = model
-        self.dialect: Dialect = dialect
+        self.dialect: Dialect = language
         self.max_requests = max_requests
         self._runner = runner or Eager(model)
-        self._setup = RequestSetup(model.config, dialect, self._runner, prefix_bytes)
+        self._setup = RequestSetup(model.config, language, self._runner, prefix_bytes)
         self._scheduler = Scheduler(self._runner, ROUND_TOKENS, self._leave)
         # Bounded by max_requests; None ends the thread.
         self._queue: queue.SimpleQueue[tuple[Job, Start] | None] = queue.SimpleQueue()

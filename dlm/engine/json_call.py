@@ -207,7 +207,8 @@ def _parameter(
     if is_words(value):
         return {**schema, AS_SAID: True}
     if _is_list_of_words(schema, definitions):
-        return {"type": "string", AS_SAID: True}
+        told = {key: schema[key] for key in ("description",) if key in schema}
+        return {"type": "string", AS_SAID: True, **told}
     made = with_said({key: part for key, part in schema.items() if key != "$defs"}, said, accepts)
     made.pop("$defs", None)
     return made

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.datagen import catalog, turns, turns_at_ease, unfamiliar_tools
+from dlm.datagen import catalog, descriptions, turns, turns_at_ease, unfamiliar_tools
 from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS
 from dlm.datagen.corpora import Corpora, load, services
 from dlm.datagen.dialogues import Source, stream
@@ -78,6 +78,16 @@ def renamed(material: Material) -> Iterator[Case]:
 def unseen(material: Material) -> Iterator[Case]:
     """Tools for things and purposes that training never shows."""
     return _streamed(material, {"stranger": 1.0})
+
+
+def opaque(material: Material) -> Iterator[Case]:
+    """Unseen tools and functions whose parameters only their descriptions tell apart."""
+    source = Source(material.values, material.heldout, "heldout")
+    rows = stream(material.rng, source, {"stranger": 0.6, "written": 0.4})
+    for case in cases(descriptions.opaque(row, 1.0) for row in rows):
+        told = {t.name for t in case.tools if t.properties and descriptions.tells_all(t.parameters)}
+        if case.kind in CALLS and {call.name for call in case.wanted.calls} <= told:
+            yield case
 
 
 def noisy(material: Material) -> Iterator[Case]:
@@ -263,6 +273,7 @@ SETS: dict[str, tuple[Callable[[Material], Iterator[Case]], int]] = {
     "renamed": (renamed, 260),
     "others": (others, 240),
     "unseen": (unseen, 260),
+    "opaque": (opaque, 160),
     "services": (unknown_services, 100),
     "noise": (noisy, 200),
     "coffee": (coffee, 100),

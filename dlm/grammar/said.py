@@ -14,7 +14,7 @@ from typing import Any
 
 from dlm.grammar.distinct_spans import PIECES
 from dlm.grammar.schemas import rewritten
-from dlm.language.schema import options
+from dlm.language.schema import options, told_of
 from dlm.language.spoken_numbers import is_unread, numbers_in
 
 SPAN_PIECES = 24
@@ -104,7 +104,7 @@ def with_said(schema: Mapping[str, Any], said: Said, accepts: Accepts) -> dict[s
             if not values["enum"]:
                 return node
         # Not as options of a parameter, which would be a part of the prompt.
-        made = {"type": kind, "oneOf": [values]}
+        made = {**told_of(node), "type": kind, "oneOf": [values]}
         return {"anyOf": [made, {"type": "null"}]} if "null" in kinds else made
 
     made: dict[str, Any] = rewritten(schema, listed)

@@ -20,6 +20,9 @@ FORMATS = (
 )
 """Values of ``format`` that restrict a string; any other is a remark."""
 
+AS_FORMAT = "x-format"
+"""The format of a schema whose values are listed in another way."""
+
 # With any of these, quotes have to mark where a string begins and ends. Any other keyword beside it
 # is a remark, and leaves it free.
 _RESTRICTING = {
@@ -45,21 +48,31 @@ def plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[
     """A parameter's schema, references to ``$defs`` followed and null left out.
 
     A parameter that may be null is not given instead, so that "text or null" is text. Definitions
-    that it still refers to go with it.
+    that it still refers to go with it. What is told of it is what stands nearest to the parameter.
     """
     said = False
+    told: dict[str, Any] = {}
     followed: set[object] = set()
     # No recursion: a chain of references may be as long as a body.
     while (inner := _stands_for(schema, definitions, followed)) is not None:
         said = said or bool(schema.get(AS_SAID))
+        told = told_of(schema) | told
         schema = inner
     kinds = schema.get("type")
     if _nullable_type(kinds):
         schema = {**schema, "type": next((kind for kind in kinds if kind != "null"), "null")}
+    if told:
+        schema = {**schema, **told}
     if said:
         schema = {**schema, AS_SAID: True}
     kept = reachable(schema, definitions)
     return {**schema, "$defs": kept} if kept else schema
+
+
+def told_of(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What a schema tells of its values and does not restrict them by."""
+    told = {key: schema[key] for key in ("description", "default", AS_FORMAT) if key in schema}
+    return told | ({AS_FORMAT: schema["format"]} if "format" in schema else {})
 
 
 def admits_null(schema: Mapping[str, Any]) -> bool:

@@ -5,6 +5,9 @@
     <|end|> <|user|> text <|end|> <|agent|> text <|call|> name <|key|> param <|value|> value …
     <|end|> <|result|> text <|end|>
 
+Since version 2 of the declarations a parameter has, where there is something to tell, <|type|> and
+its type, description and default behind its name (`dlm.language.declaration`).
+
 Reasoning may come before an answer: <|agent|> <|think|> text <|answer|> text …
 
 Every text begins with a space, so that a word has the same id in a prompt, in a value and in a
@@ -23,6 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dlm.language import declaration
 from dlm.language.chat_format import MarkedCalls, ReasoningMarks, unspellable
 from dlm.language.identifiers import worded
 from dlm.language.messages import Answer, AnswerError, Call, Tool, Turn
@@ -37,6 +41,8 @@ LONGEST_KEPT = 16_384
 KEPT_DECLARATIONS = 512
 LONGEST_DECLARATION = 4096
 """Characters of a tool's declaration whose ids are cached, at most."""
+VERSIONS = (1, 2)
+"""Of declarations; a checkpoint reads the one that it was trained with."""
 
 
 @dataclass(slots=True)
@@ -63,7 +69,14 @@ _SPOKEN = (int(Mark.END), int(Mark.CALL), int(Mark.KEY), int(Mark.VALUE))
 
 
 class Template:
-    """Encodes dialogues for one tokenizer, and decodes answers; a `Dialect`."""
+    """Encodes dialogues for one tokenizer, and decodes answers; a `Dialect`.
+
+    Args:
+        declarations: The version of declarations, of `VERSIONS`.
+
+    Raises:
+        ValueError: There is no such version.
+    """
 
     mask = int(Mark.MASK)
     end = int(Mark.END)
@@ -71,8 +84,11 @@ class Template:
     never = tuple(int(mark) for mark in Mark if mark not in _SPOKEN)
     calls = MarkedCalls(int(Mark.CALL), int(Mark.KEY), int(Mark.VALUE))
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, declarations: int = 1) -> None:
+        if declarations not in VERSIONS:
+            raise ValueError(f"declarations: got {declarations!r}, expected one of {VERSIONS}")
         self.tokenizer = tokenizer
+        self.declarations = declarations
         self.size = tokenizer.vocab_size
         stops = frozenset(tokenizer.encode(f" a{stop}")[-1] for stop in ".?!")
         self.reasoning = ReasoningMarks(int(Mark.THINK), int(Mark.ANSWER), _SPOKEN, stops)
@@ -167,16 +183,19 @@ class Template:
     def _encode_declared(self, declared: str) -> array[int]:
         name, description, parameters = json.loads(declared)
         # An array takes an eighth of a list's memory.
-        return array("i", self._encode_tool(Tool("", description, parameters), name))
+        return array("i", self._encode_tool(Tool(name, description, parameters), name))
 
     def _encode_tool(self, tool: Tool, name: str) -> list[int]:
         ids = [Mark.TOOL, *self.text(name), Mark.TYPE, *self.text(tool.description)]
         properties, required = tool.properties, tool.required
         keys = worded(properties)
+        notes = declaration.notes(tool) if self.declarations > 1 else {}
         for key, schema in properties.items():
             ids += [Mark.KEY, *self.text(keys[key])]
             if key not in required:
                 ids.append(Mark.OPTIONAL)
+            if notes.get(key):
+                ids += [Mark.TYPE, *self.text(notes[key])]
             for option in options(schema):
                 ids += [Mark.OPTION, *self.text(written(option))]
         return [*ids, Mark.END]

@@ -60,7 +60,7 @@ def load_checkpoint(
     place = best_device() if device is None else usable_device(device)
     dialect: Dialect
     if family.model_type == MODEL_TYPE:
-        dialect = Template(Tokenizer.load(directory))
+        dialect = Template(Tokenizer.load(directory), config.declarations)
         marks = (config.mask_token_id, config.eos_token_id)
         if marks != (dialect.mask, dialect.end):
             raise ValueError(

@@ -43,6 +43,8 @@ class ModelConfig:
         reasons: Whether it was trained to reason before it answers, in the marks of its dialect.
         reads: Whether it was trained to read a request behind a single tool
             (`dlm.decoding.tool_likelihood`).
+        declarations: Version of the declarations of tools that it was trained with
+            (`dlm.language.template`).
         experts: The mixture that layers have in the place of an MLP; None for none.
     """
 
@@ -69,6 +71,7 @@ class ModelConfig:
     commit: Literal["causal", "block", "full"] = "causal"
     reasons: bool = False
     reads: bool = False
+    declarations: int = 1
     experts: Experts | None = None
 
     def __post_init__(self) -> None:

@@ -162,9 +162,10 @@ def _signature(tool: Listed) -> str:
             if options(schema)
             else _TYPES.get(str(schema.get("type")), "str")
         )
-        parts.append(
-            f"{_identifier(name)}: {kind}" + ("" if name in tool.required else " | None = None")
-        )
+        kind += "" if name in tool.required else " | None"
+        if told := schema.get("description"):
+            kind = f"Annotated[{kind}, Field(description={told!r})]"
+        parts.append(f"{_identifier(name)}: {kind}" + ("" if name in tool.required else " = None"))
     return ", ".join(parts)
 
 
@@ -182,13 +183,19 @@ def of_functions(file: Path, tools: Iterable[Listed]) -> str:
 
 
 SILENT = 'return "Okay."'
-SILENT_IMPORTS = "from typing import Literal\n\nfrom voice.tools import tool\n"
+SILENT_IMPORTS = """from typing import Annotated, Literal
+
+from pydantic import Field
+
+from voice.tools import tool
+"""
 ASKING = "return await ask({method!r}, {url!r}, {path}, {query}, {body})"
 ASKING_IMPORTS = '''import os
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 import httpx
+from pydantic import Field
 
 from voice.tools import ToolError, tool
 

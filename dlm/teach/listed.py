@@ -15,7 +15,7 @@ class Listed:
         description: One line.
         about: The whole description, which the model is not told.
         parameters: JSON schema, as far as the model can say its values.
-        notes: Parameter → its description, which the model is not told.
+        notes: Parameter → its whole description, of which the model is told a line.
         left_out: Optional parameters that the model cannot say.
         unsayable: Required ones, and why.
         request: How an OpenAPI operation is sent: method, path, and where each parameter goes.

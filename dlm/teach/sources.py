@@ -1,7 +1,8 @@
 """Reads lists of tools: of an MCP server, an OpenAPI file, JSON, a file of Python functions.
 
 What comes out is what the model is told, and no more: one line of description, and parameters whose
-values can be said. What a list holds besides is left out and named.
+values can be said, with a line of description each. What a list holds besides is left out and
+named.
 """
 
 from __future__ import annotations
@@ -253,8 +254,9 @@ def listed(
         schema = {k: v for k, v in whole.items() if k not in _REMARKS}
         why = _why_not(whole)
         if not why:
-            properties[key] = schema
             notes[key] = str(raw.get("description", ""))
+            told = {"description": one_line(notes[key])} if notes[key] else {}
+            properties[key] = schema | told
         elif key in needed:
             unsayable[key] = why
         else:

@@ -22,7 +22,7 @@ import torch
 
 from dlm.datagen.examples import read as read_examples
 from dlm.datagen.examples import survey
-from dlm.language.template import Encoded, Template
+from dlm.language.template import Encoded
 from dlm.language.tokenizer import Tokenizer
 from dlm.loading.placement import usable_device
 from dlm.loading.weights import load_model
@@ -137,7 +137,9 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
         raise ValueError("dialogues to learn, and initial_share, go with --init CHECKPOINT")
     if data is not None:
         reasons, readings = (float(data.source.get(key, 0.0)) for key in ("reasons", "readings"))
-        config = replace(config, reasons=reasons, readings=readings)
+        # The data's ids are of one version, whatever the run would have.
+        version = int(data.source.get("declarations", 1))
+        config = replace(config, reasons=reasons, readings=readings, declarations=version)
     model = None
     if options.vectors is not None:
         model, config = _on_vectors(options, config)
@@ -145,8 +147,6 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
         model, config = _initial(options.init, config, teaching=examples is not None)
     options.out.mkdir(parents=True, exist_ok=True)
     write_tokenizer(options, config, data)
-    if examples is not None and rows is not None:
-        _print_survey(examples, rows, options.out, config.max_length)
     recipe = Recipe(
         tokenizer=options.out,
         seed=config.seed,
@@ -160,7 +160,10 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
             examples,
             config.replay,
         ),
+        declarations=config.model().declarations,
     )
+    if examples is not None and rows is not None:
+        _print_survey(examples, rows, recipe)
 
     def placed(place: Place) -> Iterator[Placed]:
         return stream(recipe, place) if data is None else passes(data.train, recipe, place)
@@ -194,16 +197,15 @@ def _initial(
         model.config,
         reasons=model.config.reasons or config.reasons > 0,
         reads=model.config.reads or config.readings > 0,
+        declarations=config.declarations or model.config.declarations,
     )
     return model, config.shaped(model.config)
 
 
-def _print_survey(
-    file: Path, rows: Sequence[dict[str, Any]], tokenizer: Path, max_length: int
-) -> None:
-    template = Template(Tokenizer.load(tokenizer))
+def _print_survey(file: Path, rows: Sequence[dict[str, Any]], recipe: Recipe) -> None:
+    template = recipe.template()
     first, *warnings = survey(
-        file, rows, lambda row: len(encode_row(template, row).ids), max_length
+        file, rows, lambda row: len(encode_row(template, row).ids), recipe.max_length
     )
     print(first, flush=True)
     for warning in warnings:
@@ -246,8 +248,8 @@ def held_out(
     if data is not None:
         rows = list(itertools.islice(data.heldout, config.evaluate_dialogues))
     else:
-        template = Template(Tokenizer.load(recipe.tokenizer))
-        rows = held_out_rows(template, recipe.mixture, config.max_length, config.evaluate_dialogues)
+        most = config.evaluate_dialogues
+        rows = held_out_rows(recipe.template(), recipe.mixture, config.max_length, most)
     rng = np.random.default_rng(HELD_OUT_SEED)
     return list(batches(rows, config.tokens_per_step, config.max_length, rng))
 

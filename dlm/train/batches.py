@@ -62,6 +62,7 @@ class Recipe:
         tokens_per_batch: Rows times the longest row, at most.
         max_length: Longer dialogues are left out, tokens.
         mixture: What the generator makes.
+        declarations: Version of the declarations of tools.
     """
 
     tokenizer: Path
@@ -69,6 +70,11 @@ class Recipe:
     tokens_per_batch: int
     max_length: int
     mixture: Mixture = field(default_factory=Mixture)
+    declarations: int = 1
+
+    def template(self) -> Template:
+        """The dialect of the dialogues."""
+        return Template(Tokenizer.load(self.tokenizer), self.declarations)
 
 
 def batches(
@@ -136,7 +142,7 @@ def passes(dialogues: Sequence[Encoded], recipe: Recipe, place: Place) -> Iterat
 
 def generated(recipe: Recipe, place: Place) -> Iterator[Placed]:
     """Batches of the generator, and of examples where the recipe names a file of them."""
-    rows = training_rows(Template(Tokenizer.load(recipe.tokenizer)), recipe.mixture)
+    rows = training_rows(recipe.template(), recipe.mixture)
 
     def one(chunk: int) -> Iterator[Encoded]:
         return itertools.islice(rows(recipe.seed * CHUNK_SEEDS + chunk), CHUNK_DIALOGUES)

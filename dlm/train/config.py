@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from dlm.language.template import VERSIONS
 from dlm.language.tokenizer import Mark
 from dlm.network.config import ModelConfig
 
@@ -30,6 +31,7 @@ _BOUNDS: tuple[tuple[str, Callable[[float], bool], str], ...] = (
     (">= 0", lambda value: value >= 0,
      "seed threads total_steps prompt_weight reading_weight opening_weight denoising_weight"
      " uncertainty_weight rank"),
+    ("0, 1 or 2", lambda value: value in (0, *VERSIONS), "declarations"),
 )  # fmt: skip
 """What is expected, whether a value is that, and the fields of which it is."""
 _LISTED = {"autocast": ("off", "bfloat16", "auto"), "attention": ("sdpa", "flex")}
@@ -83,6 +85,9 @@ class TrainConfig:
             that saw any says in its config.json that it reasons.
         readings: Share of readings (`dlm.datagen.training_rows`) among our own rows; a checkpoint
             that saw any says in its config.json that it reads.
+        declarations: Version of the declarations of tools (`dlm.language.template`), which goes
+            into config.json as well; 0 keeps that of the checkpoint that the run begins with, and
+            is 1 for a new model.
         tokenizer_dialogues: Dialogues that the vocabulary is learned from.
     """
 
@@ -128,6 +133,7 @@ class TrainConfig:
     replay_soft: float = 0.0
     reasons: float = 0.45
     readings: float = 0.45
+    declarations: int = 0
     tokenizer_dialogues: int = 30_000
 
     def __post_init__(self) -> None:
@@ -180,11 +186,12 @@ class TrainConfig:
             eos_token_id=int(Mark.END),
             reasons=self.reasons > 0,
             reads=self.readings > 0,
+            declarations=self.declarations or 1,
         )
 
     def shaped(self, model: ModelConfig) -> TrainConfig:
-        """The same run of a model of these dimensions."""
-        sizes = {name: getattr(model, name) for name in _SIZES}
+        """The same run of a model of these dimensions, which reads its version of declarations."""
+        sizes = {name: getattr(model, name) for name in (*_SIZES, "declarations")}
         return replace(self, **sizes)
 
     def share(self, elapsed_s: float, step: int) -> float:

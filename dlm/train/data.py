@@ -91,6 +91,7 @@ def short(rows: Iterable[Encoded], max_length: int) -> Iterator[Encoded]:
 
 def training_rows(template: Template, mixture: Mixture) -> Callable[[int], Iterator[Encoded]]:
     """Endless dialogues to learn from: a function from a seed, the same for the same seed."""
+    from dlm.datagen.descriptions import opaque
     from dlm.datagen.dialogues import Source
     from dlm.datagen.examples import read
     from dlm.datagen.reasons import reasoned
@@ -101,6 +102,9 @@ def training_rows(template: Template, mixture: Mixture) -> Callable[[int], Itera
 
     def rows(seed: int) -> Iterator[Encoded]:
         made = taught(source, mixture.readings, seed)
+        if template.declarations > 1:
+            # Whoever cannot read the descriptions could only guess.
+            made = map(opaque, made)
         if examples is not None:
             made = mixed(examples, made, mixture.replay, seed)
         return (encode_row(template, row) for row in reasoned(made, mixture.reasons, seed))
@@ -161,4 +165,6 @@ def texts(corpora: Path | None, share_alike: bool, dialogues: int) -> Iterator[s
         for tool in row["tools"]:
             yield f" {tool['name']}"
             yield f" {tool['description']}"
-            yield from (f" {name}" for name in tool["parameters"].get("properties", {}))
+            for name, schema in tool["parameters"].get("properties", {}).items():
+                yield f" {name}"
+                yield from (f" {told}" for told in (schema.get("description"),) if told)

@@ -91,8 +91,9 @@ def tokens_per_forward(engine: Engine, asked: Iterable[Case]) -> float:
 def collect(init: Path, count: int, corpora: Path | None, config: TrainConfig) -> PackedData:
     """A checkpoint's right answers to as many dialogues, and to some held-out ones."""
     tokenizer = Tokenizer.load(init)
-    template = Template(tokenizer)
     engine = Engine.load(init, threads=torch.get_num_threads())
+    version = engine.model.config.declarations
+    template = Template(tokenizer, version)
 
     def own(seed: int, split: str, number: int) -> Dialogues:
         rows = scripted(seed, corpora, split, config.share_alike)
@@ -107,6 +108,7 @@ def collect(init: Path, count: int, corpora: Path | None, config: TrainConfig) -
     finally:
         engine.close()
     source = {"asked": count, "answers": len(train), "corpora": corpora is not None}
+    source |= {"declarations": version}
     return PackedData(train, heldout, tokenizer.bpe.to_str(pretty=True), source)
 
 

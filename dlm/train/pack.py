@@ -150,7 +150,8 @@ def pack(
     config: TrainConfig, tokenizer: Tokenizer, tokens: int, corpora: Path | None
 ) -> PackedData:
     """Dialogues of at least so many tokens, and held-out ones, as a configuration has them."""
-    template = Template(tokenizer)
+    version = config.model().declarations
+    template = Template(tokenizer, version)
     mixture = Mixture(corpora, config.share_alike, config.readings, config.reasons)
     rows = training_rows(template, mixture)(config.seed)
 
@@ -171,6 +172,7 @@ def pack(
         "share_alike": config.share_alike,
         "reasons": config.reasons,
         "readings": config.readings,
+        "declarations": version,
         "dialogues": len(train),
         "tokens": len(train.ids),
         "commit": machine()["commit"],

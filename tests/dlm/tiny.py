@@ -36,8 +36,8 @@ def tokenizer() -> Tokenizer:
 
 
 @functools.cache
-def template() -> Template:
-    return Template(tokenizer())
+def template(declarations: int = 1) -> Template:
+    return Template(tokenizer(), declarations)
 
 
 def call_ids(call: Call) -> list[int]:

@@ -42,9 +42,9 @@ def asked(one: Extraction) -> Request:
     return request
 
 
-@pytest.mark.parametrize("split", ["train", "heldout"])
-def test_rows_have_the_tokens_of_requests_and_answers(split: str) -> None:
-    chat, network = template(), model()
+@pytest.mark.parametrize(("split", "declarations"), [("train", 1), ("train", 2), ("heldout", 2)])
+def test_rows_have_the_tokens_of_requests_and_answers(split: str, declarations: int) -> None:
+    chat, network = template(declarations), model()
     begun = RequestSetup(network.config, chat, Eager(network))
     vocabulary = network.config.vocab_size
     for one in made(split, 100):

@@ -67,7 +67,7 @@ def test_kinds_are_told_apart(messages: list[dict[str, Any]], kinds: list[Kind])
 CORPORA = Path(__file__).parents[3].parent / "shared" / "data" / "text"
 WITHOUT_CORPORA = (
     *("own", "renamed", "unseen", "noise", "parallel", "going_on", "interrupting", "asking"),
-    *("spontaneous", "at_length", "unasked", "unasked_unseen", "talk"),
+    *("spontaneous", "at_length", "unasked", "unasked_unseen", "talk", "opaque"),
 )
 
 
@@ -98,6 +98,8 @@ def test_sets_without_corpora_are_empty(material: Material) -> None:
 
 def test_sets_hold_what_they_are_named_for(material: Material) -> None:
     assert all(c.kind is Kind.PARALLEL for c in chosen("parallel", material, 0.2))
+    called = [call for c in chosen("opaque", material, 0.2) for call in c.wanted.calls]
+    assert all(re.fullmatch(r"[a-z]|[a-z]+_?[a-z0-9]", key) for c in called for key in c.arguments)
     assert all(c.kind in CALLS for c in chosen("noise", material, 0.1))
     assert {c.kind for c in chosen("asking", material, 0.2)} == {Kind.ASK, Kind.ANSWERED}
     for name in ("going_on", "interrupting"):

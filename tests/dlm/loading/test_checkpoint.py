@@ -45,6 +45,25 @@ def test_our_own_speaks_in_marks(own: Path) -> None:
     assert made.model.embed_tokens.weight.dtype is torch.float32
 
 
+def test_our_own_reads_the_declarations_that_it_was_trained_with(own: Path) -> None:
+    def version() -> int:
+        dialect = load_checkpoint(own).dialect
+        assert isinstance(dialect, Template)
+        return dialect.declarations
+
+    assert version() == 1
+    reconfigure(own, declarations=2)
+    assert version() == 2
+    # So are all that were written before there was a second version.
+    raw = json.loads((own / "config.json").read_text(encoding="utf-8"))
+    del raw["declarations"]
+    (own / "config.json").write_text(json.dumps(raw), encoding="utf-8")
+    assert version() == 1
+    reconfigure(own, declarations=3)
+    with pytest.raises(ValueError, match="declarations: got 3"):
+        version()
+
+
 def test_a_foreign_one_speaks_as_its_template_says_and_its_code_is_not_run(foreign: Path) -> None:
     made = load_checkpoint(str(foreign), torch.bfloat16, "cpu")
     assert (made.name, made.model.config.commit) == ("foreign", "block")

@@ -151,6 +151,22 @@ def test_as_many_dialogues_are_thought_about_as_the_recipe_says(
     assert 5 < found[1] < 35
 
 
+def test_only_the_second_version_tells_of_parameters_and_makes_some_opaque(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CHUNK_DIALOGUES", 60)
+    told, opaque = [], []
+    for version in (1, 2):
+        made = generated(recipe(tmp_path, declarations=version, max_length=2000), Place())
+        one = itertools.takewhile(lambda placed: placed[0].chunk == 0, made)
+        found = [row.ids for _, batch in one for row in batch]
+        told.append(sum(ids.count(Mark.TYPE) - ids.count(Mark.TOOL) for ids in found))
+        texts = (recipe(tmp_path).template().decode(ids) for ids in found)
+        opaque.append(sum(" p1" in text or " arg" in text or " x1" in text for text in texts))
+    assert told[0] == opaque[0] == 0
+    assert told[1] > 60 and opaque[1] > 0
+
+
 def test_batches_are_made_by_another_process(tmp_path: Path) -> None:
     made = recipe(tmp_path)
     expected = told(itertools.islice(generated(made, Place(0, 1)), 2))

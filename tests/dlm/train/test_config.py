@@ -42,10 +42,11 @@ def test_a_model_reasons_where_its_data_do() -> None:
 
 
 def test_a_run_takes_the_shape_of_a_model() -> None:
-    small = TrainConfig(hidden_size=32, num_hidden_layers=3)
+    small = TrainConfig(hidden_size=32, num_hidden_layers=3, declarations=2)
     assert TrainConfig(seed=4).shaped(small.model()) == TrainConfig(
-        seed=4, hidden_size=32, num_hidden_layers=3
+        seed=4, hidden_size=32, num_hidden_layers=3, declarations=2
     )
+    assert TrainConfig().model().declarations == 1
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,7 @@ def test_a_run_takes_the_shape_of_a_model() -> None:
         ("initial_share = 1.5", "initial_share: got 1.5, expected 0 to 1"),
         ("replay = -1", "replay: got -1, expected 0 to 1"),
         ("reasons = 1.5", "reasons: got 1.5, expected 0 to 1"),
+        ("declarations = 3", "declarations: got 3, expected 0, 1 or 2"),
         ("pad_to = 0", "pad_to: got 0, expected > 0"),
         ("learning_rate = '5'", "learning_rate: got '5', expected a number"),
         ("total_minutes = '5'", "total_minutes: got '5', expected a number"),

@@ -100,6 +100,7 @@ def test_a_gpu_run_in_small_on_a_packed_file(
     shape = load_model(tmp_path / "shipped").config
     # Its data held no thoughts.
     assert (shape.vocab_size, shape.reasons) == (600, False)
+    assert (record["data"]["declarations"], shape.declarations) == (2, 2)
     assert Tokenizer.load(tmp_path / "shipped").vocab_size == 600
 
 
@@ -165,6 +166,29 @@ def test_a_checkpoint_learns_examples(
     rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
     assert rows[-1]["causal"] < rows[0]["causal"]
     assert {row["phase"] for row in rows} == {"joint"}
+
+
+@pytest.mark.parametrize(
+    ("init", "wanted", "packed", "version"),
+    [(1, 0, 0, 1), (1, 2, 0, 2), (2, 0, 0, 2), (2, 1, 0, 1), (1, 0, 2, 2), (1, 2, 1, 1)],
+)
+def test_a_run_keeps_the_declarations_of_its_checkpoint_or_takes_those_of_its_data(
+    tmp_path: Path, init: int, wanted: int, packed: int, version: int
+) -> None:
+    save_model(model(declarations=init), tmp_path / "init")
+    tokenizer().save(tmp_path / "init")
+    command = ["--init", str(tmp_path / "init"), "--out", str(tmp_path / "run")]
+    if packed:
+        empty, file = Dialogues.of([]), tmp_path / "data.npz"
+        text = tokenizer().bpe.to_str(pretty=True)
+        write(file, PackedData(empty, empty, text, {"declarations": packed} if packed > 1 else {}))
+        command += ["--data", str(file)]
+    options = program._parser().parse_args(command)
+    run = program.begin(TrainConfig(declarations=wanted), options).run
+    run.save()
+    assert (run.config.declarations, load_model(tmp_path / "run").config.declarations) == (
+        version, version,
+    )  # fmt: skip
 
 
 def test_a_mistake_in_examples_is_told_before_anything_begins(

@@ -85,6 +85,7 @@ def test_so_many_tokens_are_packed_with_their_tokenizer(
     assert data.source["reasons"] == TrainConfig().reasons
     assert data.source["tokens"] == len(data.train.ids)
     assert data.source["seed"] == 9
+    assert data.source["declarations"] == 1
     assert sum(data.source["shares"].values()) == pytest.approx(1.0)
     assert f"{len(data.train)} dialogues, {len(data.train.ids)} tokens, 5 held out" in told
     (tmp_path / "tokenizer.json").write_text(data.tokenizer, encoding="utf-8")
