@@ -29,6 +29,7 @@ from voice.speech.tts import installed_voices, make_synthesizer
 from voice.tools import Toolbox
 from voice.types import Samples, Segment, SpeechChunk
 
+_NAME = "quicksilver"
 _HELD = 1000
 """Requests that a replica takes at once: how many conversations it has, it decides itself."""
 
@@ -131,11 +132,53 @@ class Ingress:
         return build_app(resources, self._config, ephemeral=SealedKeys(self._key))
 
 
-def application(config: Config) -> Application:
-    """All of it.
+def runs() -> bool:
+    """Whether there is something that takes calls."""
+    return _NAME in serve.status().applications
+
+
+def deploy(config: Config) -> None:
+    """Have a configuration, and the code as it is now, take the calls that come.
+
+    Calls that go on keep their ingress and the parts behind it, which end with the last of them, or
+    after the grace time that they were started with. It returns when that is done.
 
     Raises:
-        ConfigError: The configuration asks for what a cluster does not have.
+        RuntimeError: A part cannot be started; what ran before takes the calls.
+    """
+    earlier = [name for name in serve.status().applications if name.startswith(f"{_NAME}-")]
+    version = secrets.token_hex(4)
+    handles = serve.run_many(
+        [
+            serve.RunTarget(part, f"{_NAME}-{name}-{version}", route_prefix=None)
+            for name, part in _parts(config).items()
+        ]
+    )
+    serve.run(_ingress(config, *handles), name=_NAME)
+    for name in earlier:
+        serve.delete(name)
+
+
+def application(config: Config) -> Application:
+    """All of it in one, whose parts Ray replaces one by one.
+
+    Raises:
+        ConfigError: As `check`.
+    """
+    check(config)
+    return _ingress(config, *_parts(config).values())
+
+
+def from_arguments(arguments: dict[str, str]) -> Application:
+    """For ``serve run voice.cluster.deployments:from_arguments config=FILE``."""
+    return application(load_config(arguments.get("config"), []))
+
+
+def check(config: Config) -> None:
+    """Refuse what a cluster does not have.
+
+    Raises:
+        ConfigError: The configuration asks for it.
     """
     several, twilio = config.cluster.ingress.most > 1, "twilio" in config.telephony.doors
     for option, wrong in (
@@ -148,20 +191,25 @@ def application(config: Config) -> Application:
     ):
         if wrong:
             raise ConfigError(f"{option}: a cluster does not have that")
-    parts = config.cluster
-    engine = _deployment(Engine, parts.engine, config).bind(config)
-    ears = _deployment(Ears, parts.ears, config).bind(config)
-    voice = _deployment(Voice, parts.voice, config).bind(config)
+
+
+def _parts(config: Config) -> dict[str, Application]:
+    """Those behind the ingresses, in the order in which `Ingress` takes them."""
+    kinds = (
+        (Engine, config.cluster.engine),
+        (Ears, config.cluster.ears),
+        (Voice, config.cluster.voice),
+    )
+    made = (_deployment(part, replicas, config) for part, replicas in kinds)
+    return {part.name: part.bind(config) for part in made}
+
+
+def _ingress(config: Config, *parts: Application | DeploymentHandle) -> Application:
     # As good as before where parts are replaced, if there is a key.
     key = secret(config.server.api_key_env) or secrets.token_hex(32)
     # Ray takes the application from a method of the class, which has its handles by then.
     conversations = serve.ingress()(Ingress)
-    return _deployment(conversations, parts.ingress, config).bind(config, engine, ears, voice, key)
-
-
-def from_arguments(arguments: dict[str, str]) -> Application:
-    """For ``serve run voice.cluster.deployments:from_arguments config=FILE``."""
-    return application(load_config(arguments.get("config"), []))
+    return _deployment(conversations, config.cluster.ingress, config).bind(config, *parts, key)
 
 
 def _deployment(part: type[Any], replicas: ReplicasConfig, config: Config) -> Deployment:
@@ -169,6 +217,9 @@ def _deployment(part: type[Any], replicas: ReplicasConfig, config: Config) -> De
         name=part.__name__.lower(),
         max_ongoing_requests=_HELD,
         graceful_shutdown_timeout_s=config.cluster.drain_s,
+        # What is replaced takes calls until all that replaces it does, and from then on none.
+        max_surge_percent=100,
+        rolling_update_percentage=1.0,
         ray_actor_options={"num_cpus": replicas.cpus, "num_gpus": replicas.gpus},
         autoscaling_config={
             "min_replicas": replicas.least,

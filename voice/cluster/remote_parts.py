@@ -202,7 +202,7 @@ def _portable(prompt: Prompt) -> Prompt:
 
 def _portable_tool(tool: ToolSpec) -> ToolSpec:
     readings = {name: one for name, one in tool.readings.items() if not one.anywhere}
-    return replace(tool, readings=readings, confirmation=None)
+    return replace(tool, readings=readings, confirmation=None, refusal=None, meant=None)
 
 
 def _answer(method: Any, *arguments: object) -> Any:

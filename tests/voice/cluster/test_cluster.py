@@ -7,8 +7,9 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest_asyncio
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from benchmarks.voice.cluster import processes
 from tests.clients.environments import python_beside
 from tests.e2e import test_agents_client, test_openai_client
 from tests.support.patience import PATIENCE_S
@@ -28,10 +30,23 @@ from voice.demo.server import as_arguments
 
 KEY = "the-key-of-this-cluster"
 TEXT = {"output_modalities": ["text"]}
-PARTS = ("cluster.ingress.least=2", "cluster.ingress.most=2", "cluster.drain_s=1")
+COUNTED = ("ingress", "engine", "ears", "voice")
+PARTS = (
+    "cluster.ingress.least=2",
+    "cluster.ingress.most=2",
+    # There is room for two versions whatever the machine has.
+    *(f"cluster.{part}.cpus=0.01" for part in COUNTED),
+)
 MANY_CALLS = ("server.max_sessions=8", "server.max_sessions_per_key=8")
-COMPUTES_S = 0.02
-"""More than a process takes that waits."""
+EVENLY = {
+    # A call goes where the fewest are, and a replica that is slow to tell its number is waited for.
+    "RAY_SERVE_QUEUE_LENGTH_CACHE_TIMEOUT_S": "0",
+    "RAY_SERVE_QUEUE_LENGTH_RESPONSE_DEADLINE_S": str(PATIENCE_S),
+}
+LONG = "Be brief. " * 500
+"""Instructions over which an engine computes for two seconds and more."""
+COMPUTES_S = 0.5
+"""Much more than a process takes that waits, and much less than `LONG` does."""
 
 PLACEMENT = """
 import json
@@ -96,67 +111,98 @@ def test_what_cannot_be_had_is_told_in_one_line(
     assert told in line and "Traceback" not in ended.stderr
 
 
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """One that runs.
+
+    Attributes:
+        process: The one that has started it.
+        ray: Where its Ray is.
+        address: Where it serves.
+        arguments: It was started with.
+    """
+
+    process: int
+    ray: str
+    address: str
+    arguments: Sequence[str]
+
+    def replicas(self, *parts: str) -> set[int]:
+        """Process ids of the replicas of parts; of all unless some are named."""
+        return {process for process, part in processes(self.process) if part in (parts or COUNTED)}
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def address(repo_root: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+async def cluster(
+    repo_root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Cluster]:
     place = tmp_path_factory.mktemp("cluster") / "entries.sqlite"
     settings = (*PARTS, f'tools.database="{place}"', *MANY_CALLS)
     command = (str(ray()), "-m", "voice.cluster")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("QUICKSILVER_API_KEY", KEY)
-        patch.setenv("OPENAI_API_KEY", KEY)
+        for name, value in ({"QUICKSILVER_API_KEY": KEY, "OPENAI_API_KEY": KEY} | EVENLY).items():
+            patch.setenv(name, value)
         async with program(cwd=repo_root, settings=settings, command=command) as started:
-            yield started[-1]
-
-
-def replicas(part: str) -> Iterator[int]:
-    """Process ids of a part's replicas."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            line = (folder / "cmdline").read_text()
-        except OSError:
-            continue
-        if line.startswith(f"ray::ServeReplica:quicksilver:{part}"):
-            yield int(folder.name)
+            process, lines, address = started
+            at = lines[-2].removeprefix("Ray is at ")
+            yield Cluster(process.pid, at, address, as_arguments(settings))
 
 
 async def computing(process: int) -> None:
     """Wait until a process does something."""
 
     def spent_s() -> float:
-        tasks = Path(f"/proc/{process}/task").glob("*/schedstat")
-        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+        told = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, told[11:13])) / os.sysconf("SC_CLK_TCK")
 
     before_s = spent_s()
     while spent_s() < before_s + COMPUTES_S:
         await asyncio.sleep(0.001)
 
 
+def opened(address: str, key: str) -> connect:
+    """A call of a client with a key."""
+    headers = {"Authorization": f"Bearer {key}"}
+    url = f"ws://{address}/v1/realtime"
+    return connect(url, additional_headers=headers, proxy=None, open_timeout=PATIENCE_S)
+
+
 async def conversation(
     stack: AsyncExitStack, address: str, key: str, **options: Any
 ) -> ClientConnection:
-    """A call of a client with a key; in text, unless its options tell otherwise."""
-    headers = {"Authorization": f"Bearer {key}"}
-    socket = await stack.enter_async_context(
-        connect(f"ws://{address}/v1/realtime", additional_headers=headers, proxy=None)
-    )
+    """Such a call, in text unless its options tell otherwise."""
+    socket = await stack.enter_async_context(opened(address, key))
     await send(socket, "session.update", session={"type": "realtime", **TEXT, **options})
     await receive_until(socket, "session.updated")
     return socket
 
 
-async def ask(socket: ClientConnection, text: str) -> dict[str, Any]:
-    """The reply to a typed message, whatever became of it."""
+async def instructions(address: str, key: str) -> str:
+    """What the agent of a new call is told to be."""
+    async with opened(address, key) as socket:
+        session = (await receive_until(socket, "session.created"))[-1]["session"]
+        return str(session["instructions"])
+
+
+async def begin(socket: ClientConnection, text: str) -> None:
+    """Type a message, and wait until a reply to it is begun."""
     content = [{"type": "input_text", "text": text}]
     item = {"type": "message", "role": "user", "content": content}
     await send(socket, "conversation.item.create", item=item)
     await send(socket, "response.create")
+    await receive_until(socket, "response.created")
+
+
+async def reply(socket: ClientConnection) -> dict[str, Any]:
+    """The reply that is begun, whatever became of it."""
     done: dict[str, Any] = (await receive_until(socket, "response.done"))[-1]["response"]
     return done
 
 
 async def told(socket: ClientConnection, text: str) -> str:
     """The words of the reply to a typed message."""
-    return words(await ask(socket, text))
+    await begin(socket, text)
+    return words(await reply(socket))
 
 
 def words(response: dict[str, Any]) -> str:
@@ -176,11 +222,13 @@ async def adas_key(address: str) -> str:
 
 @pytest.mark.e2e
 @in_one_loop
-async def test_clients_find_what_they_find_at_a_server_alone(address: str, tmp_path: Path) -> None:
+async def test_clients_find_what_they_find_at_a_server_alone(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     async with asyncio.timeout(10 * PATIENCE_S):
         openai, agents = await asyncio.gather(
-            test_openai_client.reported(address, tmp_path),
-            test_agents_client.reported(address, tmp_path),
+            test_openai_client.reported(cluster.address, tmp_path),
+            test_agents_client.reported(cluster.address, tmp_path),
         )
     test_openai_client.judge(openai)
     test_agents_client.judge(agents)
@@ -191,42 +239,42 @@ async def test_clients_find_what_they_find_at_a_server_alone(address: str, tmp_p
 )
 @in_one_loop
 async def test_messages_tools_and_results_are_what_they_may_be_at_a_server_alone(
-    address: str, hold: Callable[[ClientConnection], Awaitable[None]]
+    cluster: Cluster, hold: Callable[[ClientConnection], Awaitable[None]]
 ) -> None:
     async with asyncio.timeout(10 * PATIENCE_S), AsyncExitStack() as stack:
-        await hold(await conversation(stack, address, KEY, tools=[contexts.SEARCH]))
+        await hold(await conversation(stack, cluster.address, KEY, tools=[contexts.SEARCH]))
 
 
 @in_one_loop
-async def test_where_a_part_dies_other_calls_go_on_and_nothing_is_done_twice(address: str) -> None:
+async def test_where_a_part_dies_other_calls_go_on_and_nothing_is_done_twice(
+    cluster: Cluster,
+) -> None:
     async with asyncio.timeout(10 * PATIENCE_S), AsyncExitStack() as stack:
-        key = await adas_key(address)
-        calls = [await conversation(stack, address, key) for _ in range(4)]
+        key = await adas_key(cluster.address)
+        calls = [await conversation(stack, cluster.address, key) for _ in range(4)]
         assert "milk" in await told(calls[0], "add milk to the shopping list")
         for call in calls:
             assert "milk" in await told(call, "what is on the shopping list")
 
-        (engine,) = replicas("engine")
+        (engine,) = cluster.replicas("engine")
         os.kill(engine, signal.SIGSTOP)
-        asking = asyncio.create_task(told(calls[0], "add eggs to the shopping list"))
-        await asyncio.sleep(1)
+        await begin(calls[0], "add eggs to the shopping list")
         os.kill(engine, signal.SIGKILL)
         # Another replica makes the answer, which nobody had begun.
-        assert "eggs" in await asking
+        assert "eggs" in words(await reply(calls[0]))
 
-        (engine,) = replicas("engine")
-        long = "Be brief. " * 200
-        await send(calls[1], "session.update", session={"type": "realtime", "instructions": long})
+        (engine,) = cluster.replicas("engine")
+        await send(calls[1], "session.update", session={"type": "realtime", "instructions": LONG})
         await receive_until(calls[1], "session.updated")
-        writing = asyncio.create_task(ask(calls[1], "add bread to the shopping list"))
+        await begin(calls[1], "add bread to the shopping list")
         await computing(engine)
         os.kill(engine, signal.SIGKILL)
         # The one that was being written is lost.
-        assert (await writing)["status"] == "failed"
+        assert (await reply(calls[1]))["status"] == "failed"
         assert "milk" in await told(calls[2], "what is on the shopping list")
         assert "bread" in await told(calls[1], "add bread to the shopping list")
 
-        os.kill(next(replicas("ingress")), signal.SIGKILL)
+        os.kill(cluster.replicas("ingress").pop(), signal.SIGKILL)
         answers = await asyncio.gather(
             *(told(call, "what is on the shopping list") for call in calls), return_exceptions=True
         )
@@ -234,6 +282,36 @@ async def test_where_a_part_dies_other_calls_go_on_and_nothing_is_done_twice(add
         assert 0 < len(ended) < len(calls), answers
         for answer in answers:
             assert answer in ended or "milk" in str(answer)
-        again = await conversation(stack, address, key)
+        again = await conversation(stack, cluster.address, key)
         listed = await told(again, "what is on the shopping list")
         assert [listed.count(item) for item in ("milk", "eggs", "bread")] == [1, 1, 1], listed
+
+
+@in_one_loop
+async def test_an_update_ends_no_call_and_new_calls_are_of_it(
+    cluster: Cluster, repo_root: Path
+) -> None:
+    async with asyncio.timeout(10 * PATIENCE_S), AsyncExitStack() as stack:
+        key = await adas_key(cluster.address)
+        call = await conversation(stack, cluster.address, key)
+        assert "candles" in await told(call, "add candles to the shopping list")
+        before = cluster.replicas()
+        updating = await asyncio.create_subprocess_exec(
+            *(ray(), "-m", "voice.cluster.update", *cluster.arguments, "--agent", "coffee"),
+            cwd=repo_root,
+            env=os.environ | {"RAY_ADDRESS": cluster.ray, "RAY_AUTH_MODE": "token"},
+        )
+        while "coffee shop" not in await instructions(cluster.address, key):
+            await asyncio.sleep(0.1)
+        assert "soap" in await told(call, "add soap to the shopping list")
+        new = await conversation(stack, cluster.address, key)
+        assert "latte" in await told(new, "a large latte please")
+
+        listed = await told(call, "what is on the shopping list")
+        assert [listed.count(item) for item in ("candles", "soap")] == [1, 1], listed
+        assert updating.returncode is None
+        await call.close()
+        assert await updating.wait() == 0
+        while before & cluster.replicas():
+            await asyncio.sleep(0.1)
+        assert "latte" in await told(new, "what is in my order")
