@@ -31,6 +31,7 @@ DRAFTS = (
     "forwards_per_turn", "forwards_discarded",
 )  # fmt: skip
 HALVES = ("tuning", "held out")
+LANGUAGES = {"en": "English", "es": "Spanish", "fr": "French", "it": "Italian", "ru": "Russian"}
 _BLOCK = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -236,6 +237,18 @@ def decodes(told: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def languages(told: dict[str, Any]) -> list[list[str]]:
+    """How well the multilingual recogniser hears other languages, of languages.json."""
+    rows = [["", "said in it, heard as it", "asked for English", "words misheard, language told"]]
+    rows[0] += ["by ear", "sentences all right"]
+    for code, name in LANGUAGES.items():
+        one = told["figures"][code]
+        wrong = one["word_error_rate"]
+        cells = (one["language_named"], one["asked_for_english"], wrong["told"], wrong["by ear"])
+        rows.append([name, *map(_rate, (*cells, one["sentences_exact"]))])
+    return rows
+
+
 def voices(told: dict[str, Any]) -> list[list[str]]:
     """How well and how evenly the voices speak, of voices.json."""
     found = {name: one for name, one in told["figures"].items() if isinstance(one, dict)}
@@ -385,7 +398,9 @@ def everyday(told: dict[str, Any]) -> list[list[str]]:
     """What became of everyday messages, of everyday.json."""
     verdicts = ("right", "honestly declined", "wrong", "opposite")
     rows = [["messages", "number", *verdicts]]
-    for name, label in (("aside", "never read by the developers"), ("open", "read for mends")):
+    sets = {"aside": "never read by the developers", "open": "read for mends"}
+    sets["questions"] = "questions that no tool answers"
+    for name, label in sets.items():
         one = told["figures"][name]
         cells = [f"{100 * one['by_kind']['all'][verdict]['rate']:.1f}%" for verdict in verdicts]
         rows.append([label, str(one["turns"]), *cells])
@@ -451,6 +466,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "ears": ("ears", ears),
     "ears_before": ("ears_before", ears),
     "decodes": ("decodes", decodes),
+    "languages": ("languages", languages),
     "voices": ("voices", voices),
     "noise": ("turns", noise),
     "talked_over": ("turns", talked_over),

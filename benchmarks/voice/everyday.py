@@ -4,10 +4,11 @@ Every conversation is a real session of its own, with the model, the tools and a
 only speech is left out. The sets lie in benchmarks/voice/everyday_sets; their author knew what the
 agents are for and which tools they have, and had seen neither code nor training data. The failures
 in ``open`` are read for mends. ``aside`` is kept apart: look at its counts, never at its messages.
+``questions`` are of general knowledge, which no tool has: right, honestly unknown or wrong.
 
 A set has one conversation a line, ``{"id", "agent", "kind", "turns"}``; what a turn expects, and
 how it is judged, is `benchmarks.voice.everyday_checks`. The table counts turns by kind.
-Results: benchmarks/results/everyday.json, of both sets.
+Results: benchmarks/results/everyday.json, of all sets.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from voice.tools import Toolbox
 from voice.types import Message, Role, ToolCall
 
 TURN_LIMIT_S = 60.0
-SETS = ("open", "aside")
+SETS = ("open", "aside", "questions")
 FOLDER = Path(__file__).parent / "everyday_sets"
 
 
@@ -167,7 +168,7 @@ def main() -> None:
     """Hold the conversations and print a table for each set."""
     program = Program("benchmarks.voice.everyday", __doc__)
     program.add_argument(
-        "sets", nargs="*", default=SETS, help="open, aside, or files of JSON lines"
+        "sets", nargs="*", default=SETS, help="open, aside, questions, or files of JSON lines"
     )
     program.add_argument("--failures", type=Path, help="write what was not right here, JSON lines")
     program.add_argument("--kinds", nargs="*", help="only conversations of these kinds")

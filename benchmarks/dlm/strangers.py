@@ -1,0 +1,194 @@
+"""Material of people who saw neither generator nor code: ``python -m benchmarks.dlm.strangers``.
+
+``results``: what tools of all walks of life returned, and what the user asked; the model tells it
+in its own words, without the server's tool words. A reply is true and complete when it has every
+fact (one of its wordings), nothing of what would be wrong, and no number that neither the result
+nor the user has. ``texts``: paragraphs and the schema under which a developer wants their values;
+exact when every field has the expected value or one that the author admits, capital letters aside.
+
+Files in ``strangers/open`` may be read for mends. ``aside`` is kept apart: look at its counts,
+never at its rows. Results: benchmarks/results/strangers.json.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import Program, share
+from dlm.effort import Effort
+from dlm.engine.engine import SHIPPED, Engine, Request
+from dlm.grammar.formats import JsonSchema
+from dlm.language.messages import Call, Tool, Turn
+
+FOLDER = Path(__file__).with_name("strangers")
+SETS = ("open", "aside")
+MOST_TOKENS = 400
+
+Case = dict[str, Any]
+Judged = tuple[bool, str, str]
+"""Whether it is right, of which kind it is, and what was answered."""
+
+
+def rows(file: Path) -> list[Case]:
+    """The cases of a file of JSON lines."""
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def told(engine: Engine, case: Case, effort: Effort) -> str:
+    """How the model tells a result."""
+    tool = Tool(**case["tool"])
+    result = case["result"]
+    turns = (
+        Turn("user", case["user"]),
+        Turn("assistant", calls=(Call(tool.name, case["call"]),)),
+        Turn("tool", result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)),
+    )
+    request = Request(turns, (tool,), tool_choice="none", effort=effort, max_tokens=MOST_TOKENS)
+    return engine.answer(request).answer.content
+
+
+def is_true(case: Case, reply: str) -> bool:
+    """Whether the reply says what was asked of the result, and nothing else than is in it."""
+    said = _plain(reply)
+    whole = all(any(_stands_in(one, said) for one in fact) for fact in case["facts"])
+    wrong = any(_stands_in(one, said) for one in case["not"])
+    known = json.dumps([case["result"], case["user"], case["call"]], ensure_ascii=False)
+    # A fact may be a number that is counted, converted or compared.
+    known += json.dumps(case["facts"], ensure_ascii=False)
+    invented = set(re.findall(r"\d+", said)) - set(re.findall(r"\d+", _plain(known)))
+    return whole and not wrong and not invented
+
+
+def _stands_in(wording: str, said: str) -> bool:
+    """Whether a wording is in a text; a number not as a part of a longer one."""
+    return re.search(rf"(?<!\d){re.escape(_plain(wording))}(?!\d)", said) is not None
+
+
+def _plain(text: str) -> str:
+    return re.sub(
+        r"(?<=\d),(?=\d{3})", "", text.casefold().replace("’", "'").replace("\N{MINUS SIGN}", "-")
+    )
+
+
+def extracted(engine: Engine, case: Case, effort: Effort) -> str:
+    """The JSON that the model answers a text with."""
+    turns = tuple(Turn(message["role"], message["content"]) for message in case["messages"])
+    form = JsonSchema(case["schema"])
+    return engine.answer(
+        Request(turns, format=form, effort=effort, max_tokens=MOST_TOKENS)
+    ).answer.content
+
+
+def fields_right(case: Case, answer: str) -> dict[str, bool]:
+    """For each expected field, and each that is there and should not be, whether it is right.
+
+    A field of a nested object has both names, with a dot. A null that is left out says the same.
+    """
+    try:
+        got = _flat(json.loads(answer))
+    except ValueError:
+        got = {}
+    expected, others = _flat(case["expected"]), case.get("alternatives", {})
+    return {
+        name: any(
+            _folded(got.get(name)) == _folded(value)
+            for value in (expected.get(name), *others.get(name, ()))
+        )
+        for name in dict.fromkeys((*expected, *got))
+    }
+
+
+def _flat(values: dict[str, Any], before: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        found |= (
+            _flat(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
+        )
+    return found
+
+
+def _folded(value: object) -> object:
+    if isinstance(value, str):
+        return value.casefold().strip(" .,;:!?\"'")
+    if isinstance(value, list):
+        return sorted(map(str, map(_folded, value)))
+    return value
+
+
+def results_of(engine: Engine, cases: list[Case], effort: Effort) -> Iterator[Judged]:
+    """The replies to results."""
+    for case in cases:
+        reply = told(engine, case, effort)
+        yield is_true(case, reply), case["kind"], reply
+
+
+def texts_of(engine: Engine, cases: list[Case], effort: Effort) -> Iterator[Judged]:
+    """The answers to texts, by how many fields they have."""
+    for case in cases:
+        answer = extracted(engine, case, effort)
+        right = fields_right(case, answer)
+        yield all(right.values()), f"{sum(right.values())} of {len(right)}", answer
+
+
+ASKED: dict[str, Callable[[Engine, list[Case], Effort], Iterator[Judged]]] = {
+    "results": results_of,
+    "texts": texts_of,
+}
+
+
+def figures(judged: list[Judged]) -> dict[str, Any]:
+    """How many are right, in all and by kind."""
+    kinds = defaultdict[str, list[bool]](list)
+    for right, kind, _ in judged:
+        kinds[kind].append(right)
+    return {
+        "right": share(sum(right for right, _, _ in judged), len(judged)),
+        "kinds": {kind: share(sum(found), len(found)) for kind, found in sorted(kinds.items())},
+    }
+
+
+def fields_of(judged: list[Judged]) -> dict[str, Any]:
+    """How many are exact, and how many of their fields."""
+    counts = [tuple(map(int, kind.split(" of "))) for _, kind, _ in judged]
+    return {
+        "right": share(sum(right for right, _, _ in judged), len(judged)),
+        "fields": share(sum(right for right, _ in counts), sum(of for _, of in counts)),
+    }
+
+
+def main() -> None:
+    """Ask, judge and write."""
+    program = Program("benchmarks.dlm.strangers", __doc__, "name")
+    program.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
+    program.add_argument("--checkpoint", type=Path, default=SHIPPED)
+    program.add_argument("--effort", type=Effort, default=Effort.INSTANT)
+    program.add_argument("--failures", action="store_true", help="print those of open")
+    given = program.parse_args()
+    engine = Engine.load(given.checkpoint)
+    found: dict[str, Any] = {}
+    try:
+        for name in given.sets:
+            for what, ask in ASKED.items():
+                cases = rows(FOLDER / name / f"{what}.jsonl")
+                judged = list(ask(engine, cases, given.effort))
+                made = fields_of if what == "texts" else figures
+                found.setdefault(name, {})[what] = made(judged)
+                print(name, what, json.dumps(found[name][what]), flush=True)
+                if given.failures and name == "open":
+                    for case, (right, _, answer) in zip(cases, judged, strict=True):
+                        if not right:
+                            print(
+                                case["id"], answer, "|", case.get("expected", case.get("reference"))
+                            )
+    finally:
+        engine.close()
+    program.write(found, given.name)
+
+
+if __name__ == "__main__":
+    main()
