@@ -243,6 +243,8 @@ class ToolSpec:
     """Says no to a call before anybody is asked whether it is wanted."""
     meant: Callable[[Mapping[str, Any]], str] | None = field(default=None, compare=False)
     """Words for what a call with these arguments is about, "a large latte"; empty for none."""
+    asks_next: str = ""
+    """The question behind what it has done, "Anything else?"; empty for none."""
 
 
 Refusal = Callable[["ToolCall", str], "ToolResult | None"]

@@ -478,12 +478,26 @@ class Rounds:
             return out + self._tell_at_once(reply)
         if reply.base:
             reply.go_on_as(self._lead.here(reply.base))
+        tool = self._tools.get(result.name)
+        if tool and not result.error:
+            reply.ask_back(tool.asks_next)
         if not reply.agreed:
-            return [*out, self._generate(reply)]
+            return out + self._tell_or_generate(reply)
         if self._limits.rephrases:
             return [*out, self._generate(reply, words_only=True)]
         # What was agreed to, or asked for by its pattern, is all there is to this request.
         return out + self._tell_at_once(reply)
+
+    def _tell_or_generate(self, reply: Reply) -> list[Command]:
+        """Say what tools have answered; the model is asked where another call may follow.
+
+        Of a message that is taken apart each request has its own calls, all in one answer.
+        """
+        if not self._limits.rephrases and self._checks.takes_apart(reply):
+            reply.ask_again(own_words(reply.seen(self._dialogue).view(self._limits.max_history)))
+            if reply.own_words:
+                return self._tell_all(reply)
+        return [self._generate(reply)]
 
     def _generate(self, reply: Reply, words_only: bool = False) -> Command:
         # What was required has been called; asking for it again would never end.

@@ -230,6 +230,7 @@ def tool(
     behind: Collection[str] = (),
     refuses: Callable[..., None] | None = None,
     meant: Callable[[Mapping[str, Any]], str] | None = None,
+    asks_next: str = "",
 ) -> Callable[[F], F]:
     """Mark a function as a tool.
 
@@ -249,8 +250,10 @@ def tool(
             provided.
         meant: Makes words of a call's arguments by which the user is asked where the call is in
             doubt: "a large latte". It may raise `ToolError`.
+        asks_next: The question that is asked behind what it has done: "Anything else?".
     """
-    marked = read_only, cancellable, undoes, ends, asked, frozenset(behind), refuses, meant
+    worded = meant, asks_next
+    marked = read_only, cancellable, undoes, ends, asked, frozenset(behind), refuses, worded
 
     def mark(function: F) -> F:
         setattr(function, _MARK, marked)
@@ -301,14 +304,15 @@ def as_tool(function: Callable[..., Any]) -> Tool:
     if not description:
         raise ConfigError(f"tool {name}: got no docstring; expected one that says what it does")
     arguments, schema = _model(name, fields)
-    unmarked = (False, False, False, False, None, frozenset[str](), None, None)
-    read_only, cancellable, undoes, ends, asked, behind, refuses, meant = getattr(
+    unmarked = (False, False, False, False, None, frozenset[str](), None, (None, ""))
+    read_only, cancellable, undoes, ends, asked, behind, refuses, worded = getattr(
         function, _MARK, unmarked
     )
     if cancellable and not inspect.iscoroutinefunction(function):
         raise ConfigError(f"tool {name}: got cancellable; expected a coroutine function to cancel")
     marks = read_only, cancellable, ends, undoes, behind
-    spec = ToolSpec(name, description, schema, *marks, meant=meant)
+    meant, asks_next = worded
+    spec = ToolSpec(name, description, schema, *marks, meant=meant, asks_next=asks_next)
     values = {name: found for name in fields if (found := _value(hints[name]))}
     return Tool(spec, function, arguments, provided, values, asked, refuses)
 

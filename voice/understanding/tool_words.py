@@ -2,7 +2,7 @@
 
 A small model that rephrases a result now and then says another word than the tool did, and drops
 one; which, is only known when it is through. So a result is told by a rule
-(`voice.tools.spoken_results`), and the model decides whether another call or the telling follows.
+(`voice.tools.spoken_results`), without the model where a request's calls are all in one answer.
 """
 
 from __future__ import annotations

@@ -129,6 +129,7 @@ _COUNTED = "one|two|three|four|five|six|seven|eight|nine|ten"
 
 
 _DrinkName = Annotated[str, Readable(lambda said, _: drink_named(said), not_offered, whole=False)]
+_WHAT_ELSE = "Anything else?"
 _WHICH_DRINK = "Sorry, which drink of the order do you mean?"
 _Ordered = Annotated[str, Known(_ordered, _WHICH_DRINK, names=lambda said: drink_named(said))]
 _Name = Annotated[
@@ -170,7 +171,7 @@ def _in_words(said: Mapping[str, str]) -> str:
     return label if count > 1 else f"{'an' if label[0] in 'aeiou' else 'a'} {label}"
 
 
-@tool(refuses=_check_sold, meant=_in_words)
+@tool(refuses=_check_sold, meant=_in_words, asks_next=_WHAT_ELSE)
 def order_drink(
     drink: _DrinkName,
     size: details.Size = "",
@@ -200,7 +201,7 @@ def order_drink(
     return _saved(scope, store, order, f"Added: {_label(ordered, count, always_count=False)}.")
 
 
-@tool()
+@tool(asks_next=_WHAT_ELSE)
 def change_drink(
     drink: _Ordered,
     size: details.Size = "",
@@ -239,7 +240,7 @@ def change_drink(
     return _saved(scope, store, order, f"Changed: {_label(changed, count, always_count=False)}.")
 
 
-@tool(undoes=True)
+@tool(undoes=True, asks_next=_WHAT_ELSE)
 def remove_drink(drink: _Ordered, *, scope: SessionScope, store: Store) -> str:
     """Remove a drink from the order."""
     _check_open(scope)
