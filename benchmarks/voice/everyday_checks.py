@@ -22,7 +22,8 @@ Turn = Mapping[str, Any]
 
 _DECLINING = re.compile(
     r"\b(?:sorry|can't|cannot|can not|don't know|do not know|not able|unable|no tool|not sure"
-    r"|afraid|beyond|which one|no way to|couldn't|could not)\b|\?\s*$"
+    r"|afraid|beyond|which one|no way to|couldn't|could not|no (?:answer|idea|expert)"
+    r"|wouldn't know)\b|\?\s*$"
 )
 _OPPOSITES = (
     ("set", "cancel"), ("add", "remove"), ("order", "remove"), ("add", "clear"),

@@ -93,6 +93,8 @@ class LiveBackend:
             case Speak(reply_id, segment, rate_hz, speed, voice, loudness):
                 self._output.speak(reply_id, segment, rate_hz, speed, voice, loudness)
             case SpeakEnd(reply_id):
+                # Behind tools that told what they had done, the model gives no answer.
+                self._session.latency.reached(reply_id, "reply_committed")
                 self._output.end(reply_id)
             case StopSpeaking(reply_id):
                 self._output.stop(reply_id)
