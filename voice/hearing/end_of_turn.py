@@ -73,7 +73,7 @@ UNLIKELY = 0.004
 
 PROFILES: Mapping[Profile, Limits] = {
     Profile.EAGER: Limits(2.25, 160, 250, 400, 1200, 900),
-    Profile.BALANCED: Limits(2.625, 160, 440, 460, 1200, 1200),
+    Profile.BALANCED: Limits(2.75, 160, 440, 460, 1200, 1200),
     Profile.PATIENT: Limits(3.5, 240, 750, 900, 1800, 1500),
 }
 
