@@ -1,9 +1,8 @@
 """JSON answers under schemas: ``python -m benchmarks.dlm.json_answers``.
 
 Schemas by chance, of what pydantic and zod write, each asked with a sentence that has little to do
-with it: how many answers end, and how many are valid. Then small texts with the values that a
-schema asks for (extraction.toml): how many answers are exactly right, up to capital letters.
-Results: benchmarks/results/json_answers.json.
+with it: how many answers end, and how many are valid; whether they are right is for
+`benchmarks.dlm.strangers`. Results: benchmarks/results/json_answers.json.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import json
 import random
 import time
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,6 @@ from dlm.grammar.formats import JsonSchema
 from dlm.language.messages import Turn
 
 SEED = 1
-TEXTS = Path(__file__).with_name("extraction.toml")
 SENTENCES = (
     "Anna is 34 and lives in Leeds.",
     "Describe an order of two pizzas.",
@@ -108,33 +105,6 @@ def by_chance(answer: Callable[[str, Schema], Finished], count: int) -> dict[str
     return {"schemas": count, "ended": share(ended, count), "valid": share(valid, count)}
 
 
-def extraction(answer: Callable[[str, Schema], Finished], show: bool) -> dict[str, Any]:
-    """Answers to small texts."""
-    cases = tomllib.loads(TEXTS.read_text(encoding="utf-8"))["case"]
-    exact = 0
-    for case in cases:
-        properties = json.loads(case["properties"])
-        wanted = {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        }
-        got = answer(case["text"], wanted).answer.content
-        same = _same(got, case["wanted"])
-        exact += same
-        if show and not same:
-            print(f"{case['text']}: {got}, expected {case['wanted']}")
-    return {"texts": len(cases), "exact": share(exact, len(cases))}
-
-
-def _same(got: str, wanted: str) -> bool:
-    try:
-        return bool(json.loads(got.casefold()) == json.loads(wanted.casefold()))
-    except ValueError:
-        return False
-
-
 def main() -> None:
     """Ask, print and write."""
     program = Program("benchmarks.dlm.json_answers", __doc__)
@@ -142,7 +112,6 @@ def main() -> None:
     program.add_argument("--schemas", type=int, default=300)
     program.add_argument("--max-tokens", type=int, default=512)
     program.add_argument("--effort", type=Effort, default=Effort.INSTANT)
-    program.add_argument("--show", action="store_true", help="print what is not exact")
     arguments = program.parse_args()
     engine = Engine.load(arguments.checkpoint)
     seconds: list[float] = []
@@ -161,10 +130,7 @@ def main() -> None:
             seconds.append(time.perf_counter() - began)
 
     try:
-        figures = {
-            "extraction": extraction(answer, arguments.show),
-            "random": by_chance(answer, arguments.schemas),
-        }
+        figures = by_chance(answer, arguments.schemas)
     finally:
         engine.close()
     figures["ms_median"] = round(sorted(seconds)[len(seconds) // 2] * 1000, 1)
