@@ -115,7 +115,8 @@ class Script:
     def tool(self, call: ToolCall, content: str) -> list[Command]:
         """A tool's answer."""
         run = next(c for c in self.of(RunTool) if c.call == call)
-        return self.feed(ToolAnswered(run.reply_id, ToolResult(call.call_id, call.name, content)))
+        result = ToolResult(call.call_id, call.name, content, content.startswith("Error: "))
+        return self.feed(ToolAnswered(run.reply_id, result))
 
     def sent(self) -> list[Command]:
         """All audio of the newest reply has been sent."""

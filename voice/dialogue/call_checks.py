@@ -93,7 +93,7 @@ class CallChecks:
 
     def asks_apart(self, reply: Reply, calls: tuple[ToolCall, ...], doubted: bool) -> bool:
         """Ask for a request in parts, where the calls mix up what was said of several things."""
-        if not reply.requests or not self.takes_apart(reply) or reply.own_words or reply.again:
+        if not reply.requests or not self.takes_apart(reply) or reply.again:
             return False
         parts = mixed_up(reply.requests.current.text, calls, self._tools, doubted)
         if parts:

@@ -21,7 +21,7 @@ class Phase(StrEnum):
     Attributes:
         BEGUN: The model has not been asked: what the user said is not known yet.
         ASKED: The model is answering.
-        TOOLS: Tools run, and with their results the model is asked again.
+        TOOLS: Tools run; their results are told, or the model is asked with them.
         HANDING_OVER: As `TOOLS`, but the client has calls of its own to run, and goes on then.
         COMPLETE: All that it will say has been said; its audio is being sent.
     """
@@ -81,7 +81,8 @@ class Reply:
         context: What the model sees in place of the dialogue up to here; None is the dialogue.
         before: Ids of the dialogue's entries that the context takes the place of.
         missed: What no call has carried, in the user's words.
-        question: The model's, with which the agent ends; empty for none.
+        question: With which the agent ends, the model's or the program's; empty for none.
+        asks_next: In its place that of the last tool that has answered; empty for none.
         doubted: Calls that the user is asked about at its end, for want of confidence.
         agreed: Whether its calls are those that the user was asked about, or asked for by their
             patterns; no others follow for the same request.
@@ -118,6 +119,7 @@ class Reply:
     before: frozenset[str] = frozenset()
     missed: tuple[str, ...] = ()
     question: str = ""
+    asks_next: str = ""
     doubted: tuple[ToolCall, ...] = ()
     agreed: bool = False
     follows: ToolCall | None = None
@@ -163,6 +165,11 @@ class Reply:
         """Add the calls of a round, which is a good one."""
         self.calls_made += made
         self.retries = 0
+
+    def settle(self, call_id: str, asks_next: str) -> None:
+        """A tool has answered, and asks what to do next; empty for nothing."""
+        self.pending.discard(call_id)
+        self.asks_next = asks_next
 
     def agree(self) -> None:
         """The calls that are to be made are all that the user wants."""

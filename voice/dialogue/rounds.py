@@ -390,23 +390,24 @@ class Rounds:
         return out + ([] if ends else self._ask_back(reply)) + self._close(reply)
 
     def _ask_back(self, reply: Reply) -> list[Command]:
-        """Say what ends a reply: a question about calls in doubt, the flow's, or the model's.
+        """Say what ends a reply: a question about calls in doubt, or the flow's, model's or tool's.
 
         After a hand-over it is the other agent who says it.
         """
         if reply.doubted:
             self._question = Question((*self._question.calls, *reply.doubted))
             return self._say_behind(reply, asked_about(reply.doubted, self._tools))
+        question = reply.question or reply.asks_next
         flow = self._lead.under(reply.base)
         if flow is None or reply.base is None:
-            asked = Question.whether_all(reply.question, self._tools, self._ids("call"))
+            asked = Question.whether_all(question, self._tools, self._ids("call"))
             self._question = asked or self._question
-            return self._say_behind(reply, reply.question)
+            return self._say_behind(reply, question)
         reply.go_on_as(self._lead.here(reply.base))
         if self._is_ending():
             return []
         has_asked = self._limits.rephrases and reply.text.rstrip().endswith("?")
-        return self._say_behind(reply, "" if has_asked else flow.next_words() or reply.question)
+        return self._say_behind(reply, "" if has_asked else flow.next_words() or question)
 
     def _tell_at_once(self, reply: Reply) -> list[Command]:
         """Say what tools have answered, and go on by the flow, without the model.
@@ -414,7 +415,7 @@ class Rounds:
         A "yes" beside values that are known already is one to the question all the same; what the
         next question has itself is not said twice.
         """
-        reply.ask_again(own_words(reply.seen(self._dialogue).view(self._limits.max_history)))
+        reply.ask_again(self._told(reply))
         flow, (also, at) = self._lead.under(reply.base), reply.also
         if flow and also and (at is None or flow.position.known == at.known):
             reply.also_call(None)
@@ -468,7 +469,8 @@ class Rounds:
 
     def _tool_answered(self, reply: Reply, result: ToolResult) -> list[Command]:
         """Go on once all tools have answered."""
-        reply.pending.discard(result.call_id)
+        tool = None if result.error or self._limits.rephrases else self._tools.get(result.name)
+        reply.settle(result.call_id, tool.asks_next if tool else "")
         out: list[Command] = [Emit(ReplyToolResult(reply.reply_id, result))]
         if reply.pending:
             return out
@@ -478,9 +480,6 @@ class Rounds:
             return out + self._tell_at_once(reply)
         if reply.base:
             reply.go_on_as(self._lead.here(reply.base))
-        tool = self._tools.get(result.name)
-        if tool and not result.error:
-            reply.ask_back(tool.asks_next)
         if not reply.agreed:
             return out + self._tell_or_generate(reply)
         if self._limits.rephrases:
@@ -493,11 +492,14 @@ class Rounds:
 
         Of a message that is taken apart each request has its own calls, all in one answer.
         """
-        if not self._limits.rephrases and self._checks.takes_apart(reply):
-            reply.ask_again(own_words(reply.seen(self._dialogue).view(self._limits.max_history)))
-            if reply.own_words:
-                return self._tell_all(reply)
-        return [self._generate(reply)]
+        told = self._told(reply)
+        if self._limits.rephrases or not (told and self._checks.takes_apart(reply)):
+            return [self._generate(reply)]
+        reply.ask_again(told)
+        return self._tell_all(reply)
+
+    def _told(self, reply: Reply) -> str:
+        return own_words(reply.seen(self._dialogue).view(self._limits.max_history))
 
     def _generate(self, reply: Reply, words_only: bool = False) -> Command:
         # What was required has been called; asking for it again would never end.

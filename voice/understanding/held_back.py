@@ -71,7 +71,7 @@ class Question:
     def whether_all(
         cls, question: str, tools: Mapping[str, ToolSpec], call_id: str
     ) -> Question | None:
-        """The model's own question whether that is all: a "yes" says that it is.
+        """A reply's question whether that is all: a "yes" says that it is.
 
         None for other questions, and where that would do nothing.
         """

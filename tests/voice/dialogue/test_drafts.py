@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.script import Script
+from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Draft, Generate, RunTool, Speak
 from voice.dialogue.draft_words import DraftWords, same_question
 from voice.events import InterimTranscript
@@ -98,7 +99,7 @@ def test_where_no_reply_would_follow_none_is_drafted(options: dict[str, object])
 
 
 def test_a_rehearsal_asks_what_the_reply_will_ask_and_leaves_no_trace() -> None:
-    script = Script(draft_words=2)
+    script = Script(draft_words=2, limits=Limits(rephrases=True))
     script.user("hello", turn_id=1)
     script.model("Hi.")
     script.sent()

@@ -30,6 +30,11 @@ TIME = ToolCall("c2", "get_time", {})
 DOOR = ToolCall("c3", "open_door", {})
 
 
+def beside_a_clients() -> Script:
+    """Where a client has tools, the model may call another behind ours."""
+    return Script(client_tools=(CLIENT_TOOL,))
+
+
 def test_the_first_segment_is_spoken_before_the_answer_is_complete() -> None:
     script = Script()
     script.user("tell me about tea")
@@ -39,23 +44,42 @@ def test_the_first_segment_is_spoken_before_the_answer_is_complete() -> None:
     assert not script.of(SpeakEnd)
 
 
-def test_a_tool_runs_and_its_result_goes_back_to_the_model() -> None:
+def test_a_tool_runs_and_tells_its_result_without_the_model() -> None:
     script = Script()
     script.user("set a timer for ten minutes")
     script.model("", TIMER)
     assert script.last(RunTool).call == TIMER
     assert script.events(ReplyToolCall)[0].client_side is False
     script.tool(TIMER, "Timer set for 10 minutes.")
-    assert len(script.of(Generate)) == 2
-    roles = [m.role.value for m in script.last(Generate).prompt.messages]
-    assert roles == ["system", "user", "agent", "tool"]
-    script.model("Timer set for 10 minutes.")
+    assert len(script.of(Generate)) == 1
     assert script.spoken() == "Timer set for 10 minutes."
+    assert script.of(SpeakEnd)
     assert script.events(ReplyToolResult)[0].result.content == "Timer set for 10 minutes."
 
 
-def test_parallel_calls_are_one_message_and_wait_for_each_other() -> None:
+def test_a_call_that_its_client_has_deleted_has_nothing_to_tell() -> None:
     script = Script()
+    script.user("set a timer for ten minutes")
+    script.model("", TIMER)
+    script.conversation.dialogue.delete(script.events(ReplyToolCall)[0].item_id)
+    script.tool(TIMER, "Timer set for 10 minutes.")
+    script.model("Okay.")
+    assert script.spoken() == "Okay."
+
+
+def test_where_a_client_has_tools_the_model_may_call_another() -> None:
+    script = beside_a_clients()
+    script.user("set a timer for ten minutes, then open the door")
+    script.model("", TIMER)
+    script.tool(TIMER, "Timer set for 10 minutes.")
+    roles = [m.role.value for m in script.last(Generate).prompt.messages]
+    assert roles == ["system", "user", "agent", "tool"]
+    script.model("", DOOR)
+    assert [one.call for one in script.events(ReplyToolCall)] == [TIMER, DOOR]
+
+
+def test_parallel_calls_are_one_message_and_wait_for_each_other() -> None:
+    script = beside_a_clients()
     script.user("the time please, and set a timer for ten minutes")
     script.model("", TIME, TIMER)
     script.tool(TIMER, "Timer set for 10 minutes.")
@@ -67,7 +91,7 @@ def test_parallel_calls_are_one_message_and_wait_for_each_other() -> None:
 
 
 def test_tools_speak_for_themselves_once_the_model_says_anything() -> None:
-    script = Script()
+    script = beside_a_clients()
     script.user("what is on my list")
     script.model("", TIME)
     script.tool(TIME, "The list has 2 items: tofu and eggs.")
@@ -82,7 +106,7 @@ def test_tools_speak_for_themselves_once_the_model_says_anything() -> None:
 
 
 def test_a_question_of_the_models_that_states_something_is_not_asked() -> None:
-    script = Script()
+    script = beside_a_clients()
     script.user("what is on my list")
     script.model("", TIME)
     script.tool(TIME, "The list has tofu.")
@@ -91,7 +115,7 @@ def test_a_question_of_the_models_that_states_something_is_not_asked() -> None:
 
 
 def test_results_of_several_rounds_are_all_told_and_none_twice() -> None:
-    script = Script()
+    script = beside_a_clients()
     script.user("a timer, and the time")
     script.model("", TIMER)
     script.tool(TIMER, "Timer set for 10 minutes.")
@@ -102,7 +126,7 @@ def test_results_of_several_rounds_are_all_told_and_none_twice() -> None:
 
 
 def test_a_result_that_was_told_before_another_call_is_not_told_again() -> None:
-    script = Script()
+    script = beside_a_clients()
     script.user("a timer, and the time")
     script.model("", TIMER)
     script.tool(TIMER, "Timer set for 10 minutes.")
@@ -128,11 +152,10 @@ def test_who_talked_over_a_result_hears_the_rest_of_it() -> None:
     script.user("set a timer for ten minutes")
     script.model("", TIMER)
     script.tool(TIMER, "Timer set for 10 minutes.")
-    script.feed(ModelSaid(script.last(Generate).reply_id, "Okay"))
     script.feed(SpeechStarted(2, 100_000))
     script.feed(TurnEnded(2, 102_000, 106_000), Transcript(2, "", True, 0.0, 102_000))
     assert script.spoken() == "Timer set for 10 minutes.for 10 minutes."
-    assert len(script.of(Generate)) == 2
+    assert len(script.of(Generate)) == 1
 
 
 def test_a_model_that_may_rephrase_is_held_to_the_numbers_alone() -> None:
@@ -162,7 +185,7 @@ def test_numbers_in_small_talk_are_free() -> None:
 
 
 def test_the_tool_loop_is_capped() -> None:
-    script = Script()
+    script = Script(limits=Limits(max_tool_calls=3, rephrases=True))
     script.user("loop")
     for number in range(3):
         call = ToolCall(f"c{number}", "get_time", {})
@@ -232,7 +255,7 @@ def test_a_malformed_answer_that_is_tried_again_does_not_say_its_words_twice(res
 
 
 def test_words_before_a_call_that_was_tried_again_may_be_said_behind_it() -> None:
-    script = Script()
+    script = Script(limits=Limits(rephrases=True))
     script.user("what time is it")
     reply_id = script.last(Generate).reply_id
     script.feed(ModelSaid(reply_id, "Let me look. "))
@@ -240,11 +263,11 @@ def test_words_before_a_call_that_was_tried_again_may_be_said_behind_it() -> Non
     script.model("", TIME)
     script.tool(TIME, "It is noon.")
     script.model("Let me look. It is noon.")
-    assert script.spoken() == "Let me look. It is noon."
+    assert script.spoken() == "Let me look. Let me look. It is noon."
 
 
 def test_an_empty_answer_behind_a_tool_leaves_the_word_to_the_tool() -> None:
-    script = Script()
+    script = beside_a_clients()
     script.user("what time is it")
     script.model("Let me check.", TIME)
     script.tool(TIME, "It is noon.")
@@ -254,7 +277,7 @@ def test_an_empty_answer_behind_a_tool_leaves_the_word_to_the_tool() -> None:
 
 
 def test_a_model_that_fails_behind_a_tool_leaves_the_word_to_the_tool() -> None:
-    script = Script()
+    script = beside_a_clients()
     script.user("set a timer for ten minutes")
     script.model("", TIMER)
     script.tool(TIMER, "Timer set for 10 minutes.")

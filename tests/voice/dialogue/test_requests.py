@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from tests.support.script import CLIENT_TOOL, TOOLS, Script
@@ -87,8 +90,6 @@ def test_each_request_is_told_before_the_next_is_asked_for() -> None:
     assert said(script) == ["set a timer for ten minutes"]
     script.model("", TIMER)
     script.tool(TIMER, "Timer set for 10 minutes.")
-    assert said(script) == ["set a timer for ten minutes"]
-    script.model("It is set. Anything else?")
     assert script.spoken() == "Timer set for 10 minutes."
     assert not script.of(SpeakEnd)
     roles = [one.role.value for one in script.last(Generate).prompt.messages]
@@ -96,8 +97,8 @@ def test_each_request_is_told_before_the_next_is_asked_for() -> None:
     assert said(script) == ["set a timer for ten minutes", "tell me the time"]
     script.model("", TIME)
     script.tool(TIME, "It is noon.")
-    script.model("Noon. Anything else?")
-    assert script.spoken() == "Timer set for 10 minutes. It is noon. Anything else?"
+    assert script.spoken() == "Timer set for 10 minutes. It is noon."
+    assert script.of(SpeakEnd)
     assert [run.call for run in script.of(RunTool)] == [TIMER, TIME]
 
 
@@ -130,13 +131,11 @@ def test_what_no_call_carries_is_asked_for_again() -> None:
     script.user("add eggs and bread to the list")
     script.model("", add("eggs"))
     script.tool(add("eggs"), "Added eggs.")
-    script.model("Added. Anything else?")
     assert script.spoken() == "Added eggs."
     assert said(script) == ["add eggs and bread to the list", "bread"]
     script.model("", add("bread"))
     script.tool(add("bread"), "Added bread.")
-    script.model("Added. What else?")
-    assert script.spoken() == "Added eggs. Added bread. What else?"
+    assert script.spoken() == "Added eggs. Added bread."
 
 
 @pytest.mark.parametrize(
@@ -147,9 +146,8 @@ def test_what_is_not_carried_then_either_is_named(call: ToolCall | None) -> None
     script.user("add eggs in a hurry")
     script.model("", add("eggs"))
     script.tool(add("eggs"), "Added eggs.")
-    script.model("Added. Anything else?")
     script.model("" if call else "Okay, go ahead.", *([call] if call else []))
-    assert script.spoken() == "Added eggs. I did not get this: in a hurry. Anything else?"
+    assert script.spoken() == "Added eggs. I did not get this: in a hurry."
     assert len(script.of(RunTool)) == 1
     assert script.of(SpeakEnd)
 
@@ -158,6 +156,14 @@ def order(drink: str, **details: str) -> ToolCall:
     return ToolCall(f"c_{drink}", "order_drink", {"drink": drink, **details})
 
 
+@pytest.fixture
+def what_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has ordered something is asked for more."""
+    asking = replace(TOOLS["order_drink"], asks_next="Anything else?")
+    monkeypatch.setitem(TOOLS, "order_drink", asking)
+
+
+@pytest.mark.usefixtures("what_else")
 def test_drinks_that_the_model_mixes_up_are_asked_for_one_by_one() -> None:
     script = Script()
     script.user("an americano with honey and a cocoa with cream")
@@ -167,12 +173,33 @@ def test_drinks_that_the_model_mixes_up_are_asked_for_one_by_one() -> None:
     first, second = order("americano", sweetener="honey"), order("cocoa", extras="cream")
     script.model("", first)
     script.tool(first, "Added: americano with honey.")
-    script.model("Added. Anything else?")
     assert said(script)[1:] == ["and a cocoa with cream"]
     script.model("", second)
     script.tool(second, "Added: cocoa with cream.")
-    script.model("Added. Anything else?")
     told = "Added: americano with honey. Added: cocoa with cream. Anything else?"
+    assert script.spoken() == told
+
+
+@pytest.mark.usefixtures("what_else")
+@pytest.mark.parametrize(
+    ("options", "wine", "told"),
+    [
+        ({}, "Error: There is no wine.", "Added: latte. There is no wine."),
+        ({"limits": Limits(rephrases=True)}, "Added: wine.", "Both. Is that all?"),
+        ({"client_tools": (CLIENT_TOOL,)}, "Wine, too.", "Added: latte. Wine, too. Is that all?"),
+    ],
+    ids=["an error", "a model that rephrases", "a question of the model's"],
+)
+def test_behind_these_a_tool_does_not_ask_for_more(
+    options: dict[str, Any], wine: str, told: str
+) -> None:
+    script = Script(**options)
+    script.user("a latte and a wine")
+    script.model("", order("latte"), order("wine"))
+    script.tool(order("latte"), "Added: latte.")
+    script.tool(order("wine"), wine)
+    if options:
+        script.model("Both. Is that all?")
     assert script.spoken() == told
 
 
