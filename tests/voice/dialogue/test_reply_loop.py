@@ -63,8 +63,8 @@ def test_a_call_that_its_client_has_deleted_has_nothing_to_tell() -> None:
     script.model("", TIMER)
     script.conversation.dialogue.delete(script.events(ReplyToolCall)[0].item_id)
     script.tool(TIMER, "Timer set for 10 minutes.")
-    script.model("Okay.")
-    assert script.spoken() == "Okay."
+    script.model("Your timer runs.")
+    assert script.spoken() == "Your timer runs."
 
 
 def test_where_a_client_has_tools_the_model_may_call_another() -> None:
