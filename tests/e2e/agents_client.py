@@ -18,6 +18,7 @@ from agents.realtime import RealtimeAgent, RealtimeRunner
 
 RATE_HZ = 24_000
 PACKET_BYTES = RATE_HZ // 50 * 2
+PATIENCE_S = 120
 
 calls: list[dict[str, str]] = []
 
@@ -49,7 +50,7 @@ class Talk:
             self.changed.set()
 
     async def until(self, kind: str, count: int) -> None:
-        async with asyncio.timeout(25):
+        async with asyncio.timeout(PATIENCE_S):
             while self.kinds.count(kind) < count:
                 self.changed.clear()
                 await self.changed.wait()

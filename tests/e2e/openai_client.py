@@ -18,6 +18,7 @@ from openai import AsyncOpenAI
 
 RATE_HZ = 24_000
 PACKET_MS = 40
+PATIENCE_S = 120
 PACKET_BYTES = RATE_HZ * PACKET_MS // 1000 * 2
 WEATHER = {
     "type": "function",
@@ -41,7 +42,7 @@ class Talk:
     async def until(self, kind: str) -> list[Any]:
         """Events up to and with the next of a type."""
         events = []
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 event = await self.connection.recv()
                 self.events.append(event)

@@ -9,10 +9,9 @@ from typing import Any
 
 import soxr
 
+from tests.support.patience import PATIENCE_S
 from voice.audio import pcm16_from_samples
 from voice.demo.recordings import load
-
-TIMEOUT_S = 100
 
 
 def spoken(name: str, folder: Path) -> Path:
@@ -37,7 +36,7 @@ async def found(*command: str | Path, folder: Path) -> dict[str, Any]:
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(TIMEOUT_S):
+        async with asyncio.timeout(10 * PATIENCE_S):
             out, errors = await client.communicate()
     finally:
         if client.returncode is None:
