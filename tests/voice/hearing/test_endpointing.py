@@ -95,7 +95,7 @@ def test_speech_must_fill_most_of_the_start_window() -> None:
     ("transcript", "silence_ms"),
     [
         ("thank you", 160),
-        ("what time is it", 460),
+        ("what time is it", 440),
         ("a large latte", 460),
         ("add milk and", 1200),
         ("five five five", 1200),
