@@ -37,7 +37,9 @@ def test_what_a_process_has_started_counts_as_well() -> None:
 def test_what_a_replica_takes_is_its_parts() -> None:
     script = f"exec -a 'ray::ServeReplica:quicksilver:ears' {sys.executable} -c '{BUSY}'"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(["bash", "-c", f"{script} & wait"], text=True, **pipes) as started:
+    # A shell's background process reads nothing unless it is told to.
+    started_by = ["bash", "-c", f"exec 3<&0; {script} <&3 & wait"]
+    with subprocess.Popen(started_by, text=True, **pipes) as started:
         assert started.stdout is not None
         started.stdout.readline()
         before = processor_s(started.pid)
