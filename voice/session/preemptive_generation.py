@@ -2,14 +2,13 @@
 
 A draft is the agent's side of the conversation on a copy of the dialogue. Nothing of it can be seen
 or heard before the conversation asks for the same. Then an answer that is there is given at once,
-one that is on its way is followed, and one to other words helps the model as a draft; so do a
-tool's own words where it has just answered. One draft is in flight at a time.
+one that is on its way is followed, and one to other words helps the model as a draft. One draft is
+in flight at a time.
 """
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -236,7 +235,7 @@ class PreemptiveGeneration:
                     ready.used, self._tally.outcome = False, before
             self._cancel()
             kept = 0
-            asked = replace(prompt, draft=_likely(prompt, self._latest(), self._asked - 1))
+            asked = replace(prompt, draft=_likely(self._latest(), self._asked - 1))
             with self._parts.load.request():
                 async with aclosing(self._parts.model.answer(asked)) as events:
                     async for event in events:
@@ -298,7 +297,7 @@ class PreemptiveGeneration:
         index, answer = len(self._newest), _Answer(request.prompt, request.spoken)
         self._answers.append(answer)
         self._newest.append(answer)
-        likely = _likely(request.prompt, self._before, index)
+        likely = _likely(self._before, index)
         prompt = replace(request.prompt, draft=likely, priority=PRIORITY)
         self._asking += 1
         try:
@@ -417,12 +416,7 @@ class PreemptiveGeneration:
         return self._newest if any(a.message != _NOTHING for a in self._newest) else self._before
 
 
-def _likely(prompt: Prompt, answers: list[_Answer], index: int) -> Message | None:
-    """What an answer is likely to be like: what another draft has in its place, or tools' words."""
-    if index < len(answers):
-        message = answers[index].message
-        if message.content or message.tool_calls:
-            return message
-    results = itertools.takewhile(lambda m: m.role is Role.TOOL, reversed(prompt.messages))
-    words = [result.content.removeprefix("Error: ") for result in results]
-    return Message(Role.AGENT, " ".join(reversed(words))) if words else None
+def _likely(answers: list[_Answer], index: int) -> Message | None:
+    """What an answer is likely to be like: what another draft has in its place."""
+    message = answers[index].message if index < len(answers) else _NOTHING
+    return None if message == _NOTHING else message

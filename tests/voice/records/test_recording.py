@@ -32,7 +32,6 @@ from tests.support.virtual_parts import (
     calling,
     last_user,
     parts,
-    tool_results,
 )
 from tests.support.virtual_time import virtual
 from voice.callers import Caller
@@ -103,7 +102,7 @@ def kept(tmp_path: Path) -> Kept:
 
 def answers(prompt: Prompt) -> str | ToolCall | Exception:
     said = last_user(prompt)
-    if "table" in said and not tool_results(prompt):
+    if "table" in said:
         return call("book", what="a table")
     if "broken" in said:
         return ModelError("the model has failed")

@@ -33,7 +33,7 @@ from voice.events import (
 from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.llm.base import MalformedAnswer, Prompt
 from voice.session.preemptive_generation import MOST_SHOWN
-from voice.types import Transcript
+from voice.types import ToolSpec, Transcript
 
 LONG = "Tea is a drink that is made of leaves, and it comes from the east of Asia."
 
@@ -137,10 +137,7 @@ async def test_a_draft_of_other_words_is_thrown_away() -> None:
 
 @virtual
 async def test_a_tool_that_only_reads_runs_in_the_draft_and_once() -> None:
-    def answer(prompt: Prompt) -> Answer:
-        return tool_results(prompt)[0] if tool_results(prompt) else call("look_up", topic="tea")
-
-    async with calling(parts(Model(answer))) as line:
+    async with calling(parts(Model(lambda _: call("look_up", topic="tea")))) as line:
         await line.say("tell me about tea")
         ended = await line.next(ReplyEnded)
         assert ended.text == "Tea is fine."
@@ -154,9 +151,7 @@ async def test_a_tool_that_only_reads_runs_in_the_draft_and_once() -> None:
 @virtual
 async def test_a_tool_in_a_draft_sees_the_words_that_it_is_for() -> None:
     def answer(prompt: Prompt) -> Answer:
-        if "repeat" not in last_user(prompt):
-            return "Fine."
-        return tool_results(prompt)[0] if tool_results(prompt) else call("repeat")
+        return call("repeat") if "repeat" in last_user(prompt) else "Fine."
 
     loaded = parts(Model(answer))
     tools = {"tools": (*loaded.agent.tools, "repeat")}
@@ -172,10 +167,7 @@ async def test_a_tool_in_a_draft_sees_the_words_that_it_is_for() -> None:
 
 @virtual
 async def test_what_a_tool_has_read_for_fewer_words_is_not_taken_for_all_of_them() -> None:
-    def answer(prompt: Prompt) -> Answer:
-        return tool_results(prompt)[0] if tool_results(prompt) else call("repeat")
-
-    loaded = parts(Model(answer))
+    loaded = parts(Model(lambda _: call("repeat")))
     agent = loaded.agent.model_copy(update={"tools": (*loaded.agent.tools, "repeat")})
     async with calling(replace(loaded, agent=agent)) as line:
         await line.say("repeat what I say to you and do it now")
@@ -186,10 +178,7 @@ async def test_what_a_tool_has_read_for_fewer_words_is_not_taken_for_all_of_them
 
 @virtual
 async def test_a_tool_with_side_effects_waits_for_the_end_of_the_turn() -> None:
-    def answer(prompt: Prompt) -> Answer:
-        return tool_results(prompt)[0] if tool_results(prompt) else call("book", what="a boat")
-
-    async with calling(parts(Model(answer))) as line:
+    async with calling(parts(Model(lambda _: call("book", what="a boat")))) as line:
         await line.say("book a boat please")
         await asyncio.sleep(0.25)
         assert virtual_tools.LEDGER == []
@@ -208,7 +197,8 @@ async def test_what_was_read_before_something_changed_is_read_again() -> None:
             ]
         return "Done."
 
-    async with calling(parts(Model(answer))) as line:
+    loaded = parts(Model(answer), None, None, "llm.tool_replies=rephrased")
+    async with calling(loaded) as line:
         await line.say("look and book and look")
         await line.next(ReplyEnded)
         assert virtual_tools.LEDGER == ["look_up a", "book b", "look_up a"]
@@ -225,20 +215,6 @@ async def test_a_draft_that_fails_costs_itself_alone() -> None:
         await line.say("how are you doing today")
         assert (await line.next(ReplyEnded)).text == "Fine."
         assert not line.of(Failure)
-
-
-@virtual
-async def test_a_tools_own_words_are_the_draft_of_what_is_said_of_them() -> None:
-    def answer(prompt: Prompt) -> Answer:
-        return tool_results(prompt)[0] if tool_results(prompt) else call("book", what="a boat")
-
-    model = Model(answer)
-    async with calling(parts(model)) as line:
-        await line.say("book a boat please")
-        await line.next(ReplyEnded)
-        last = model.prompts[-1].draft
-        assert last is not None
-        assert (last.content, last.tool_calls) == ("Booked a boat.", ())
 
 
 @virtual
@@ -423,8 +399,9 @@ async def test_of_words_that_a_tool_says_in_the_models_place_none_of_the_models_
     def answer(prompt: Prompt) -> Answer:
         return "I looked that up for you." if tool_results(prompt) else call("look_up", topic="tea")
 
+    door = ToolSpec("open_door", "Open the door.", {"type": "object", "properties": {}})
     async with calling(parts(Model(answer))) as line:
-        line.session.update(shows_drafts=True)
+        line.session.update(shows_drafts=True, client_tools=(door,))
         await line.say("look tea up for me please")
         ended = await line.next(ReplyEnded)
         shown = [event.text for event in (*line.of(ReplyDrafted), *line.of(Denoising))]

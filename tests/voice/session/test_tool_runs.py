@@ -5,19 +5,15 @@ import asyncio
 import pytest
 
 from tests.support import virtual_tools
-from tests.support.virtual_parts import Answer, Model, call, calling, last_user, parts, tool_results
+from tests.support.virtual_parts import Model, call, calling, last_user, parts
 from tests.support.virtual_time import virtual
 from voice.dialogue.fillers import ONE_MOMENT, STOPPED
 from voice.events import ReplyEnded, ReplyText, ReplyToolResult, SessionEnded
-from voice.llm.base import Prompt
 from voice.types import Message, Role
 
 
 def asks(name: str, **arguments: str) -> Model:
-    def answer(prompt: Prompt) -> Answer:
-        return tool_results(prompt)[0] if tool_results(prompt) else call(name, **arguments)
-
-    return Model(answer)
+    return Model(lambda _: call(name, **arguments))
 
 
 def spoken(loaded: object) -> list[str]:
@@ -90,9 +86,8 @@ async def test_progress_is_heard_while_the_answer_waits() -> None:
 @virtual
 async def test_a_tools_wish_to_end_is_told_before_its_result() -> None:
     model = Model(
-        lambda prompt: "Bye." if tool_results(prompt) else call("end_conversation")
-        if last_user(prompt) == "goodbye" else "Hm."
-    )  # fmt: skip
+        lambda prompt: call("end_conversation") if last_user(prompt) == "goodbye" else "Hm."
+    )
     async with calling(parts(model)) as line:
         await line.say("goodbye")
         assert (await line.next(SessionEnded)).reason == "ended by the agent"
@@ -103,13 +98,7 @@ async def test_a_tools_wish_to_end_is_told_before_its_result() -> None:
 @virtual
 async def test_who_talks_over_the_goodbye_to_ask_for_the_end_again_gets_it(gap_s: float) -> None:
     """The same call is not run twice, but what it asks for counts each time."""
-
-    def answer(prompt: Prompt) -> Answer:
-        if results := tool_results(prompt):
-            return f"{results[0]} It was nice to talk to you today."
-        return call("end_conversation")
-
-    loaded = parts(Model(answer), None, None, "turn.idle_timeout_s=0")
+    loaded = parts(asks("end_conversation"), None, None, "turn.idle_timeout_s=0")
     async with calling(loaded) as line:
         line.session.update(silence_ms=500)
         await line.say("end the call now")
@@ -120,10 +109,7 @@ async def test_who_talks_over_the_goodbye_to_ask_for_the_end_again_gets_it(gap_s
 
 @virtual
 async def test_what_a_draft_has_read_is_forgotten_with_its_turn() -> None:
-    def answer(prompt: Prompt) -> Answer:
-        return tool_results(prompt)[0] if tool_results(prompt) else call("look_up", topic="tea")
-
-    loaded = parts(Model(answer), None, None, "turn.idle_timeout_s=0")
+    loaded = parts(asks("look_up", topic="tea"), None, None, "turn.idle_timeout_s=0")
     async with calling(loaded) as line:
         await line.say("how is the tea", word_ms=400)
         await asyncio.sleep(0.15)
@@ -138,11 +124,8 @@ async def test_what_a_draft_has_read_is_forgotten_with_its_turn() -> None:
 
 @virtual
 async def test_calls_beside_each_other_change_things_in_their_order() -> None:
-    def answer(prompt: Prompt) -> Answer:
-        both = [call("slow_book", what="a boat"), call("book", what="a car")]
-        return "Booked." if tool_results(prompt) else both
-
-    async with calling(parts(Model(answer))) as line:
+    both = [call("slow_book", what="a boat"), call("book", what="a car")]
+    async with calling(parts(Model(lambda _: both))) as line:
         await line.say("book a boat and a car")
         ended = await line.next(ReplyEnded)
         assert virtual_tools.LEDGER == ["slow_book a boat", "book a car"]
@@ -151,11 +134,8 @@ async def test_calls_beside_each_other_change_things_in_their_order() -> None:
 
 @virtual
 async def test_a_draft_tells_what_the_live_reply_would() -> None:
-    def answer(prompt: Prompt) -> Answer:
-        return "I'm fine. Anything else?" if tool_results(prompt) else call("look_up", topic="tea")
-
     for drafting in ("true", "false"):
-        loaded = parts(Model(answer), None, None, f"drafting.enabled={drafting}")
+        loaded = parts(asks("look_up", topic="tea"), None, None, f"drafting.enabled={drafting}")
         async with calling(loaded) as line:
             await line.say("please look up tea for me")
-            assert (await line.next(ReplyEnded)).text == "Tea is fine. Anything else?"
+            assert (await line.next(ReplyEnded)).text == "Tea is fine."
