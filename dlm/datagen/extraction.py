@@ -398,8 +398,8 @@ def _asked(
         one = drawn.get(slot)
         required = one is not None and rng.random() >= _OPTIONAL
         schema, value = _schema(rng, field, one, style)
-        if described and (told := synonyms(field.names, shown)):
-            schema["description"] = told[0]
+        if described and (about := synonyms(field.names, shown)):
+            schema["description"] = about[0]
         nullable = not required and schema.get("type") != "array" and rng.random() < 0.5
         path = (*(parent if number < nested else ()), shown)
         asked.append(

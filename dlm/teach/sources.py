@@ -255,8 +255,8 @@ def listed(
         why = _why_not(whole)
         if not why:
             notes[key] = str(raw.get("description", ""))
-            told = {"description": one_line(notes[key])} if notes[key] else {}
-            properties[key] = schema | told
+            line = one_line(notes[key])
+            properties[key] = schema | ({"description": line} if line else {})
         elif key in needed:
             unsayable[key] = why
         else:
