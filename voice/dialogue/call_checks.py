@@ -10,13 +10,13 @@ from itertools import islice
 from voice.dialogue.history import History
 from voice.dialogue.lead import Lead
 from voice.dialogue.reply import Reply
-from voice.dialogue.requests import mixed_up
+from voice.dialogue.requests import distinct, mixed_up
 from voice.tools.spoken_results import spoken_result
 from voice.types import ToolCall, ToolSpec
 from voice.understanding.corrections import Correction, made_instead, repeated
 from voice.understanding.details import detailed
-from voice.understanding.doubt import in_doubt, named
-from voice.understanding.filled import filled, taken_out
+from voice.understanding.doubt import in_doubt, named, names_nothing
+from voice.understanding.filled import completed, filled, measured, taken_out, without_strays
 from voice.understanding.held_back import (
     HeldBack,
     Question,
@@ -26,6 +26,7 @@ from voice.understanding.held_back import (
 )
 from voice.understanding.left_out import carried
 from voice.understanding.opposites import Opposed, asks_to_end, opposed, setters
+from voice.understanding.terms import unkept
 
 _WHICH = re.compile(r"\b(?:which|what)\b.*\?\s*$", re.IGNORECASE)
 
@@ -120,7 +121,12 @@ class CallChecks:
         values = setters([*self._tools.values(), *reply.options.client_tools])
         asked = (one.message.content for one in reversed([*self._dialogue]))
         choosing = bool(_WHICH.search(next(islice(filter(None, asked), 1, None), "")))
-        return opposed(newest[0], calls, values, choosing)
+        texts = frozenset(
+            name
+            for name, spec in self.own_tools(reply).items()
+            if not {*spec.parameters.get("required", ())} <= {*spec.readings}
+        )
+        return opposed(newest[0], calls, values, choosing, texts)
 
     def held_back(self, reply: Reply, calls: tuple[ToolCall, ...]) -> HeldBack:
         """The calls that are made at once, and the question in the place of the others.
@@ -136,20 +142,41 @@ class CallChecks:
         if again := reply.again:
             calls = tuple(call for call in calls if again.served_by(call, self._tools))
         if not self._limits.rephrases:
-            request, tools = self.request(reply), self.own_tools(reply)
-            calls = tuple(
-                made_instead(one, tools, request) if one.name in tools else one for one in calls
-            )
-            calls = tuple(
-                taken_out(one, tools[one.name]) if one.name in tools else one for one in calls
-            )
-            if len(calls) == 1 and calls[0].name in tools and reply.requests:
-                calls = (filled(calls[0], request, tools[calls[0].name]),)
+            calls = self._as_said(reply, calls)
             readable = readable_ones(calls, self._tools)
             if readable.question:
                 return readable
             calls = readable.made
         return confirmed_ones(calls, self._lead.asking_first(), newest[0] if newest else "")
+
+    def _as_said(self, reply: Reply, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+        """Calls with the values that the request says; those that a client runs as they are."""
+        request, tools = self.request(reply), self.own_tools(reply)
+        calls = distinct(request, calls, tools)
+        # Beside one that is of something, a call of "both" has none of its own.
+        known = (c for c in calls if c.name not in tools or not names_nothing(c, tools[c.name]))
+        calls = tuple(known) or calls
+        alone = len(calls) == 1 and reply.requests is not None
+        found = []
+        for call in calls:
+            if call.name in tools:
+                call = made_instead(call, tools, request)
+                spec = tools[call.name]
+                call = without_strays(taken_out(call, spec), request, spec)
+                if alone:
+                    call = completed(filled(call, request, spec), request, spec)
+                call = measured(call, request, spec)
+            found.append(call)
+        return tuple(found)
+
+    def unkept(self, reply: Reply, calls: tuple[ToolCall, ...]) -> str:
+        """What is said and asked where calls drop what the request makes its wish depend on."""
+        ours = reply.options.tool_choice == "auto" and all(c.name in self._tools for c in calls)
+        if not (calls and ours) or self._limits.rephrases or reply.own_words or reply.again:
+            return ""
+        if self._lead.under(reply.base) or self.like_nothing(reply, calls):
+            return ""
+        return unkept(self.request(reply), calls, self._tools)
 
     def doubts(self, reply: Reply, held: HeldBack, confidence: float | None) -> bool:
         """Whether calls are hardly what the user asks for; those that a client runs are its own.
@@ -166,6 +193,8 @@ class CallChecks:
             asks_plainly(said, self._tools[call.name]) for call in calls
         ):
             return False
+        if held.made and all(names_nothing(call, self._tools[call.name]) for call in calls):
+            return True
         # Those that would be asked about anyway have a better question, if any is to be asked.
         own = not held.made and not self.like_nothing(reply, calls)
         return not own and in_doubt(confidence, said, calls, self._tools)
@@ -177,6 +206,8 @@ class CallChecks:
         """
         said = self.request(reply)
         specs = [self._tools[call.name] for call in calls]
+        if all(names_nothing(call, spec) for call, spec in zip(calls, specs, strict=True)):
+            return True
         undoes = all(one.undoes and not one.parameters.get("required") for one in specs)
         return not carried(said, calls, self._tools) or (undoes and not asks_to_end(said))
 
@@ -215,6 +246,6 @@ class CallChecks:
             for call in calls
             for name in self._tools[call.name].parameters.get("required", ())
         )
-        if not calls or any(value in said for value in required):
+        if not calls or any(all(w in said for w in value.split()) for value in required):
             return "", Question()
         return self.not_to_be_had(reply, self.own_tools(reply), counted=True), Question()

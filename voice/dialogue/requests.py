@@ -19,7 +19,15 @@ from types import MappingProxyType
 from voice.dialogue.history import History
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 from voice.understanding.corrections import pointed_out
-from voice.understanding.english import ARTICLES, GRAMMAR, NUMBERS, VERBS, plain, written_out
+from voice.understanding.english import (
+    ARTICLES,
+    GRAMMAR,
+    NUMBERS,
+    VERBS,
+    asks,
+    plain,
+    written_out,
+)
 from voice.understanding.repairs import repaired
 from voice.understanding.several import several
 from voice.understanding.told_apart import told_apart
@@ -34,7 +42,7 @@ _RECENT = 8
 """Entries of the dialogue that words point back into."""
 _SHORT = 6
 """Words of an answer to the question what is meant."""
-_NO_THING = re.compile(r"^(?:\W*(?:oh|no|yes|um|uh|well|just|i mean)\b)*\W*", re.IGNORECASE)
+_NO_THING = re.compile(r"^(?:\W*(?:oh|no|yes|um|uh|well|just|sorry|i mean)\b)*\W*", re.IGNORECASE)
 _JOINT = re.compile(r"[,.;!?]*\s+(?:(?:and|then|also|plus),?\s+)+|[,.;!?]+\s+", re.IGNORECASE)
 _BEGINS = re.compile(rf"(?:remember that|{'|'.join(VERBS)}) (?!(?:it|them|that|ones?)\b)\S")
 """How a request begins that is not on the same thing as the one before it."""
@@ -230,7 +238,10 @@ def requests(message: str) -> tuple[str, ...]:
     for joint in _JOINT.finditer(message):
         before, behind = _plain(message[start : joint.start()]), _plain(message[joint.end() :])
         # A comma alone also stands behind "hello there".
-        sure = joint[0].strip(" ,.;!?") or _BEGINS.match(before)
+        joined = joint[0].strip(" ,.;!?")
+        sure = joined or _BEGINS.match(before)
+        # "Does clearing it also clear the others?" is one question.
+        sure = sure and not (joined.lower() == "also" and asks(before))
         too = _TOO.fullmatch(message[joint.end() :])
         if too and len(parts) < MOST - 1 and (verb := to_be_done(before)):
             return (*parts, message[start : joint.start()], f"{verb} {too['thing']}")
@@ -238,6 +249,56 @@ def requests(message: str) -> tuple[str, ...]:
             parts.append(message[start : joint.start()])
             start = joint.end()
     return (*parts, message[start:])
+
+
+_COUNTING = re.compile(
+    r"\b(?:another|both|each|more|second|too|again|same|twice|also|couple|few|\d+"
+    rf"|{'|'.join(NUMBERS - {'one'})})\b"
+)
+"""Says that there are several."""
+_AND_ONE = re.compile(r"\b(?:an?|one|some|the)\b")
+
+
+def distinct(
+    request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]
+) -> tuple[ToolCall, ...]:
+    """The calls without those that are made once more of the same words: "one latte, black, ta".
+
+    Several things have words of their own, or are counted.
+    """
+    kept: list[ToolCall] = []
+    for call in calls:
+        twins = (at for at, one in enumerate(kept) if _once(request, one, call, tools))
+        at = next(twins, None)
+        if at is None:
+            kept.append(call)
+        elif len(call.arguments) > len(kept[at].arguments):
+            kept[at] = call
+    return tuple(kept)
+
+
+def _once(request: str, one: ToolCall, two: ToolCall, tools: Mapping[str, ToolSpec]) -> bool:
+    """Whether two calls are of the same words of a request, and one says no less than the other."""
+    spec = tools.get(one.name)
+    required = spec.parameters.get("required", ()) if spec else ()
+    if one.name != two.name or not required:
+        return False
+    given = [{name: _bare(str(v)) for name, v in call.arguments.items()} for call in (one, two)]
+    less, more = sorted(given, key=len)
+    if less.items() - more.items():
+        return False
+    said, thing = _plain(request), less.get(required[0], "")
+    before, found, behind = said.partition(thing)
+    if not found or re.search(rf"\b{re.escape(thing)}", behind):
+        return False
+    rest = f"{before} {behind}"
+    for value in more.values():
+        rest = rest.replace(value, " ")
+    return not (_COUNTING.search(rest) or (less != more and _AND_ONE.search(behind)))
+
+
+def _bare(value: str) -> str:
+    return re.sub(r"^(?:an?|the|some) ", "", _plain(value))
 
 
 def mixed_up(
@@ -287,7 +348,7 @@ def _placed(
     placed: dict[tuple[int, int], ToolCall] = {}
     spec = tools.get(calls[0].name) if len({call.name for call in calls}) == 1 else None
     names = spec.parameters.get("required", ()) if spec else ()
-    things = [str(call.arguments.get(names[0], "")).lower() if names else "" for call in calls]
+    things = [_bare(str(call.arguments.get(names[0], ""))) if names else "" for call in calls]
     for thing, call in zip(things, calls, strict=True):
         found = (one.span() for one in re.finditer(rf"\b{re.escape(thing)}\b", said))
         place = next((span for span in found if span not in placed), None) if thing else None

@@ -315,6 +315,9 @@ class Rounds:
         if told:
             self._question = question
             return out + self._conclude(reply, told)
+        if asked := self._checks.unkept(reply, held.made):
+            self._question = Question((*self._question.calls, *held.made))
+            return out + self._conclude(reply, asked)
         if doubted:
             return out + self._in_doubt(reply, held.made or held.unconfirmed)
         if held.made:

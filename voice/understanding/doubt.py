@@ -15,7 +15,9 @@ from collections.abc import Mapping, Sequence
 from voice.tools import phrasing
 from voice.tools.registry import ToolError
 from voice.types import ToolCall, ToolSpec
+from voice.understanding.corrections import MAKING
 from voice.understanding.english import (
+    ARTICLES,
     GRAMMAR,
     NUMBERS,
     VERBS,
@@ -101,6 +103,15 @@ def named(request: str, counted: bool = False) -> str:
         words.pop()
     short = len(words) <= _LONGEST_THING and VERBS.isdisjoint(words)
     return " ".join(words) if short and (not counted or before in _COUNTING) else ""
+
+
+def names_nothing(call: ToolCall, spec: ToolSpec) -> bool:
+    """Whether the text that a call makes something of names nothing: "both", "put it on the"."""
+    texts = {*spec.parameters.get("required", ())} - {*spec.readings}
+    values = [plain(str(v)).split() for name, v in call.arguments.items() if name in texts]
+    made = call.name.partition("_")[0] in MAKING
+    small = (GRAMMAR | NUMBERS | ARTICLES | {"all"}) - {"half"}
+    return made and any(small.issuperset(words) for words in values)
 
 
 def leaves_open(reply: str, message: str) -> bool:

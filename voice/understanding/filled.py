@@ -11,15 +11,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from voice.tools.spoken_dates import is_day
 from voice.types import Reading, ToolCall, ToolSpec
-from voice.understanding.english import GRAMMAR, NUMBERS, word_set
+from voice.understanding.corrections import MAKING
+from voice.understanding.english import GRAMMAR, NUMBERS, VERBS, word_set
 from voice.understanding.left_out import carriers
+from voice.understanding.terms import days, is_term, tells_time
 
 _LONGEST = 5
 """Words of a value."""
 _LONGEST_AT_AN_END = 8
 """Words of a value that a free text begins or ends with."""
 _DENYING = word_set("no not never without don't isn't except instead or if")
+_WITHOUT = r"(?:\bwithout|(?:\band|\bwith|\bbut|,) no) (?:any )?"
 _EDGES = word_set("and with a an the please to for in on")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
@@ -77,6 +81,71 @@ def taken_out(call: ToolCall, spec: ToolSpec) -> ToolCall:
                 kept = " ".join(rest).strip(",.;:!? ")
                 return replace(call, arguments={**call.arguments, text: kept, name: said})
     return call
+
+
+def completed(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
+    """A call whose time has the day that its request says apart: "noon alarm, on Sunday"."""
+    if call.name.partition("_")[0] not in MAKING:
+        return call
+    for name, reading in spec.readings.items():
+        value = call.arguments.get(name)
+        before = reading.read(value) if value else None
+        if before is None or reading.free or reading.anywhere:
+            continue
+        for day in days(request, [call]):
+            for whole in (f"{value} {day}", f"{day} {value}"):
+                if reading.read(whole) not in (None, before):
+                    return replace(call, arguments={**call.arguments, name: whole})
+    return call
+
+
+def measured(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
+    """A call whose bare numbers go with what was counted, where that cannot be read: "speed three".
+
+    Numbers of the times and lengths that there are readers for have none.
+    """
+    words = [word.strip(",.;:!?").lower() for word in request.split()]
+    open_ = [carrier is None for carrier in carriers(words, [call])]
+    own = {*_WORD.findall(f"{spec.name} {spec.description}".replace("_", " ").lower())}
+    values: dict[str, str] = {}
+    for name in spec.parameters.get("required", ()):
+        reading, number = spec.readings.get(name), str(call.arguments.get(name, "")).lower().split()
+        places = [at for at in range(len(words)) if words[at : at + len(number)] == number]
+        if reading is None or len(places) != 1 or not all(map(_is_number, number)):
+            continue
+        start, end = places[0], places[0] + len(number)
+        while end < len(words) and open_[end] and _is_measure(words[end], own):
+            end += 1
+        while start and open_[start - 1] and _is_measure(words[start - 1], own):
+            start -= 1
+        whole = " ".join(words[start:end])
+        if reading.hardly is None and not tells_time(reading) and reading.read(whole) is None:
+            values[name] = whole
+    return replace(call, arguments={**call.arguments, **values})
+
+
+def _is_number(word: str) -> bool:
+    return word in NUMBERS or word.isdigit()
+
+
+def _is_measure(word: str, own: set[str]) -> bool:
+    """Whether a word may say what a number is of, or by how much it changes something."""
+    return word == "by" or not (word in GRAMMAR | NUMBERS | VERBS or word in own or is_day(word))
+
+
+def without_strays(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
+    """A call without optional values that are none: those denied, and times that nothing reads."""
+    said, required = request.lower(), spec.parameters.get("required", ())
+    kept = {
+        name: value
+        for name, value in call.arguments.items()
+        if name in required
+        or not (
+            re.search(rf"{_WITHOUT}{re.escape(str(value).lower())}\b", said)
+            or (name not in spec.readings and is_term(str(value), request, spec))
+        )
+    }
+    return replace(call, arguments=kept)
 
 
 def _says_something(words: list[str], start: int, end: int) -> bool:

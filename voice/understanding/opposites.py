@@ -3,7 +3,8 @@
 What a tool does is in the first word of its name (``cancel_alarm``), what is asked in the verbs of
 the message: both begin something, or both end something. Words that are arguments are no verbs of
 the request ("remind me to cancel the subscription"). A question for facts changes nothing, and so
-does "do not cancel it". Of tools whose name has no such verb nothing is known, and none is refused.
+does "do not cancel it"; what is named only to say no to it is not made either. Of tools whose name
+has no such verb nothing is known, and none is refused.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from voice.types import ToolCall, ToolSpec
-from voice.understanding.english import asks
+from voice.understanding.english import VERBS, asks
 
 UNSURE = "Sorry, I am not sure what to do there, so I did nothing."
 LEFT_ALONE = "All right, I won't."
@@ -61,6 +62,19 @@ _KEEPS = (
 )
 _NO_MORE = r"\b(?:just|only) (?:the|my|that|those|this)\b"
 _NOT_TO_FORGET = re.compile(r"(?:n't|\bnot|\bnever)(?: let me)? forget\b")
+_HYPOTHETICAL = re.compile(
+    r"\bif .*\b(?:what|how (?:long|much|many)) (?:would|will|do|does|happens)\b"
+    r"|^(?:does|did) \w+ing\b"
+)
+_PERMISSION = re.compile(
+    rf"(?:can|could|may) (?:i|we|one|people|you and i|\w+s) (?!(?:{'|'.join(sorted(VERBS))}|also"
+    r"|please|just|still)\b)\w"
+)
+"""Asks whether something may be done, which has nothing to do with the agent: "can I mix …"."""
+_DENIED = (
+    r"(?:(?<!why )(?<!if )\bnot|\b(?:don't|do not|didn't|did not) (?:want|need|order|add|mean|say)"
+    r"|\b(?:instead of|rather than)) (?:(?:an?|the|any|some) )?"
+)
 _NOT = re.compile(r"n't\b|\b(?:not|never|no)\b")
 
 
@@ -88,6 +102,7 @@ def opposed(
     calls: Sequence[ToolCall],
     setters: frozenset[str] = frozenset(),
     choosing: bool = False,
+    texts: frozenset[str] = frozenset(),
 ) -> Opposed:
     """Those of an answer's calls that do the opposite of what a message of the user's asks.
 
@@ -96,7 +111,14 @@ def opposed(
     Args:
         setters: Names of tools that set something to a value, and so may end it as well.
         choosing: Whether the user was asked which one is meant: "just the milk" may go, then.
+        texts: Names of tools that take any words.
     """
+    denied = tuple(call for call in calls if _is_denied(_plain(message), call, setters))
+    if denied:
+        return Opposed(denied, KEPT)
+    if _PERMISSION.match(_plain(message)):
+        wrong = [call for call in calls if call.name in texts and not _names(message, call)]
+        return Opposed(tuple(wrong), _unknown(message, wrong))
     aims = [_Aim.SET if call.name in setters else _aim_of_tool(call.name) for call in calls]
     arguments = [str(value) for call in calls for value in call.arguments.values()]
     asked = _aim_of_request(_plain(message), arguments)
@@ -114,6 +136,23 @@ def opposed(
     others = (call for call, aim in zip(calls, aims, strict=True) if aim not in fine)
     answers = {_Aim.REST: LEFT_ALONE, _Aim.KEEP: KEPT}
     return Opposed(tuple(others), answers.get(asked, UNSURE))
+
+
+def _is_denied(said: str, call: ToolCall, setters: frozenset[str]) -> bool:
+    """Whether a message names what a call makes, and only to say that it is not wanted."""
+    if _verb(call.name) not in _BEGINNING or call.name in setters or not call.arguments:
+        return False
+    value = _plain(str(next(iter(call.arguments.values()))))
+    thing = re.escape(re.sub(r"^(?:an?|the|some) ", "", value))
+    # "No milk" is what a list is for, and a drink that is not wanted.
+    no = "" if call.name.startswith("add") else r"\bno |"
+    rest, count = re.subn(rf"(?:{no}{_DENIED}){thing}\b", " ", said)
+    return count > 0 and re.search(rf"\b{thing}\b", rest) is None
+
+
+def _names(message: str, call: ToolCall) -> bool:
+    """Whether a message has the thing that a tool is for: a list."""
+    return re.search(rf"\b{call.name.rpartition('_')[2]}", _plain(message)) is not None
 
 
 def asks_to_end(message: str) -> bool:
@@ -156,6 +195,8 @@ def _aim_of_request(said: str, arguments: Iterable[str]) -> _Aim | None:
     for argument in sorted(map(_plain, arguments), key=len, reverse=True):
         rest = re.sub(rf"\b{re.escape(argument)}(?!\w)", " ", rest, count=1)
     rest = " ".join(rest.split())
+    if _HYPOTHETICAL.search(said):
+        return _Aim.LEARN
     forbidden = _NOT_TO_END.sub(" ", rest)
     if forbidden != rest:
         plain = not _ENDS.search(forbidden) and not _SETS.search(forbidden)

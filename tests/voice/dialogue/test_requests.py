@@ -9,7 +9,7 @@ from tests.support.script import CLIENT_TOOL, TOOLS, Script
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Generate, RunTool, SpeakEnd
 from voice.dialogue.history import History
-from voice.dialogue.requests import Requests, mixed_up, requests
+from voice.dialogue.requests import Requests, distinct, mixed_up, requests
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 
 TIMER = ToolCall("c1", "set_timer", {"duration": "ten minutes"})
@@ -28,6 +28,40 @@ BOTH = "set a timer for ten minutes and tell me the time"
 def test_a_message_is_cut_where_another_request_begins(parts: tuple[str, ...]) -> None:
     for joint in (" and ", ", and also ", " then ", " and then "):
         assert requests(joint.join(parts)) == parts
+
+
+def test_a_question_that_goes_on_is_one_request() -> None:
+    message = "does clearing the list also clear the others?"
+    assert requests(message) == (message,)
+    assert requests("what is the time and also set a timer for one minute")[1:]
+
+
+def order(drink: str, **more: str) -> ToolCall:
+    return ToolCall("c", "order_drink", {"drink": drink, **more})
+
+
+@pytest.mark.parametrize(
+    ("message", "calls", "kept"),
+    [
+        ("whatever, one americano, black, and hurry", [order("americano"), order("americano")],
+         [0]),
+        ("Red eye, large, with milk", [order("red eye"), order("red eye", milk="milk")], [1]),
+        ("just an espresso please", [order("an espresso"), order("espresso")], [0]),
+        ("a latte and another with milk", [order("latte"), order("latte", milk="milk")], [0, 1]),
+        ("a latte and one with milk", [order("latte"), order("latte", milk="milk")], [0, 1]),
+        ("a latte, a latte", [order("latte"), order("latte")], [0, 1]),
+        ("two lattes", [order("lattes"), order("lattes")], [0, 1]),
+        ("a latte and a tea", [order("latte"), order("tea")], [0, 1]),
+        ("small latte, large", [order("latte", size="small"), order("latte", size="large")], [0,
+         1]),
+        ("more of the same", [order("latte"), order("latte")], [0, 1]),
+        ("a latte", [order("latte"), ToolCall("c", "add_to_list", {"item": "latte"})], [0, 1]),
+    ],
+)  # fmt: skip
+def test_words_that_are_said_once_are_of_one_call(
+    message: str, calls: list[ToolCall], kept: list[int]
+) -> None:
+    assert distinct(message, calls, TOOLS) == tuple(calls[at] for at in kept)
 
 
 def test_what_is_to_be_done_with_another_thing_too_is_a_request() -> None:

@@ -45,6 +45,14 @@ from voice.tools.web import Web
             "Error: I could not read the state two hundred percent.",
         ),
         ("thermostat", "", "fifty percent", "Error: I could not read the state fifty percent."),
+        ("tv", "tv", "off", "The living room television is now off."),
+        ("light", "bedroom", "brightness fifty", "The bedroom light is now 50 percent."),
+        (
+            "light",
+            "bedroom",
+            "two notches",
+            "Error: I cannot set the bedroom light to two notches.",
+        ),
         ("door", "", "open", "Error: Which one: the front door or garage door?"),
     ],
 )

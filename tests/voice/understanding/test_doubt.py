@@ -19,6 +19,7 @@ from voice.understanding.doubt import (
     asked_about,
     in_doubt,
     leaves_open,
+    names_nothing,
 )
 
 ADD = ToolCall("a", "add_to_list", {"item": "milk"})
@@ -98,6 +99,20 @@ def test_a_bare_acknowledgement_is_followed_by_a_question() -> None:
     script.user("bin the gravy one")
     script.model("I see.")
     assert script.spoken() == f"I see. {ANYTHING_TO_DO}"
+
+
+def test_a_text_that_names_nothing_is_asked_for() -> None:
+    script = Script()
+    script.user("put it on the list")
+    script.model("", replace(ADD, arguments={"item": "put it on the"}), confidence=0.99)
+    assert script.spoken() == "Sorry, what shall I put on?"
+    assert not script.of(RunTool)
+    script = Script()
+    script.user("milk, put both on the list")
+    script.model("", ADD, replace(ADD, call_id="b", arguments={"item": "both"}), confidence=0.99)
+    assert [run.call for run in script.of(RunTool)] == [ADD]
+    assert not names_nothing(replace(ADD, arguments={"item": "half and half"}), TOOLS[ADD.name])
+    assert not names_nothing(replace(GONE, arguments={"item": "all"}), TOOLS[GONE.name])
 
 
 def test_a_call_in_doubt_is_made_when_the_user_says_yes() -> None:

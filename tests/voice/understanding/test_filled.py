@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from voice.config import ToolsConfig, TurnConfig
+from voice.tools import Toolbox
+from voice.tools.scope import SessionScope
 from voice.types import Reading, ToolCall, ToolSpec
-from voice.understanding.filled import filled, taken_out
+from voice.understanding.filled import completed, filled, measured, taken_out, without_strays
 
 
 def reading(*words: str, anywhere: bool = False) -> Reading:
@@ -69,3 +72,74 @@ def test_a_time_is_taken_out_of_the_text(text: str, kept: str, when: str | None)
     assert call.arguments == {"text": kept} | ({"when": when} if when else {})
     timed = ToolCall("c", "set_reminder", {"text": text, "when": "at nine"})
     assert taken_out(timed, REMINDER) == timed
+
+
+TOOLBOX = Toolbox(ToolsConfig(database=":memory:"), TurnConfig())
+SPECS = {spec.name: spec for spec in TOOLBOX.specs(TOOLBOX.names, SessionScope("s"))}
+
+
+@pytest.mark.parametrize(
+    ("request_text", "when", "whole"),
+    [
+        ("Noon alarm on Sunday, please, I'm working nights.", "Noon", "Noon on sunday"),
+        ("alarm at twenty to nine, but only on Fridays", "twenty to nine",
+         "twenty to nine on fridays"),
+        ("same again for Saturday but at nine", "nine", "nine saturday"),
+        ("every day at eight wake me", "at eight", "at eight every day"),
+        ("wake me at six, I was late on Monday", "six", "six"),
+        ("wake me at six, Tom comes on Monday", "six", "six"),
+        ("wake me tomorrow at six", "tomorrow at six", "tomorrow at six"),
+    ],
+)  # fmt: skip
+def test_a_time_has_the_day_that_is_said_apart(request_text: str, when: str, whole: str) -> None:
+    spec = SPECS["set_alarm"]
+    call = completed(ToolCall("c", "set_alarm", {"when": when}), request_text, spec)
+    assert call.arguments == {"when": whole}
+
+
+@pytest.mark.parametrize(
+    ("request_text", "state", "whole"),
+    [
+        ("set the fan to speed three", "three", "speed three"),
+        ("fan on level 2 please", "2", "level 2"),
+        ("turn the fan up by two degrees", "two", "by two degrees"),
+        ("dim the fan two notches", "two", "two notches"),
+        ("set the fan to thirty please", "thirty", "thirty"),
+        ("set the fan to thirty percent", "thirty", "thirty"),
+        ("set the fan brightness to 2.5", "2.5", "2.5"),
+        ("put the fan at thirty tonight", "thirty", "thirty"),
+        ("turn the fan on", "on", "on"),
+        ("fan thirty and the light thirty", "thirty", "thirty"),
+    ],
+)
+def test_a_number_goes_with_its_scale(request_text: str, state: str, whole: str) -> None:
+    given = {"device": "fan", "state": state}
+    call = measured(ToolCall("c", "set_device", given), request_text, SPECS["set_device"])
+    assert call.arguments == {"device": "fan", "state": whole}
+
+
+@pytest.mark.parametrize(
+    ("tool", "request_text", "given", "kept"),
+    [
+        ("set_device", "fan off in ten minutes", {"device": "fan", "room": "in ten minutes"},
+         ["device"]),
+        ("set_device", "fan off at midnight", {"device": "fan", "room": "midnight"}, ["device"]),
+        ("set_device", "fan off in the attic", {"device": "fan", "room": "attic"}, ["device",
+         "room"]),
+        ("set_timer", "one minute at six", {"duration": "one minute", "name": "six"}, ["duration"]),
+        ("cancel_alarm", "cancel the one at six", {"when": "six"}, ["when"]),
+        ("add_to_list", "milk for the sunday list", {"item": "milk", "list": "sunday"}, ["item",
+         "list"]),
+        ("order_drink", "a tea with no sugar and no milk", {"drink": "tea", "milk": "milk"},
+         ["drink"]),
+        ("order_drink", "a tea without milk", {"drink": "tea", "milk": "milk"}, ["drink"]),
+        ("order_drink", "a tea, no milk", {"drink": "tea", "milk": "no milk"}, ["drink", "milk"]),
+        ("order_drink", "no, milk in the tea", {"drink": "tea", "milk": "milk"}, ["drink", "milk"]),
+    ],
+)  # fmt: skip
+def test_what_is_no_value_is_left_out(
+    tool: str, request_text: str, given: dict[str, str], kept: list[str]
+) -> None:
+    assert [
+        *without_strays(ToolCall("c", tool, given), request_text, SPECS[tool]).arguments
+    ] == kept

@@ -8,7 +8,7 @@ from tests.support.script import Script
 from voice.dialogue.commands import RunTool
 from voice.events import ReplyToolCall
 from voice.types import ToolCall, ToolSpec
-from voice.understanding.opposites import LEFT_ALONE, UNSURE, Opposed, opposed, setters
+from voice.understanding.opposites import KEPT, LEFT_ALONE, UNSURE, Opposed, opposed, setters
 
 
 def call(tool: str, **arguments: Any) -> ToolCall:
@@ -86,6 +86,73 @@ def test_a_question_is_not_known_by_the_name_of_its_thing() -> None:
     made = call("order_drink", drink="the chai")
     told = "Sorry, I do not know that about the chai."
     assert opposed("has the chai got nuts in it", [made]) == Opposed((made,), told)
+
+
+@pytest.mark.parametrize(
+    ("message", "made"),
+    [
+        ("I don't want a latte, I want a cortado", call("order_drink", drink="latte")),
+        ("a tea rather than a latte", call("order_drink", drink="latte")),
+        ("no latte today", call("order_drink", drink="latte")),
+        ("add eggs but not milk, there's some", call("add_to_list", item="milk")),
+        ("eggs instead of the milk", call("add_to_list", item="milk")),
+        ("we don't need milk", call("add_to_list", item="milk")),
+    ],
+)
+def test_what_is_named_to_say_no_to_it_is_not_made(message: str, made: ToolCall) -> None:
+    other = call(made.name, thing="something else")
+    assert opposed(message, [made, other]) == Opposed((made,), KEPT)
+
+
+@pytest.mark.parametrize(
+    ("message", "made"),
+    [
+        ("there's no milk", call("add_to_list", item="milk")),
+        ("why not a latte", call("order_drink", drink="latte")),
+        ("not a small latte, a large latte", call("order_drink", drink="latte")),
+        ("don't forget the milk", call("add_to_list", item="milk")),
+        ("we do not have milk", call("add_to_list", item="milk")),
+        ("a latte, not too hot", call("order_drink", drink="latte")),
+        ("we don't need milk any more", call("remove_from_list", item="milk")),
+        ("I don't want the light on", call("set_device", device="light", state="off")),
+    ],
+)
+def test_what_is_not_denied_is(message: str, made: ToolCall) -> None:
+    assert not opposed(message, [made], frozenset({"set_device"})).calls
+
+
+TEXTS = frozenset({"add_to_list", "set_reminder"})
+
+
+@pytest.mark.parametrize(
+    ("message", "made"),
+    [
+        ("can I mix bleach and vinegar", call("add_to_list", item="bleach and vinegar")),
+        ("can dogs eat grapes", call("add_to_list", item="grapes")),
+        ("should I water cactuses daily", call("set_reminder", text="water cactuses")),
+        ("should we keep the milk", call("add_to_list", item="milk")),
+        ("does clearing the list clear the others", call("clear_list")),
+        ("if I asked you to clear my list what would happen", call("clear_list")),
+        ("if I cancel the alarm how long will it stay off", call("cancel_alarm")),
+        ("what happens if I leave the oven on", call("set_device", device="oven", state="on")),
+    ],
+)
+def test_a_question_of_what_would_be_does_nothing(message: str, made: ToolCall) -> None:
+    assert opposed(message, [made], texts=TEXTS).calls == (made,)
+
+
+@pytest.mark.parametrize(
+    ("message", "made"),
+    [
+        ("can I add milk", call("add_to_list", item="milk")),
+        ("could we pop eggs on the list", call("add_to_list", item="eggs")),
+        ("can I please get a reminder to stretch", call("set_reminder", text="stretch")),
+        ("can I nick a latte", call("order_drink", drink="latte")),
+        ("if it rains add milk, what else", call("add_to_list", item="milk")),
+    ],
+)
+def test_a_request_in_the_form_of_one_is_made(message: str, made: ToolCall) -> None:
+    assert opposed(message, [made], texts=TEXTS).calls == ()
 
 
 def test_what_sets_a_value_may_end_something_but_answers_no_question() -> None:

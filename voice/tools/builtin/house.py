@@ -43,6 +43,10 @@ _KINDS = {
     "media": "on off percent",
 }  # fmt: skip
 """Kind of device → the states it can take."""
+_BEFORE_STATES = re.compile(
+    r"^(?:(?:to|at|the|turned|switched|be|a|brightness|temperature|heat|volume)\b ?)+"
+)
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?: (percent|degrees?)(?: celsius| fahrenheit)?)?")
 _RANGES = {"percent": (0, 100), "degrees": (5, 95)}
 _THINGS = {
     "light", "fan", "thermostat", "door", "window", "television", "blind", "vacuum", "machine",
@@ -158,9 +162,16 @@ def _seen(said: str, *, house: House) -> None:
 
 
 _DeviceName = Annotated[str, Known(_seen, _WHICH_DEVICE, binds=False, names=_is_kind)]
-_WHAT_STATE = "Sorry, what am I to do with it?"
+
+
+def _what_state(said: str) -> str:
+    if any(word.isdigit() for word in digits(said).split()):
+        return f"Sorry, I cannot set it {'' if said.startswith('by ') else 'to '}{said}."
+    return "Sorry, what am I to do with it?"
+
+
 _State = Annotated[
-    str, Readable(lambda said, _: _state(said), _WHAT_STATE, whole=False, refuses=False)
+    str, Readable(lambda said, _: _state(said), _what_state, whole=False, refuses=False)
 ]
 
 
@@ -258,16 +269,16 @@ def read_state(device: Device, said: str) -> str:
     Raises:
         ToolError: It is no state, or not one of this device.
     """
-    state = re.sub(
-        r"^(?:to|at|the|turned|switched|be|a)\b", "", digits(said, fractions=False)
-    ).strip()
+    state = _BEFORE_STATES.sub("", digits(said, fractions=False)).strip()
     state = _STATES.get(state, state).replace("%", " percent").replace("  ", " ")
     allowed = _KINDS[device.kind].split()
     if device.kind == "lock" and state in ("closed", "open"):
         state = "locked" if state == "closed" else "unlocked"
     if device.kind == "cover" and state in ("on", "off"):
         state = "open" if state == "on" else "closed"
-    number = re.match(r"(\d+(?:\.\d+)?)(?: (percent|degrees?))?\b", state)
+    number = re.fullmatch(
+        r"(\d+(?:\.\d+)?)(?: (percent|degrees?)(?: celsius| fahrenheit)?)?", state
+    )
     if number is not None:
         return _level(float(number[1]), number[2] or "", allowed, said)
     if state.split()[-1:] and state.split()[-1] in _COLORS and "color" in allowed:
@@ -312,9 +323,9 @@ def _bare(said: str) -> str:
 def _words(name: str) -> set[str]:
     """The words of a name in the singular, other words for the same thing replaced."""
     words = [_singular(word) for word in name.split()]
-    text = f" {' '.join(words)} "
+    text = " ".join(words)
     for alias in sorted(_ALIASES, key=len, reverse=True):
-        text = text.replace(f" {alias} ", f" {_ALIASES[alias]} ")
+        text = re.sub(rf"(?<!\S){alias}(?!\S)", _ALIASES[alias], text)
     return set(text.split())
 
 
