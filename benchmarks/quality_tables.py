@@ -29,6 +29,7 @@ OTHER_NAMES = {
     "asking": "missing information",
     "out_of_scope": "out of scope",
     "talk": "small talk",
+    "results": "results of unseen tools",
 }
 
 
@@ -79,6 +80,9 @@ def _other_shares(figures: dict[str, Any]) -> list[tuple[str, int, float]]:
     for name, label in UNASKED.items():
         if name in sets:
             found.append((label, sets[name]["talk_cases"], sets[name]["talk"]))
+    if "results" in sets:
+        label = "results of unseen tools: every value that was asked for, and no other"
+        found.append((label, sets["results"]["told_cases"], sets["results"]["told"]))
     if "heard" in figures:
         real = figures["heard"]
         found.append(("recorded commands, intended tool", real["commands"], real["commands_heard"]))

@@ -78,6 +78,7 @@ class _Table:
     no_verbs: tuple[str, ...]
     spoken_verbs: dict[str, str]
     plurals: tuple[str, ...]
+    irregular: dict[str, str]
     things: dict[str, tuple[str, ...]]
     action: tuple[Action, ...]
     kinds: dict[str, Kind]
@@ -434,6 +435,9 @@ def related_thing(rng: Random, name: str) -> tuple[str, ...]:
 
 def plural(noun: str) -> str:
     """A noun in the plural, as the rules have it."""
+    for one, several in _TABLE.irregular.items():
+        if noun.endswith(one):
+            return noun.removesuffix(one) + several
     if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
         return f"{noun[:-1]}ies"
     if noun.endswith(_TABLE.plurals):

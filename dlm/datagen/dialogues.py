@@ -5,12 +5,13 @@
 A dialogue is made in five steps. `stream` draws a kind from `SHARES`. That kind's writer writes
 turns into a `dlm.datagen.script.Script` (an agent's own tools; what can happen in a turn is
 `dlm.datagen.turns`), a `dlm.datagen.unfamiliar_tools.Scene` (tools that no agent ships) or a
-`dlm.datagen.results.Teller` (what such tools answer, and what is asked about it), or the row is
-written as a whole (`dlm.datagen.written_tools`: functions called for in writing). A turn
-picks a phrasing of the split (`dlm.datagen.holdout`), fills its slots (`dlm.datagen.values`), and
-has it transcribed (`dlm.datagen.noise`). Simulated tools answer the calls, and replies are worded
-from their results. At last the tools to declare are chosen and, for some kinds, renamed
-(`dlm.datagen.renaming`). Texts with structured answers are made apart (`dlm.datagen.extraction`).
+`dlm.datagen.results.Teller` or `dlm.datagen.composed_talk.Talk` (what such tools answer, and what
+is asked about it), or the row is written as a whole (`dlm.datagen.written_tools`: functions called
+for in writing). A turn picks a phrasing of the split (`dlm.datagen.holdout`), fills its slots
+(`dlm.datagen.values`), and has it transcribed (`dlm.datagen.noise`). Simulated tools answer the
+calls, and replies are worded from their results. At last the tools to declare are chosen and, for
+some kinds, renamed (`dlm.datagen.renaming`). Texts with structured answers are made apart
+(`dlm.datagen.extraction`).
 
 A new kind of dialogue is a writer in `_WRITERS` or `_OTHERS` and a share in `SHARES`; a new kind of
 turn is a function in `dlm.datagen.turns`; new words are entries in ``data/``.
@@ -29,6 +30,7 @@ from typing import Any
 
 from dlm.datagen import (
     catalog,
+    composed_results,
     examples,
     extraction,
     results,
@@ -54,21 +56,21 @@ from dlm.datagen.wording import WORDING
 from dlm.datagen.words import WORDS
 
 SHARES: dict[str, float] = {
-    "assistant": 0.12,
+    "assistant": 0.115,
     "coffee": 0.045,
-    "errands": 0.075,
-    "drinks": 0.075,
+    "errands": 0.07,
+    "drinks": 0.07,
     "assistant_renamed": 0.065,
     "coffee_renamed": 0.02,
     "invented": 0.025,
     "errands_renamed": 0.015,
     "drinks_renamed": 0.015,
     "corpus": 0.025,
-    "stranger": 0.16,
-    "written": 0.13,
+    "stranger": 0.15,
+    "written": 0.12,
     "extraction": 0.08,
-    "results": 0.06,
-    "talk": 0.09,
+    "results": 0.1,
+    "talk": 0.085,
 }
 """Share of each kind of dialogue; without corpora "corpus" falls away."""
 
@@ -91,6 +93,9 @@ UNASKED = 0.24
 
 AT_EASE = 0.6
 """Share of dialogues in training whose users speak as if nobody had written it for them."""
+
+COMPOSED_RESULTS = 0.75
+"""Share of dialogues about results whose tools and results are composed."""
 
 TEXTING = 0.15
 """Share of the coffee shop's customers in training who type, and in haste."""
@@ -267,7 +272,8 @@ def _unfamiliar(rng: Random, source: Source) -> dict[str, Any] | None:
 
 def _results(rng: Random, source: Source) -> dict[str, Any]:
     ease = bool(source.at_ease) and rng.random() < source.at_ease
-    tools, messages = results.write(rng, source.values, source.split, source.style, ease)
+    writer = composed_results if rng.random() < COMPOSED_RESULTS else results
+    tools, messages = writer.write(rng, source.values, source.split, source.style, ease)
     return {"system": _instructions(rng, ""), "tools": tools, "messages": messages}
 
 

@@ -155,7 +155,7 @@ def drawn_alike(specs: Sequence[str], count: int, rng: Random, values: Values) -
         for at, spec in enumerate(specs):
             value = draw(spec, rng, values)
             for _ in range(_TRIES):
-                if not rows or _notation(value) == _notation(rows[0][at]):
+                if not rows or notation(value) == notation(rows[0][at]):
                     break
                 value = draw(spec, rng, values)
             row.append(value)
@@ -166,7 +166,8 @@ def drawn_alike(specs: Sequence[str], count: int, rng: Random, values: Values) -
 _TRIES = 30
 
 
-def _notation(value: Value) -> str:
+def notation(value: Value) -> str:
+    """How a value is written, whatever it is: two alike can stand in one list."""
     text = re.sub(r"\d+(?:\.\d+)?", "0", json.dumps(value.raw))
     named = re.sub(r"[a-z]+", "a", text, flags=re.IGNORECASE)
     return value.suffix + (text if value.unit else named if "0" in text else "")
@@ -249,7 +250,8 @@ def clock_at(minutes: int, rng: Random) -> Value:
 
 
 def _date(rng: Random) -> date:
-    return date(2026, 1, 1) + timedelta(days=rng.randrange(500))
+    """A day of one year, so that dates without a year can be compared."""
+    return date(2026, 1, 1) + timedelta(days=rng.randrange(365))
 
 
 def _date_said(of: date) -> str:
@@ -259,7 +261,10 @@ def _date_said(of: date) -> str:
 def _plain_date(rng: Random) -> Value:
     of = _date(rng)
     said = _date_said(of)
-    return Value(of.isoformat() if rng.random() < 0.6 else said, said)
+    day, month = said.split()[::-1]
+    forms = of.isoformat(), f"{of.isoformat()}T00:00:00Z", f"{said}, {of.year}", f"{day} {month}"
+    raw = said if rng.random() < 0.3 else forms[max(0, rng.randrange(9) - 5)]
+    return Value(raw, said, size=float(of.toordinal()))
 
 
 def _day(rng: Random, near: tuple[str, ...] = ("today", "tomorrow")) -> Value:
@@ -334,11 +339,16 @@ _MEASURED = {s for unit in WORDING.units.values() for s in unit.suffixes if len(
 
 
 def written_key(name: str, suffix: str, case: str) -> str:
-    """A key with the unit behind it, in a style of `dlm.datagen.renaming.styled` or as words."""
+    """A key with the unit behind it.
+
+    Args:
+        case: As `dlm.datagen.renaming.styled` takes it, or "words" or "kebab".
+    """
     if not _MEASURED.isdisjoint(name.split("_")):
         suffix = ""
     words = f"{name}_{suffix}".strip("_").split("_")
-    return " ".join(words) if case == "words" else styled(words, case)
+    joint = {"words": " ", "kebab": "-"}.get(case)
+    return styled(words, case) if joint is None else joint.join(words)
 
 
 def as_object(

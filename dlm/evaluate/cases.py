@@ -45,6 +45,7 @@ class Case:
         wanted: The scripted answer.
         kind: Of the scripted answer.
         fitting: Replies that fit as well as the scripted one; empty where they are unknown.
+        values: What a reply must hold to be right, options divided by "|"; empty where unknown.
     """
 
     turns: tuple[Turn, ...]
@@ -52,6 +53,7 @@ class Case:
     wanted: Turn
     kind: Kind
     fitting: frozenset[str] = frozenset()
+    values: tuple[str, ...] = ()
 
     def request(self, spans: bool = True) -> Request:
         """The engine's request; ``spans`` binds string arguments to words of the dialogue."""
@@ -70,7 +72,8 @@ def cases(rows: Iterable[Mapping[str, Any]]) -> Iterator[Case]:
             if whole and turn.role == "assistant" and any(t.role == "user" for t in turns):
                 kind = _kind(turns, turn, message.get("kind", ""), asked)
                 asked = kind is Kind.ASK
-                yield Case(tuple(turns), tools, turn, kind)
+                values = tuple(message.get("values", ()))
+                yield Case(tuple(turns), tools, turn, kind, values=values)
             turns.append(turn)
 
 

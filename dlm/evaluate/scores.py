@@ -19,6 +19,7 @@ from dlm.language.messages import Answer, Call
 _NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")
 _COUNT = re.compile(r"\b\d+ (?:items?|reminders?|timers?)(?=:)")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+\b(?!')")
+NUMBER_OR_WORD = r"\d+(?:[.:,]\d+)*|[^\W\d_]+(?:'[a-z]+)?"
 _LOOP = 3
 """Occurrences of the same three words in a row that make a loop."""
 _ARTICLES = ("a ", "an ", "the ", "my ", "some ")
@@ -91,7 +92,8 @@ def score(
         kind (``call_parallel``), ``slots`` (share of arguments that are right), ``ask`` and
         ``decline`` (no call, and a question for the former), ``reply`` (has the result's numbers,
         and every number and name is from the dialogue), ``reply_words`` and ``reply_loops`` (words
-        per reply, share that repeats itself), ``fits`` (one of the replies that fit),
+        per reply, share that repeats itself), ``told`` (has every value that was asked for, and no
+        number or name from elsewhere), ``fits`` (one of the replies that fit),
         ``well_formed``.
     """
     scores = into if into is not None else Scores()
@@ -119,6 +121,10 @@ def compare(scores: Scores, case: Case, finished: Finished | None) -> bool:
         scores.add("call", right)
         scores.add(f"call_{case.kind}", right)
         scores.add("slots", _slots(answer.calls, case.wanted.calls))
+        return right
+    if case.values:
+        right = decided and told(case, answer.content)
+        scores.add("told", right)
         return right
     if case.kind is Kind.REPLY:
         right = decided and grounded(case, answer.content)
@@ -160,6 +166,29 @@ def grounded(case: Case, content: str) -> bool:
         and numbers <= set(_NUMBER.findall(known))
         and all(name in allowed for name in names)
     )
+
+
+def told(case: Case, content: str) -> bool:
+    """Whether a reply holds every value of a case, and no number or name from elsewhere.
+
+    A number may be as the dialogue has it or as the scripted reply does: "19:30" is "7:30 PM".
+    """
+    known = " ".join((*(turn.content for turn in case.turns), case.wanted.content))
+    said, allowed = _bare(content), _bare(known)
+    return (
+        all(any(_within(option, said) for option in v.split("|")) for v in case.values)
+        and set(_NUMBER.findall(content)) <= set(_NUMBER.findall(known))
+        and all(f" {name.lower()} " in allowed for name in _NAME.findall(content))
+    )
+
+
+def _within(option: str, said: str) -> bool:
+    return option in said if option == "n't" else _bare(option) in said
+
+
+def _bare(text: str) -> str:
+    """Words in lower case between blanks, without punctuation that belongs to no word or number."""
+    return f" {' '.join(re.findall(NUMBER_OR_WORD, text.lower()))} "
 
 
 def loops(text: str) -> bool:

@@ -12,7 +12,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.datagen import catalog, descriptions, turns, turns_at_ease, unfamiliar_tools
+from dlm.datagen import (
+    catalog,
+    composed_results,
+    descriptions,
+    turns,
+    turns_at_ease,
+    unfamiliar_tools,
+)
 from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS
 from dlm.datagen.corpora import Corpora, load, services
 from dlm.datagen.dialogues import Source, stream
@@ -238,6 +245,17 @@ def talking(material: Material) -> Iterator[Case]:
             yield replace(case, fitting=fitting[case.wanted.content])
 
 
+def results(material: Material) -> Iterator[Case]:
+    """Results of tools, things and fields that training never shows, told and asked about."""
+
+    def rows() -> Iterator[Row]:
+        while True:
+            tools, messages = composed_results.write(material.rng, material.values, "heldout")
+            yield {"system": INSTRUCTIONS["assistant"], "tools": tools, "messages": messages}
+
+    return (case for case in cases(rows()) if case.values)
+
+
 def unasked(material: Material) -> Iterator[Case]:
     """Actions of the agents' own tools that are mentioned, or only seem to be asked for."""
 
@@ -284,6 +302,7 @@ SETS: dict[str, tuple[Callable[[Material], Iterator[Case]], int]] = {
     "at_length": (at_length, 240),
     "asking": (asking, 80),
     "out_of_scope": (out_of_scope, 150),
+    "results": (results, 200),
     "unasked": (unasked, 160),
     "unasked_unseen": (unasked_unseen, 160),
     "talk": (talking, 200),

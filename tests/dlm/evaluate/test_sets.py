@@ -67,7 +67,7 @@ def test_kinds_are_told_apart(messages: list[dict[str, Any]], kinds: list[Kind])
 CORPORA = Path(__file__).parents[3].parent / "shared" / "data" / "text"
 WITHOUT_CORPORA = (
     *("own", "renamed", "unseen", "noise", "parallel", "going_on", "interrupting", "asking"),
-    *("spontaneous", "at_length", "unasked", "unasked_unseen", "talk", "opaque"),
+    *("spontaneous", "at_length", "unasked", "unasked_unseen", "talk", "opaque", "results"),
 )
 
 

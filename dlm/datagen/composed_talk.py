@@ -1,0 +1,274 @@
+"""One dialogue with composed tools while it is written: its tools, its turns, its failures.
+
+Knows what a tool is called and how a thing is named; what is asked and told is
+`dlm.datagen.composed_results` and `dlm.datagen.composed_lists`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from dlm.datagen.catalog import Spec
+from dlm.datagen.composed_fields import (
+    GROUPS,
+    TABLE,
+    an,
+    any_noun,
+    composed,
+    draw_noun,
+    drawn,
+    many,
+)
+from dlm.datagen.holdout import held_out, members
+from dlm.datagen.noise import Style, utter
+from dlm.datagen.phrases import Piece, is_order, polite
+from dlm.datagen.renaming import styled
+from dlm.datagen.result_values import WORDING, as_json
+from dlm.datagen.spontaneous import Speaker, at_ease
+from dlm.datagen.values import Values
+from dlm.datagen.world import capital
+
+Row = dict[str, Any]
+TELL, WORDS = TABLE.tell, TABLE.wording
+
+LACKING = "n't|not|no|nothing|missing"
+"""One of these says that something is not there, or did not work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its answer.
+
+    Attributes:
+        ask: A phrasing, ``IT`` for the thing.
+        reply: Likewise.
+        values: What the reply must hold.
+        slots: What fills the slots of the question.
+        about: Words of the field that it is about, "all", or nothing.
+    """
+
+    ask: str
+    reply: str
+    values: tuple[str, ...]
+    slots: Mapping[str, str] = field(default_factory=dict)
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that was composed, with what it is about.
+
+    Attributes:
+        say: How the user names the thing, with ``{x}`` or without; `named`: how the agent does.
+        kind: Of ``{x}``; empty for none.
+        key: The parameter that is {x}.
+    """
+
+    spec: Spec
+    noun: str
+    group: str
+    say: str
+    named: str
+    kind: str
+    key: str
+
+
+class Talk:
+    """One dialogue while it is written."""
+
+    def __init__(self, rng: Random, values: Values, split: str, style: Style, ease: bool) -> None:
+        self.rng, self.values, self.split = rng, values, split
+        self.style, self.ease = style, ease
+        self.messages: list[Row] = []
+        self.specs: list[Spec] = []
+        self._nouns: set[str] = set()
+
+    # Tools
+
+    def tool(self, kind: str, words: Sequence[str] = (), about: str = "", group: str = "") -> Tool:
+        """A tool, offered from here on.
+
+        Args:
+            kind: "tool", "list" or "deed".
+            words: Of its name, for one that does or tells one thing.
+            about: Its description, for such a one.
+        """
+        rng, group = self.rng, group or draw_group(self.rng)
+        noun = draw_noun(rng, group, self.split)
+        while self._nouns & set(noun.split()):
+            noun = draw_noun(rng, group, self.split)
+        self._nouns |= set(noun.split())
+        forms = TABLE.lists["for"] if kind == "list" else WORDS["subjects"]
+        say, *others = rng.choice(forms).split("|")
+        named, slot, keys = (say, *others) if kind == "list" else others
+        key = rng.choice(keys.split(", ")) if slot else ""
+        properties: Spec = {key: {"type": "string"}} if key else {}
+        if rng.random() < 0.12:
+            properties[rng.choice(("lang", "verbose", "format", "fields"))] = {"type": "string"}
+        about = about or self.pick(WORDS["about_list" if kind == "list" else "about"])
+        schema = {"type": "object", "properties": properties, "required": [key] if key else []}
+        spec = {
+            "name": self._name(kind, words, many(noun) if kind == "list" else noun),
+            "description": capital(_about_noun(about, noun)),
+            "parameters": schema,
+        }
+        self.specs.append(spec)
+        return Tool(spec, noun, group, _about_noun(say, noun), _about_noun(named, noun), slot, key)
+
+    def _name(self, kind: str, words: Sequence[str], noun: str) -> str:
+        """A name that belongs to the split, and that no other tool has."""
+        rng, style = self.rng, self.rng.choice(("snake", "snake", "camel", "pascal"))
+        taken = {spec["name"] for spec in self.specs}
+        while True:
+            verb = [rng.choice(WORDS["list_verbs" if kind == "list" else "tool_verbs"])]
+            parts = (
+                [*words, noun] if kind == "deed" else [*verb, *words] if words else [*verb, noun]
+            )
+            roll = rng.random()
+            if roll < (0.2 if self.split == "train" else 0.6):
+                parts.append(rng.choice(WORDS["tails"]))
+            if roll < (0.05 if self.split == "train" else 0.8):
+                parts.insert(0, rng.choice(WORDING.prefixes))
+            if words and kind != "deed" and roll > 0.85:
+                parts = [*verb, noun, *words]
+            parts = "_".join(parts).replace(" ", "_").replace("-", "_").split("_")
+            name = styled(parts, style)
+            if name not in taken and held_out("_".join(parts)) == (self.split == "heldout"):
+                return name
+
+    # Turns
+
+    def pick(self, options: Sequence[str]) -> str:
+        """One of some phrasings of the split, where it has any."""
+        return self.rng.choice(members(tuple(options), self.split) or options)
+
+    def ask(self, source: str, slots: Mapping[str, str], again: bool = False) -> dict[str, str]:
+        """The user says a phrasing; returns what fills its slots as it was heard.
+
+        Args:
+            again: Whether it is said behind an answer, without anything around it.
+        """
+        rng, order = self.rng, is_order(source) and " me " not in source
+        parts = re.split(r"\{(\w+)\}", source.lstrip("!"))
+        pieces = [Piece(slots[p], p) if at % 2 else Piece(p) for at, p in enumerate(parts) if p]
+        if order:
+            count = len(pieces)
+            pieces = polite(rng, pieces)
+            order = len(pieces) == count
+        if self.ease and not again:
+            speaker = Speaker(rng, self.split, lambda s: self.values.text(s, rng), lambda *_: "")
+            pieces = at_ease(speaker, pieces, order)
+        heard = utter(rng, pieces, self.style, "?" in source)
+        self.messages.append({"role": "user", "content": heard.text})
+        return {slot: text for slot, text in heard.values.items() if slot.isalpha()}
+
+    def call(self, tool: Tool, heard: Mapping[str, str], result: str) -> None:
+        """The agent calls a tool, which answers."""
+        given = {tool.key: heard["x"]} if tool.key else {}
+        calls = [{"name": tool.spec["name"], "arguments": given}]
+        self.messages += [
+            {"role": "assistant", "content": None, "tool_calls": calls},
+            {"role": "tool", "name": tool.spec["name"], "content": result},
+        ]
+
+    def tell(self, text: str, values: Sequence[str]) -> None:
+        """The agent answers.
+
+        Args:
+            values: What the answer must hold; one of the options of each, divided by "|".
+        """
+        kind = {"kind": "told"} if self.messages[-1]["role"] == "user" else {}
+        told = {"role": "assistant", "content": spoken(text), **kind}
+        self.messages.append({**told, "values": list(values)} if values else told)
+
+    def thank(self) -> None:
+        """The user has nothing more to ask."""
+        heard = utter(self.rng, [Piece(self.rng.choice(WORDING.thanks))], self.style)
+        self.messages.append({"role": "user", "content": heard.text})
+        self.messages.append({"role": "assistant", "content": self.rng.choice(WORDING.welcome)})
+
+    def slot(self, tool: Tool) -> str:
+        """What fills the {x} of a thing's name, as it is said."""
+        while set((said := self._drawn(tool.kind)).split()) & set(tool.noun.split()):
+            pass
+        return said
+
+    def _drawn(self, kind: str) -> str:
+        rng = self.rng
+        if kind == "modifier":
+            return self.values.draw("adjective", rng) if rng.random() < 0.3 else any_noun(rng)
+        if kind in ("title", "names"):
+            return drawn(kind, rng, self.values).said
+        return (
+            many(any_noun(rng))
+            if kind == "nouns"
+            else self.values.draw(kind, rng, self.style.digits)
+        )
+
+    def fail(self, tool: Tool, heard: Mapping[str, str], forms: Sequence[str]) -> None:
+        """The call fails, and that is told with its reason, if there is one."""
+        rng = self.rng
+        why, raw = self._reason()
+        if rng.random() < 0.1:
+            bare: tuple[Row, ...] = ({"ok": False}, {"success": False}, {"status": "failed"})
+            self.call(tool, heard, as_json(rng.choice(bare), rng))
+            self.tell(self.pick(TELL["bare_failed"]), (LACKING,))
+            return
+        self.call(tool, heard, raw)
+        self.tell(self.pick(forms).replace("{why}", why), (why,))
+        if rng.random() < 0.35:
+            source = rng.choice(WORDING.again)
+            self.ask(source, {}, True)
+            self.tell(f"No, {why}." if source.startswith("did") else f"{capital(why)}.", (why,))
+
+    def _reason(self) -> tuple[str, str]:
+        """Why a call failed, as it is told and as the tool writes it."""
+        rng = self.rng
+        key = rng.choice(WORDS["error_keys"])
+        noun = any_noun(rng)
+        coded, _, said = rng.choice(WORDS["coded"]).partition("|")
+        coded, said = (coded.replace("NOUN", noun.upper()), said.replace("{a}", noun))
+        coded = coded.replace(" ", "_")
+        if rng.random() < 0.5:
+            code, roll = coded if rng.random() < 0.5 else coded.lower(), rng.random()
+            both = {"code": code, key: capital(said) + "."}
+            found: Any = {"error": both} if roll < 0.3 else {"error": code} if roll < 0.7 else both
+            return said, f"Error: {code}" if roll > 0.9 else as_json(found, rng)
+        said = composed(rng.choice(WORDS["reasons"]), rng, self.values)
+        raw = said if rng.random() < 0.4 else f"{capital(said)}."
+        if rng.random() < 0.15:
+            return said, f"Error: {raw}"
+        extra = rng.choice(
+            ({}, {"ok": False}, {"success": False}, {"status": "error"}, {"code": 403})
+        )
+        return said, as_json(extra | {key: raw} if key != "error" or extra else {key: raw}, rng)
+
+
+def draw_group(rng: Random) -> str:
+    """A group of things."""
+    return rng.choice(GROUPS)
+
+
+def _about_noun(source: str, noun: str) -> str:
+    text = source.replace("a NOUN", an(noun)).replace("NOUNs", many(noun)).replace("NOUN", noun)
+    return text
+
+
+def fill(source: str, **fields: str) -> str:
+    """A phrasing with its slots and its words in capitals filled."""
+    for name, text in fields.items():
+        source = source.replace(f"{{{name}}}", text)
+        source = source.replace(f"{{{capital(name)}}}", capital(text))
+        if name[0] == "W":
+            source = re.sub(rf"\b{name}\b", text, source)
+    return source
+
+
+def spoken(text: str) -> str:
+    """A text whose sentences begin with a capital letter and end with one stop."""
+    text = re.sub(r"(^|[.!?] )([a-z])", lambda m: m[1] + m[2].upper(), text)
+    return re.sub(r"(?<=[.!?])\.", "", text)
