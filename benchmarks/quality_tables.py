@@ -72,6 +72,10 @@ def _other_shares(figures: dict[str, Any]) -> list[tuple[str, int, float]]:
         found.append(
             ("asked back for what is missing", sets["asking"]["ask_cases"], sets["asking"]["ask"])
         )
+    if "extraction" in sets:
+        json = sets["extraction"]
+        found.append(("JSON of a text, exact", json["exact_cases"], json["exact"]))
+        found.append(("values of such JSON", json["exact_cases"], json["fields"]))
     if "out_of_scope" in figures:
         scope, cases = figures["out_of_scope"], sets["out_of_scope"]["decision_cases"]
         found.append(("out of scope, declined", cases, scope["recall"]))

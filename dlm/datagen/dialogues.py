@@ -11,7 +11,8 @@ for in writing). A turn picks a phrasing of the split (`dlm.datagen.holdout`), f
 (`dlm.datagen.values`), and has it transcribed (`dlm.datagen.noise`). Simulated tools answer the
 calls, and replies are worded from their results. At last the tools to declare are chosen and, for
 some kinds, renamed (`dlm.datagen.renaming`). Texts with structured answers are made apart
-(`dlm.datagen.extraction`).
+(`dlm.datagen.extraction`,
+`dlm.datagen.composed_extraction`).
 
 A new kind of dialogue is a writer in `_WRITERS` or `_OTHERS` and a share in `SHARES`; a new kind of
 turn is a function in `dlm.datagen.turns`; new words are entries in ``data/``.
@@ -30,6 +31,7 @@ from typing import Any
 
 from dlm.datagen import (
     catalog,
+    composed_extraction,
     composed_results,
     examples,
     extraction,
@@ -90,6 +92,9 @@ FEW_TOOLS = 0.75
 
 UNASKED = 0.24
 """Share of turns that mention an order without giving it, in training."""
+
+COMPOSED = 0.75
+"""Share of texts with structured answers that are composed of facts (`composed_extraction`)."""
 
 AT_EASE = 0.6
 """Share of dialogues in training whose users speak as if nobody had written it for them."""
@@ -612,12 +617,17 @@ _WRITERS: dict[str, Callable[[Script], None]] = {
 }
 
 
+def _extraction(rng: Random, split: str) -> dict[str, Any]:
+    composed = rng.random() < COMPOSED
+    return (composed_extraction if composed else extraction).write(rng, split)
+
+
 _OTHERS: dict[str, Callable[[Random, Source], dict[str, Any] | None]] = {
     "corpus": _corpus_row,
     "stranger": _unfamiliar,
     "results": _results,
     "written": lambda rng, source: written_tools.write(rng, source.split),
-    "extraction": lambda rng, source: extraction.write(rng, source.split),
+    "extraction": lambda rng, source: _extraction(rng, source.split),
 }
 """Writers of rows that need no `Script`."""
 

@@ -315,7 +315,7 @@ def _check(where: str, arguments: Row, tool: Row) -> None:
             continue
         # Said to the model as text and read back, a value must be what it was.
         try:
-            again = read_value(written(value), known.properties[key])
+            again = read_value(written(value, known.properties[key]), known.properties[key])
         except ValueError as error:
             raise ValueError(f"{where}.{key}: {error}") from error
         if again != value:

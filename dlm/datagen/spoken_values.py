@@ -10,20 +10,9 @@ import re
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
-from dlm.language.spoken_numbers import SCALES, TENS, VALUES, number
+from dlm.language.spoken_numbers import ORDINALS, SCALES, TENS, VALUES, number
+from dlm.language.written_dates import MONTHS, WEEKDAYS
 
-_ORDINALS = [
-    "_", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth",
-    "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth",
-    "seventeenth", "eighteenth", "nineteenth", "twentieth",
-]  # fmt: skip
-WEEKDAYS = [
-    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
-]  # fmt: skip
-MONTHS = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september",
-    "october", "november", "december",
-]  # fmt: skip
 HOLIDAYS = {
     "christmas": (12, 25), "christmas eve": (12, 24), "christmas day": (12, 25),
     "boxing day": (12, 26), "halloween": (10, 31), "new year's day": (1, 1),
@@ -40,8 +29,8 @@ _UNIT_SECONDS = {
 def ordinal_of(number: int) -> str:
     """An ordinal from 1 to 31 in words: 21 is "twenty first"."""
     if number <= 20:
-        return _ORDINALS[number]
-    return "thirtieth" if number == 30 else f"{TENS[number // 10]} {_ORDINALS[number % 10]}"
+        return ORDINALS[number]
+    return "thirtieth" if number == 30 else f"{TENS[number // 10]} {ORDINALS[number % 10]}"
 
 
 _ORDINAL_VALUES = {ordinal_of(n): n for n in range(1, 32)} | {

@@ -12,9 +12,13 @@ from enum import StrEnum
 from typing import Any
 
 from dlm.engine.engine import Request
+from dlm.grammar.formats import JsonSchema
 from dlm.language.copy_sources import sources
 from dlm.language.messages import Tool, Turn
 from dlm.language.template import tools_of, turn_of
+
+LONGEST_JSON = 512
+"""Tokens of an answer in JSON, at most."""
 
 
 class Kind(StrEnum):
@@ -28,6 +32,7 @@ class Kind(StrEnum):
     DECLINE = "decline"
     TALK = "talk"
     REPLY = "reply"
+    JSON = "json"
 
 
 CALLS = frozenset((Kind.REQUEST, Kind.PARALLEL, Kind.FOLLOW_UP, Kind.ANSWERED))
@@ -46,6 +51,7 @@ class Case:
         kind: Of the scripted answer.
         fitting: Replies that fit as well as the scripted one; empty where they are unknown.
         values: What a reply must hold to be right, options divided by "|"; empty where unknown.
+        schema: What the answer is JSON of, where that is asked for.
     """
 
     turns: tuple[Turn, ...]
@@ -54,9 +60,12 @@ class Case:
     kind: Kind
     fitting: frozenset[str] = frozenset()
     values: tuple[str, ...] = ()
+    schema: Mapping[str, Any] | None = None
 
     def request(self, spans: bool = True) -> Request:
         """The engine's request; ``spans`` binds string arguments to words of the dialogue."""
+        if self.schema is not None:
+            return Request(self.turns, format=JsonSchema(self.schema), max_tokens=LONGEST_JSON)
         return Request(self.turns, self.tools, copy_sources=sources(self.turns) if spans else None)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from dlm.datagen.examples import declared, messages_of
 from dlm.engine.engine import Finished, Request
 from dlm.engine.request import Usage
+from dlm.grammar.formats import JsonSchema
 from dlm.language.messages import Answer
 from dlm.language.template import turn_of
 
@@ -82,6 +83,9 @@ def _body(request: Request, model: str) -> dict[str, Any]:
     }
     if request.tools:
         body["tools"] = declared(request.tools)
+    if isinstance(request.format, JsonSchema):
+        schema = {"name": "answer", "schema": request.format.schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_COLUMNS = ("call", "tool", "slots", "decision", "reply", "told", "ask", "decline", "talk", "fits")
+_COLUMNS = (
+    *("call", "tool", "slots", "decision", "reply", "told", "ask", "decline", "talk", "fits"),
+    *("exact", "fields"),
+)
 
 
 def table(figures: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ case, punctuation, an article before a value, and whether a device's room is par
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -94,7 +95,7 @@ def score(
         and every number and name is from the dialogue), ``reply_words`` and ``reply_loops`` (words
         per reply, share that repeats itself), ``told`` (has every value that was asked for, and no
         number or name from elsewhere), ``fits`` (one of the replies that fit),
-        ``well_formed``.
+        ``exact`` and ``fields`` (JSON that is right, and the share of its values), ``well_formed``.
     """
     scores = into if into is not None else Scores()
     for case in asked:
@@ -126,6 +127,11 @@ def compare(scores: Scores, case: Case, finished: Finished | None) -> bool:
         right = decided and told(case, answer.content)
         scores.add("told", right)
         return right
+    if case.kind is Kind.JSON:
+        share = _same_fields(answer.content, case.wanted.content)
+        scores.add("exact", share == 1)
+        scores.add("fields", share)
+        return share == 1
     if case.kind is Kind.REPLY:
         right = decided and grounded(case, answer.content)
         scores.add("reply", right)
@@ -140,6 +146,22 @@ def compare(scores: Scores, case: Case, finished: Finished | None) -> bool:
         right = answer.content in case.fitting
         scores.add("fits", right)
     return right
+
+
+def _same_fields(got: str, wanted: str) -> float:
+    """The share of the values of two JSON objects that are the same, up to capital letters."""
+    try:
+        found = _leaves(json.loads(got.casefold()))
+    except ValueError:
+        return 0.0
+    expected = _leaves(json.loads(wanted.casefold()))
+    return len(found & expected) / len(found | expected)
+
+
+def _leaves(value: Any, path: str = "") -> set[tuple[str, str]]:
+    if not isinstance(value, dict):
+        return {(path, json.dumps(value))}
+    return {leaf for key, inner in value.items() for leaf in _leaves(inner, f"{path}.{key}")}
 
 
 def grounded(case: Case, content: str) -> bool:

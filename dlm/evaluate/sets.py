@@ -5,6 +5,7 @@ Sizes are numbers of dialogues or sentences at scale 1.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -14,6 +15,7 @@ from typing import Any
 
 from dlm.datagen import (
     catalog,
+    composed_extraction,
     composed_results,
     descriptions,
     turns,
@@ -31,6 +33,8 @@ from dlm.datagen.unfamiliar_tools import Scene
 from dlm.datagen.values import Values
 from dlm.evaluate.cases import CALLS, Case, Kind, cases
 from dlm.evaluate.talk import alike
+from dlm.language.messages import Turn
+from dlm.language.template import turns_of
 
 SEED = 99
 SERVICES = "sgd_dev_test.jsonl.xz"
@@ -282,6 +286,15 @@ def unasked_unseen(material: Material) -> Iterator[Case]:
     return _decided(rows())
 
 
+def extraction(material: Material) -> Iterator[Case]:
+    """Texts of held-out topics, and what a schema asks for of them."""
+    while True:
+        one = composed_extraction.extraction(material.rng, "heldout")
+        *turns, _ = turns_of(one.row)
+        wanted = Turn("assistant", json.dumps(one.answer, ensure_ascii=False))
+        yield Case(tuple(turns), (), wanted, Kind.JSON, schema=one.schema)
+
+
 def _decided(rows: Iterable[Row]) -> Iterator[Case]:
     return (c for c in cases(rows) if c.kind in CALLS or c.kind is Kind.TALK)
 
@@ -306,6 +319,7 @@ SETS: dict[str, tuple[Callable[[Material], Iterator[Case]], int]] = {
     "unasked": (unasked, 160),
     "unasked_unseen": (unasked_unseen, 160),
     "talk": (talking, 200),
+    "extraction": (extraction, 300),
 }
 """Sets by name, with their number of cases at scale 1."""
 

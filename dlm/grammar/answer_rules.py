@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dlm.grammar.distinct_spans import PIECES
+from dlm.grammar.distinct_spans import APOSTROPHES, PIECES
 from dlm.grammar.formats import AnswerFormat, FormatError, format_rules, strict_json
 from dlm.grammar.said import runs
 from dlm.language.chat_format import NEVER_SPELLED, JsonCalls, MarkedCalls
@@ -250,8 +250,11 @@ def _value(schema: Mapping[str, Any], texts: Sequence[str] | None) -> str:
 
 
 def _spans(texts: Sequence[str]) -> list[str]:
-    """Terminals SPAN0, SPAN1 …: runs of pieces of a text with a word in or behind the first."""
-    lines = [r"WORDY: /\S*\w(.|\n)*/"] if texts else []
+    """Terminals SPAN0, SPAN1 …: runs of pieces of a text with a word in or behind the first.
+
+    They begin with no apostrophe.
+    """
+    lines = [rf"WORDY: /([^\s{APOSTROPHES}]\S*)?\w(.|\n)*/"] if texts else []
     for index, text in enumerate(texts):
         chunks = json.dumps({"substring_chunks": PIECES.findall(text)})
         lines += [f"SPAN{index}: RUN{index} & WORDY", f"RUN{index}: %regex {chunks}"]

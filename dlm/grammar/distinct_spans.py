@@ -6,8 +6,10 @@ twice may be used twice, in any order. Where no unused words are left every span
 must always come to an end.
 
 So it is with numbers, which are among those that were said, in words or figures, as long as one
-that fits is left. A number that the message labels (``width=4``) is that one. Where a text says
-numbers that are not read here ("half a dozen") the first one of a call is free.
+that fits is left. A number that the message labels (``width=4``) is that one, or one of those where
+it labels several, and so is a string that it labels in quotes (``title="Blue"``). Where a text says
+numbers that are not read here ("two thirds"), or a number seems to be computed ("total"), it is
+free unless another one of the call was copied.
 
 A value that a reader must be able to read is a span that it reads, where there is one. An optional
 one is left out where there is none: its parameter cannot be begun.
@@ -19,7 +21,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import islice
@@ -32,8 +34,15 @@ ASSIGNMENTS = 64
 
 KEPT_TEXTS = 64
 
-# Pieces of a span: a number and a contraction are one word each.
-PIECES = re.compile(r"\d+(?:[.,:]\d+)+|\w+(?:['’]\w+)*|\s+|[^\w\s]")
+# Pieces of a span: an address, a number and a contraction are one word each; a genitive is two, as
+# "Anna" may be meant by "Anna's".
+PIECES = re.compile(
+    r"\w[\w.+-]*@\w[\w-]*(?:\.\w[\w-]*)+|https?://[^\s<>\"]*[\w/]|\d+(?:[.,:]\d+)+"
+    r"|\w+(?:['’](?!s\b)\w+)*|(?<=\w)['’]s\b|\s+|[^\w\s]"
+)
+
+APOSTROPHES = "'’"
+"""With these no span begins."""
 
 _BETWEEN = b"\xff"
 
@@ -63,7 +72,7 @@ class Spans:
                     word = None
                 elif any(letter.isalpha() or letter.isdecimal() for letter in piece):
                     word = end
-                if word is not None:
+                if word is not None and piece[0] not in APOSTROPHES:
                     self.shortest[start] = word
                 end = start
             end -= len(_BETWEEN)
@@ -105,11 +114,37 @@ def numbers_of(texts: tuple[str, ...]) -> Mapping[str, Sequence[Place]]:
     return found
 
 
-def labelled(numbers: Collection[str], text: str, name: str) -> str | None:
-    """The number that a text gives to a name in so many words: ``name=4``, ``name is 4``."""
-    found = re.search(rf"(?i)\b{re.escape(name)}(?: ?[:=] ?| is )(\d[\d.]*)", text)
-    value = found[1].rstrip(".") if found else None
-    return value if value in numbers else None
+def labelled(text: str, name: str, others: Iterable[str] = ()) -> frozenset[str]:
+    """The numbers that a text gives to a name in so many words: ``name=4``, ``name is 4``.
+
+    What it gives to a longer one of other names ("old name") is none of them.
+    """
+    ends = _labelled_at(text, name, others)
+    return frozenset(value for value, start, _ in numbers_in(text) if start in ends)
+
+
+def quoted(text: str, name: str, others: Iterable[str] = ()) -> frozenset[str]:
+    """The strings that a text gives to a name in quotes: ``name="Anna"``, ``name: 'Anna'``."""
+    found = (_QUOTED.match(text, end) for end in _labelled_at(text, name, others))
+    return frozenset(one[2].strip() for one in found if one and one[2].strip())
+
+
+def _labelled_at(text: str, name: str, others: Iterable[str]) -> set[int]:
+    """Where what a text gives to a name begins."""
+    ends = {found.end() for found in _labels(name).finditer(text)}
+    for other in others:
+        if other.endswith(f" {name}"):
+            ends -= {found.end() for found in _labels(other).finditer(text)}
+    return ends
+
+
+@functools.lru_cache(KEPT_TEXTS)
+def _labels(name: str) -> re.Pattern[str]:
+    words = "[ _-]?".join(map(re.escape, name.split()))
+    return re.compile(rf"(?i)\b{words}(?:[\"'`]? ?[:=] ?| is )[$€£]?")
+
+
+_QUOTED = re.compile(r"([\"'`])(.+?)\1(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)

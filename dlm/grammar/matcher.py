@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from dlm.grammar.distinct_spans import (
     Spans,
     labelled,
     numbers_of,
+    quoted,
     spans_of,
 )
 from dlm.grammar.formats import FormatError, format_rules, reason
@@ -47,6 +48,11 @@ from dlm.language.tokenizer import Tokenizer
 KEPT_SPELLINGS = 4096
 MOST_NUMBERS = 64
 """Where more are said than that, a number may be any."""
+_COMPUTED = {
+    *("total", "sum", "difference", "average", "mean", "combined", "overall", "remaining"),
+    *("result", "product", "count"),
+}
+"""Words in the names of numbers that need not be said."""
 _STATE = "\n<state>"
 _REFUSAL = "Parser Error: token"
 
@@ -152,11 +158,14 @@ class GrammarFactory:
                 continue
             fits = self.accepts(schema)
             fitting = {one: at for one, at in numbers.items() if fits(json.loads(one))}
-            own = labelled(fitting, newest, words(name) or name)
+            names = map(words, tool.properties)
+            own = labelled(newest, words(name) or name, names) & fitting.keys()
+            computed = not _COMPUTED.isdisjoint(words(name).split())
             if fitting:
-                places = {k.encode(): at for k, at in fitting.items() if own in (None, k)}
+                places = {k.encode(): at for k, at in fitting.items() if not own or k in own}
                 find = functools.partial(_known, places)
-                found[name] = Candidates(find, certain or own is not None, numbers=True)
+                sure = bool(own) or (certain and not computed)
+                found[name] = Candidates(find, sure, numbers=True)
         return found
 
 
@@ -164,18 +173,23 @@ def _known(places: Mapping[bytes, Sequence[Place]], _: Spans) -> Mapping[bytes, 
     return places
 
 
+def _standing(values: Iterable[str], spans: Spans) -> Mapping[bytes, Sequence[Place]]:
+    return {value.encode(): tuple(spans.occurrences(value.encode())) for value in values}
+
+
 def _read(tool: Tool, name: str, texts: Sequence[str], rules: AnswerRules) -> Candidates | None:
-    """The spans that a parameter's reader can read; None where it has none.
+    """The spans that a parameter's reader can read; what is labelled in quotes where it has none.
 
     A message that names a value of the kind, and does not refer to a thing that was named before,
     means that one. A required value is any span where it names none: what was meant before is no
     answer to what is asked now.
     """
     reader = tool.readers.get(name)
-    if reader is None:
-        return None
-    required = name in tool.required
     newest = rules.user_texts[-1] if rules.user_texts else ""
+    if reader is None:
+        own = quoted(newest, words(name) or name, map(words, tool.properties))
+        return Candidates(functools.partial(_standing, own), certain=True) if own else None
+    required = name in tool.required
 
     @functools.cache
     def find(spans: Spans) -> Mapping[bytes, Sequence[Place]]:

@@ -1,7 +1,8 @@
 """Values of a JSON schema as they stand in texts, so that a small model chooses and never invents.
 
-Strings are spans and numbers are said ones. JSON has no other way to say so than to list them. What
-the schema restricts further may be any of them that fits; where none does, it stays as it is.
+Strings are spans, numbers are said ones, and days and times are those that the texts name. JSON has
+no other way to say so than to list them. What the schema restricts further may be any of them that
+fits; where none does, it stays as it is.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
-from dlm.grammar.distinct_spans import PIECES
+from dlm.grammar.distinct_spans import APOSTROPHES, PIECES
 from dlm.grammar.schemas import rewritten
 from dlm.language.schema import options, told_of
 from dlm.language.spoken_numbers import is_unread, numbers_in
+from dlm.language.written_dates import dates_in, times_in
 
 SPAN_PIECES = 24
 """Longest span of a text in JSON, in words and what stands between them."""
@@ -23,6 +25,7 @@ MOST_SPANS = 1000
 LONGEST_SPAN = 200
 """Characters; a text of few pieces may be a text without spaces."""
 
+_AROUND = ".,;:!?\"'`()[]<>{}“”‘’«»"
 _DEFINED = "x-said"
 _REMARKS = {"type", "title", "description", "default", "examples", "x-as-said"}
 
@@ -35,14 +38,16 @@ class Said:
     """What some texts hold, nothing twice.
 
     Attributes:
-        spans: Runs of words, shorter ones the longer the texts are.
+        spans: Words between blanks, and runs of words, shorter ones the longer the texts are.
         numbers: In words or figures; none where they say some that cannot be read as well.
         words: How many words there are.
+        formatted: Days and times by the ``format`` of a string, as that has them.
     """
 
     spans: tuple[str, ...]
     numbers: tuple[int | float, ...]
     words: int
+    formatted: Mapping[str, Sequence[str]]
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Said:
@@ -50,17 +55,32 @@ class Said:
         pieces = [PIECES.findall(text) for text in texts]
         longest = max(1, min(SPAN_PIECES, MOST_SPANS // max(1, sum(map(len, pieces)))))
         found = (run for one in pieces for run in runs(one, longest) if len(run) <= LONGEST_SPAN)
+        # An address has many pieces.
+        long = (word.strip(_AROUND) for text in texts for word in text.split())
+        found = chain((word for word in long if 0 < len(word) <= LONGEST_SPAN), found)
         read = [] if any(map(is_unread, texts)) else list(map(numbers_in, texts))
         numbers = islice((value for one in read for value, _, _ in one), MOST_SPANS)
         return cls(
             tuple(dict.fromkeys(islice(found, MOST_SPANS))),
             tuple(dict.fromkeys(map(json.loads, numbers))),
             sum(len(text.split()) for text in texts),
+            _formatted(texts),
         )
 
-    def of_kind(self, kind: str) -> Sequence[str | int | float]:
-        """What may be a value of a type of JSON: string, integer or number."""
-        return self.spans if kind == "string" else self.numbers
+    def of_kind(self, kind: str, shape: Any = None) -> Sequence[str | int | float]:
+        """What may be a value of a type of JSON: string of some format, integer or number."""
+        if kind != "string":
+            return self.numbers
+        known = isinstance(shape, str) and shape in self.formatted
+        return tuple(dict.fromkeys((*self.formatted[shape], *self.spans))) if known else self.spans
+
+
+def _formatted(texts: Sequence[str]) -> dict[str, Sequence[str]]:
+    # A date of one message may be the year of another's.
+    dates = dates_in("\n".join(texts))
+    times = [time for text in texts for time in times_in(text)]
+    both = (f"{day}T{time}" for day in dates for time in times)
+    return {"date": dates, "time": times, "date-time": list(islice(both, MOST_SPANS))}
 
 
 def runs(pieces: Sequence[str], longest: int = SPAN_PIECES) -> Iterator[str]:
@@ -72,7 +92,7 @@ def runs(pieces: Sequence[str], longest: int = SPAN_PIECES) -> Iterator[str]:
 def places(pieces: Sequence[str], longest: int) -> Iterator[tuple[int, int]]:
     """Where such runs stand: the first piece, and the one behind the last."""
     for start, first in enumerate(pieces):
-        if not any(letter.isalnum() for letter in first):
+        if first[0] in APOSTROPHES or not any(letter.isalnum() for letter in first):
             continue
         for end in range(start, min(start + longest, len(pieces))):
             if any(letter.isalnum() for letter in pieces[end]):
@@ -100,7 +120,7 @@ def with_said(schema: Mapping[str, Any], said: Said, accepts: Accepts) -> dict[s
         values: dict[str, Any] = {"$ref": f"#/$defs/{_DEFINED}"}
         if kind != "string" or not node.keys() <= _REMARKS:
             fits = accepts({**node, "type": kind})
-            values = {"enum": [one for one in said.of_kind(kind) if fits(one)]}
+            values = {"enum": [one for one in said.of_kind(kind, node.get("format")) if fits(one)]}
             if not values["enum"]:
                 return node
         # Not as options of a parameter, which would be a part of the prompt.

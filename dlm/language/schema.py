@@ -39,9 +39,10 @@ _OF_OTHERS = {
 }
 
 
-def written(value: Any) -> str:
-    """A value as it stands in the token stream."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def written(value: Any, schema: Mapping[str, Any] | None = None) -> str:
+    """A value as it stands in the token stream; a string as JSON where its schema asks for that."""
+    bare = schema is None or schema.get("type") != "string" or is_words(schema) or options(schema)
+    return value if isinstance(value, str) and bare else json.dumps(value, ensure_ascii=False)
 
 
 def plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:

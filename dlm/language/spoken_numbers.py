@@ -16,8 +16,17 @@ ONES = [
 TENS = [
     "_", "_", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
 ]  # fmt: skip
+ORDINALS = [
+    "_", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth",
+    "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth",
+    "seventeenth", "eighteenth", "nineteenth", "twentieth",
+]  # fmt: skip
 VALUES = {w: i for i, w in enumerate(ONES)} | {w: 10 * i for i, w in enumerate(TENS) if i > 1}
 SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000}
+
+
+_Said = tuple[str, int, int]
+"""A number as JSON writes it, and from where to where it stands."""
 
 
 def words_of(number: int) -> str:
@@ -88,33 +97,76 @@ def _whole(words: list[str]) -> float | None:
 def numbers_in(text: str) -> Iterator[tuple[str, int, int]]:
     """The numbers that a text may say, as JSON writes them, and from where to where each stands.
 
-    Small ones right behind one another are given as one besides: "four two seven" may be 427.
+    Small ones right behind one another are given as one besides: "four two seven" may be 427. What
+    can be read in several ways is given in each: "5m" may be 5 metres or 5 million, and "7:30" says
+    7 and 30.
     """
-    run: list[tuple[str, int, int]] = []
+    run: list[_Said] = []
     for found in _NUMBER.finditer(text):
-        value = _written(found[0])
-        if not value or _PRONOUN.search(text, max(0, found.start() - _LONGEST_BEFORE), found.end()):
+        said = _readings(found)
+        if not said or _PRONOUN.search(text, max(0, found.start() - _LONGEST_BEFORE), found.end()):
             continue
         joint = _JOINT.fullmatch(text, run[-1][2], found.start()) if run else None
         if joint is None:
             yield from _as_one(run)
             run = []
-        yield value, found.start(), found.end()
-        zeros = "0" * joint[1].lower().count("oh") if joint else ""
-        run.append((zeros + value, found.start(), found.end()))
+        yield from said
+        if len(said) == 1 and not found["nth"]:
+            zeros = "0" * joint[1].lower().count("oh") if joint else ""
+            run.append((zeros + said[0][0], found.start(), found.end()))
     yield from _as_one(run)
 
 
 def is_unread(text: str) -> bool:
-    """Whether a text may say numbers that `numbers_in` does not find: "half a dozen", "7:30"."""
-    rest = _NUMBER.sub(lambda found: "" if _written(found[0]) else found[0], text)
+    """Whether a text may say numbers that `numbers_in` does not find: "two thirds"."""
+    rest = _NUMBER.sub(lambda found: "" if _readings(found) else found[0], text)
     return _UNREAD.search(rest) is not None
 
 
-def _as_one(run: Sequence[tuple[str, int, int]]) -> Iterator[tuple[str, int, int]]:
+def _as_one(run: Sequence[_Said]) -> Iterator[_Said]:
     digits = "".join(value for value, _, _ in run)
     if len(run) > 1 and _JSON.fullmatch(digits):
         yield digits, run[0][1], run[-1][2]
+
+
+def _readings(found: re.Match[str]) -> list[_Said]:
+    """What a match of `_NUMBER` may say."""
+    start, end = found.span()
+    if found["many"]:
+        times = {"half a": 0.5, "a": 1.0}.get(found["times"].lower()) or number(found["times"])
+        return [(_shortest(12 * times), start, end)] if times else []
+    if found["pair"]:
+        return [("2", start, end)]
+    if found["nth"]:
+        return [(_shortest(_ordinal(found["nth"].lower())), start, end)]
+    if found["minus"]:
+        return [(f"-{value}", start, end) for value in filter(None, [_written(found["minus"])])]
+    said = found["digits"]
+    if said is None:
+        return [(value, start, end) for value in filter(None, [_written(found[0])])]
+    if _COMMA.fullmatch(said):
+        said = said.replace(".", "").replace(",", ".")
+    if value := _written(said):
+        scaled = (
+            _shortest(float(value) * _SUFFIXES[found["scale"].lower()]) if found["scale"] else ""
+        )
+        return [(one, start, end) for one in (value, scaled) if one]
+    # A time of day, a list without blanks, the day of a date: "07" of 2024-03-07.
+    parts = list(_TWO_DIGITS.finditer(said))
+    whole = re.sub("[,:.]", "", said) == "".join(part[0] for part in parts)
+    return [(str(int(p[0])), start + p.start(), start + p.end()) for p in parts if whole]
+
+
+def _ordinal(said: str) -> int:
+    if said[0].isdigit():
+        return int(said[:-2])
+    tens, _, unit = said.replace("-", " ").rpartition(" ")
+    return VALUES.get(tens, 0) + ORDINALS.index(unit)
+
+
+def _shortest(value: float) -> str:
+    """A number in the form that grammars have: 4 for 4.0."""
+    return _written(f"{round(value, 6):f}")
 
 
 def _written(said: str) -> str:
@@ -139,7 +191,21 @@ _PART = rf"(?:(?:{_SMALL}|an?|\d+(?:\.\d+)?)(?: {_LARGE})+|{_SMALL})"
 _BEHIND_LARGE = f"(?:{'|'.join(f'(?<={scale})' for scale in SCALES)})"
 _FRACTION = rf"(?: point(?: (?:{_UNIT}|zero)\b)+| and a half\b)"
 _SPELLED = rf"{_PART}(?:{_BEHIND_LARGE}(?: and)? {_PART})*{_FRACTION}?"
-_NUMBER = re.compile(rf"(?<![\w.,])(?:{_SPELLED}|-?\d+(?:[.,:]\d+)*)(?!\w)", re.IGNORECASE)
+_TENTHS = "|".join(TENS[2:])
+_NTH = rf"(?:(?:{_TENTHS})[ -](?:{'|'.join(ORDINALS[1:10])})|{'|'.join(ORDINALS[:0:-1])})"
+_NUMBER = re.compile(
+    r"(?:(?<![\w.,])|(?<=\d[x×]))(?:"
+    rf"(?P<many>(?P<times>half a|a|{_SPELLED}|\d+) dozen)(?!\w)"
+    r"|(?P<pair>a couple|a pair|twice)(?!\w)"
+    rf"|(?P<nth>{_NTH}|\d+(?:st|nd|rd|th))(?!\w)"
+    rf"|(?:minus|negative) (?P<minus>{_SPELLED}|\d+(?:\.\d+)?)(?!\w)"
+    rf"|{_SPELLED}(?!\w)"
+    r"|(?P<digits>-?\d+(?:[.,:]\d+)*)(?:(?P<scale>[km]|mn|bn)(?!\w))?)",
+    re.IGNORECASE,
+)
+_SUFFIXES = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9}
+_COMMA = re.compile(r"-?(?:\d+|\d{1,3}(?:\.\d{3})+),\d{1,2}")
+_TWO_DIGITS = re.compile(r"(?<!\d)\d{1,2}(?!\d)")
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _JSON = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,6})?", re.ASCII)
 _JOINT = re.compile(r" ((?:oh )*)", re.IGNORECASE)
@@ -148,8 +214,8 @@ _PRONOUN = re.compile(
 )
 _LONGEST_BEFORE = len("another ")
 _UNREAD = re.compile(
-    r"\d|\b(?:half|quarters?|dozens?|couple|pair|both|twice|double|triple|minus|negative|point)\b"
-    r"|\b(?:hundred|thousand|(?:m|b|tr)illion)s?\b|\b(?:first|second|thirds?)\b"
+    r"\b(?:half|quarters?|dozens?|both|double|triple|point|thirds?)\b"
+    r"|\b(?:hundred|thousand|(?:m|b|tr)illion)s?\b"
     r"|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf|teen|tie)ths?\b",
     re.IGNORECASE,
 )

@@ -208,7 +208,8 @@ class Template:
         ids: list[int] = []
         for call in calls:
             tool = offered.get(call.name)
-            keys = worded(tool.properties if tool else call.arguments)
+            properties = tool.properties if tool else {}
+            keys = worded(properties if tool else call.arguments)
             # As in an answer, which leaves out a null.
             left_out = tool.nullable if tool else frozenset()
             ids += [Mark.CALL, *self.text(names.get(call.name) or worded([call.name])[call.name])]
@@ -216,7 +217,7 @@ class Template:
                 if value is None and key in left_out:
                     continue
                 ids += [Mark.KEY, *self.text(keys.get(key, key))]
-                ids += [Mark.VALUE, *self.text(written(value))]
+                ids += [Mark.VALUE, *self.text(written(value, properties.get(key)))]
         return ids
 
     def answer(self, ids: Sequence[int], tools: Sequence[Tool]) -> Answer:

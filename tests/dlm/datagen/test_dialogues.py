@@ -61,7 +61,7 @@ def check_call(call: Row, schema: Row, said: list[str]) -> None:
         kind = schema["properties"][key]
         if "enum" in kind:
             assert value in kind["enum"]
-        elif kind["type"] == "string" and kind.get("format") != "date":
+        elif kind["type"] == "string" and kind.get("format") not in ("date", "time", "date-time"):
             assert is_said(value, said), (key, value, said)
 
 

@@ -132,6 +132,22 @@ def test_numbers_of_a_call_are_different_ones(shipped: Engine) -> None:
     assert json.loads(last.answer.content) == {"a": 2, "b": 6, "c": 5}
 
 
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ("date", {"2024-03-12"}),
+        ("time", {"04:30:00Z", "16:30:00Z"}),
+        ("date-time", {"2024-03-12T04:30:00Z", "2024-03-12T16:30:00Z"}),
+        ("email", {"jo.brown@mail.org"}),
+    ],
+)
+def test_a_format_has_what_the_text_says(shipped: Engine, shape: str, expected: set[str]) -> None:
+    text = "Come on 12 March 2024 at half past four, " + 30 * "very " + "please: jo.brown@mail.org."
+    schema = {"type": "object", "properties": {"a": {"type": "string", "format": shape}}}
+    asked = Request((Turn("user", text),), format=JsonSchema({**schema, "required": ["a"]}))
+    assert json.loads(shipped.answer(asked).answer.content)["a"] in expected
+
+
 @pytest.mark.parametrize("longest", [30, 60, 200])
 @pytest.mark.parametrize(
     "schema",
@@ -161,9 +177,18 @@ def test_tools_beside_a_format(shipped: Engine) -> None:
         assert all(call.name in {tool.name for tool in TOOLS} for call in last.answer.calls)
 
 
-def test_a_prediction_is_read_as_a_call(shipped: Engine) -> None:
-    wanted = JsonSchema({"type": "object", "properties": {"name": WORDS}, "required": ["name"]})
-    asked = Request((Turn("user", "Anna is 34"),), format=wanted, draft='{"name": "Anna"}')
+@pytest.mark.parametrize(
+    ("kind", "text", "draft"),
+    [
+        (WORDS, "Anna is 34", '{"name": "Anna"}'),
+        ({"type": "string", "format": "date"}, "on 2024-03-12", '{"name": "2024-03-12"}'),
+    ],
+)
+def test_a_prediction_is_read_as_a_call(
+    shipped: Engine, kind: dict[str, Any], text: str, draft: str
+) -> None:
+    wanted = JsonSchema({"type": "object", "properties": {"name": kind}, "required": ["name"]})
+    asked = Request((Turn("user", text),), format=wanted, draft=draft)
     assert shipped.answer(asked).usage.kept > 3
 
 

@@ -68,6 +68,7 @@ CORPORA = Path(__file__).parents[3].parent / "shared" / "data" / "text"
 WITHOUT_CORPORA = (
     *("own", "renamed", "unseen", "noise", "parallel", "going_on", "interrupting", "asking"),
     *("spontaneous", "at_length", "unasked", "unasked_unseen", "talk", "opaque", "results"),
+    "extraction",
 )
 
 

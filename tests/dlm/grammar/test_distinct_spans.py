@@ -55,6 +55,13 @@ def rules(*said: str) -> AnswerRules:
         (("7:30 30",), ("7:30", "30"), True),
         (("don't café",), ("don't", "café"), True),
         (("don't café",), ("café", "café"), False),
+        (("Anna's tea",), ("Anna", "tea"), True),
+        (("Anna's tea",), ("Anna's", "tea"), True),
+        (("Anna's tea",), ("'s",), False),
+        (("to jo.b@shop.net, now",), ("jo.b@shop.net", "now"), True),
+        (("to jo.b@shop.net, now",), ("jo",), False),
+        (("see https://a.org/b/2.", "it"), ("https://a.org/b/2", "it"), True),
+        (("see https://a.org/b/2.",), ("https",), False),
     ],
 )
 def test_a_word_serves_one_value_of_a_call(
@@ -77,9 +84,14 @@ POUR = tool("pour", ["much"], much={"type": "integer"}, of={"type": "integer"})
         (("two of pet fifteen",), ("2", "2"), False),
         (("pet twelve, é", "delete it"), ("12",), True),
         (("pet twelve, é", "delete it"), ("3",), False),
-        # What is not read may be any number, and where nothing is said so may all.
         (("half a dozen of 7",), ("6",), True),
-        (("half a dozen of 7",), ("7", "6"), True),
+        (("half a dozen of 7",), ("5",), False),
+        (("at 7:30, 10kg",), ("7", "30"), True),
+        (("at 7:30, 10kg",), ("10",), True),
+        (("at 7:30, 10kg",), ("15",), False),
+        # What is not read may be any number, and where nothing is said so may all.
+        (("two thirds of 7",), ("5",), True),
+        (("two thirds of 7",), ("7", "5"), False),
         (("all of it",), ("31",), True),
         (("only two",), ("2", "31"), True),
     ],
@@ -89,6 +101,54 @@ def test_a_number_is_one_that_was_said(
 ) -> None:
     made = call("pour", **dict(zip(POUR.properties, values, strict=False)))
     assert allows(AnswerRules((POUR,), "required", said), made) is expected
+
+
+SUM = tool("add", ["a"], a={"type": "integer"}, b={"type": "integer"}, total={"type": "integer"})
+NAMED = tool("book", ["title"], title=WORDS, old_title=WORDS, pages={"type": "integer"})
+
+
+@pytest.mark.parametrize(
+    ("said", "calls", "expected"),
+    [
+        # Each call may have any of the numbers that its name is given.
+        ("a = 4, b = 5 and a = 6, b = 7", [{"a": "4", "b": "5"}, {"a": "6", "b": "7"}], True),
+        ("a = 4, b = 5 and a = 6, b = 7", [{"a": "5"}], False),
+        ("a is $4, b: 5", [{"a": "4", "b": "5"}], True),
+        # A sum need not be said.
+        ("a = 4, b = 5", [{"a": "4", "total": "5"}], True),
+        ("4 and 5", [{"a": "9"}], False),
+    ],
+)
+def test_a_number_is_the_one_that_its_name_is_given(
+    said: str, calls: list[dict[str, str]], expected: bool
+) -> None:
+    made = [token for one in calls for token in call("add", **one)]
+    assert allows(AnswerRules((SUM,), "required", (said,), user_texts=(said,)), made) is expected
+
+
+def test_a_computed_number_need_not_be_said() -> None:
+    rules = AnswerRules((SUM,), "required", ("two apples",))
+    assert allows(rules, call("add", a="2"))
+    only = AnswerRules((tool("sum_up", [], total={"type": "integer"}),), "required", ("4 and 5",))
+    assert allows(only, call("sum_up", total="9"))
+    assert allows(only, call("sum_up", total="4"))
+
+
+@pytest.mark.parametrize(
+    ("said", "values", "expected"),
+    [
+        ('title="Blue Hour", pages=12', {"title": "Blue Hour", "pages": "12"}, True),
+        ('title="Blue Hour", pages=12', {"title": "Blue"}, False),
+        ("title: 'Blue' for it, old title: 'Red'", {"title": "Blue", "old_title": "Red"}, True),
+        ("title is 'Blue' and old_title is 'Red'", {"title": "Red"}, False),
+        ("the title is Blue", {"title": "title"}, True),
+    ],
+)
+def test_a_string_is_the_quoted_one_that_its_name_is_given(
+    said: str, values: dict[str, str], expected: bool
+) -> None:
+    rules = AnswerRules((NAMED,), "required", (said,), user_texts=(said,))
+    assert allows(rules, call("book", **values)) is expected
 
 
 def test_each_call_starts_afresh() -> None:

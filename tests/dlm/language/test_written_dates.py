@@ -1,0 +1,43 @@
+"""Days and times are read as people write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlm.language.written_dates import dates_in, times_in
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("on 12 March 2024", ["2024-03-12"]),
+        ("March 3rd, 2024 or the 24th of Apr 2024", ["2024-04-24", "2024-03-03"]),
+        ("25/03/2024, not 2024-03-26", ["2024-03-25", "2024-03-26"]),
+        ("3/4/2024", ["2024-04-03", "2024-03-04"]),
+        ("Tuesday, 5 March 2024", ["2024-03-05"]),
+        (
+            "Sent 5 March 2024. Tomorrow, or next Friday.",
+            ["2024-03-05", "2024-03-06", "2024-03-08"],
+        ),
+        ("Sent 20 December 2024: see you on 5 January", ["2024-12-20", "2024-01-05", "2025-01-05"]),
+        ("12 March, tomorrow, in 1999", []),
+        ("31 February 2024, may 2024", []),
+    ],
+)
+def test_days(text: str, days: list[str]) -> None:
+    assert dates_in(text) == days
+
+
+@pytest.mark.parametrize(
+    ("text", "times"),
+    [
+        ("16:30 or 4:45 pm", ["16:30:00Z", "16:45:00Z"]),
+        ("12 am, 12 pm, 9am", ["00:00:00Z", "12:00:00Z", "09:00:00Z"]),
+        ("at 14:05:11", ["14:05:11Z"]),
+        ("half past four", ["04:30:00Z", "16:30:00Z"]),
+        ("quarter to one at noon", ["00:45:00Z", "12:45:00Z", "12:00:00Z"]),
+        ("25:10, 7 people, 1:2:3", []),
+    ],
+)
+def test_times(text: str, times: list[str]) -> None:
+    assert times_in(text) == times
