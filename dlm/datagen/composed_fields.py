@@ -143,11 +143,16 @@ def things(group: str, split: str) -> tuple[str, ...]:
     )
 
 
+@cache
+def _modifiers() -> tuple[str, ...]:
+    return tuple(word for word in modifiers() if word not in TABLE.unfit)
+
+
 def draw_noun(rng: Random, group: str, split: str) -> str:
     """What kind of thing a tool knows: "lantern", "harbor lantern", "zorban lantern"."""
     noun, roll = rng.choice(things(group, split)), rng.random()
     if roll < 0.3:
-        return f"{rng.choice(modifiers()).replace('_', ' ')} {noun}"
+        return f"{rng.choice(_modifiers()).replace('_', ' ')} {noun}"
     return f"{pseudo_word(rng)} {noun}" if roll < 0.34 else noun
 
 
@@ -240,7 +245,10 @@ def column(spec: str, count: int, rng: Random, values: Values) -> list[Value]:
         value = drawn(spec, rng, values)
         if len(found) == count:
             break
+        # "47 out of 100" and "2.9 out of 5" cannot be compared.
+        scales = {one.said.partition(" out of ")[2] for one in (value, found[0])}
         alike = notation(value) == notation(found[0]) and value.unit == found[0].unit
+        alike = alike and len(scales) == 1
         if alike and all(value.said != other.said for other in found):
             found.append(value)
     return found[:count]
@@ -417,7 +425,9 @@ def sentences(field: Field, value: Value, rng: Random) -> str:
         said = field.said(value) if field.type == "date" else value.said
         bare = _past(field, field.worded(rng.choice(field.form.bare)))
         return bare.replace("{v}", said).replace("{V}", capital(said))
-    forms = TABLE.tell["full" if roll < 0.74 else "seen" if roll > 0.95 else "short"]
+    forms = TABLE.tell[
+        "full" if roll < 0.74 else "seen" if roll > 0.95 and field.named else "short"
+    ]
     source = field.worded(rng.choice(forms).replace("Its W", "ITS"))
     source = source.replace("ITS", field.what.replace("the", "its", 1))
     return capital(source.replace("NP", phrase(field, value, rng)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -101,7 +101,8 @@ def write(talk: Talk) -> None:
 
 
 def _drawn(talk: Talk, tool: Tool) -> Found:
-    rng, made = talk.rng, []
+    rng = talk.rng
+    made: list[Field] = []
     label = rng.choice(TABLE.labels[tool.group])
     names = column(label, rng.choice(_COUNTS), rng, talk.values)
     for _ in range(rng.choice((0, 1, 1, 2, 2, 3))):
@@ -387,7 +388,7 @@ def _which_is(talk: Talk, found: Found) -> Asked | None:
     return Asked(talk.pick(LISTS["which_is"]), reply, needed, {"x": said})
 
 
-_QUESTIONS = {
+_QUESTIONS: dict[Callable[[Talk, Found], Asked | None], int] = {
     _count: 10,
     _nth: 16,
     _of_one: 26,

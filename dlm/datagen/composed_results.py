@@ -467,7 +467,7 @@ def _extra(talk: Talk, shown: Shown, more: bool) -> Asked | None:
     return Asked(source, sentences(field, Value(said, said), talk.rng), (said,))
 
 
-_QUESTIONS = {
+_QUESTIONS: dict[Callable[[Talk, Shown, bool], Asked | None], tuple[int, int]] = {
     _one: (44, 52),
     _two: (14, 8),
     _all: (24, 0),
@@ -550,13 +550,15 @@ def _written(talk: Talk, shown: Shown) -> str:
 
 
 def _nested(pairs: Sequence[tuple[list[str], str, Any]], case: str, at: int) -> Row:
-    """Fields below their first word, or below their last."""
+    """Fields below what stands before their last word, or below that word."""
     single = {words[0] for words, _, _ in pairs if len(words) == 1}
     found: Row = {}
     for words, suffix, raw in pairs:
-        outer, inner = words[at], words[1:] if at == 0 else words[:-1]
-        if inner and outer not in single and _JOINTS.isdisjoint(words):
-            found.setdefault(outer, {})[written_key("_".join(inner), suffix, case)] = raw
+        outer, inner = (words[:-1], words[-1:]) if at == 0 else (words[-1:], words[:-1])
+        if words[1:] and single.isdisjoint(outer) and _JOINTS.isdisjoint(words):
+            found.setdefault(written_key("_".join(outer), "", case), {})[
+                written_key("_".join(inner), suffix, case)
+            ] = raw
         else:
             found[written_key("_".join(words), suffix, case)] = raw
     return found

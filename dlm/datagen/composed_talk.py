@@ -242,10 +242,10 @@ class Talk:
         raw = said if rng.random() < 0.4 else f"{capital(said)}."
         if rng.random() < 0.15:
             return said, f"Error: {raw}"
-        extra = rng.choice(
-            ({}, {"ok": False}, {"success": False}, {"status": "error"}, {"code": 403})
-        )
-        return said, as_json(extra | {key: raw} if key != "error" or extra else {key: raw}, rng)
+        extras: tuple[Row, ...] = (
+            {}, {"ok": False}, {"success": False}, {"status": "error"}, {"code": 403},
+        )  # fmt: skip
+        return said, as_json(rng.choice(extras) | {key: raw}, rng)
 
 
 def draw_group(rng: Random) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from dlm.datagen.composed_fields import GROUPS, TABLE, draw_field, many, things
+from dlm.datagen.composed_fields import GROUPS, TABLE, column, draw_field, many, things
 from dlm.datagen.composed_results import write
 from dlm.datagen.composed_talk import LACKING
 from dlm.datagen.holdout import held_out, unseen
@@ -174,6 +174,12 @@ def test_the_highest_is_the_highest() -> None:
             )
             seen += 1
     assert seen > 30
+
+
+def test_ratings_of_one_list_have_one_scale() -> None:
+    for seed in range(60):
+        scales = {v.said.split(" out of ")[1] for v in column("rating", 4, Random(seed), Values())}
+        assert len(scales) == 1
 
 
 def test_things_and_fields_are_many_and_some_are_held_out() -> None:
