@@ -30,6 +30,7 @@ OTHER_NAMES = {
     "out_of_scope": "out of scope",
     "talk": "small talk",
     "results": "results of unseen tools",
+    "extraction": "JSON of a text",
 }
 
 

@@ -188,6 +188,28 @@ def footprint(told: dict[str, Any]) -> list[list[str]]:
     ]
 
 
+def features(told: dict[str, Any]) -> list[list[str]]:
+    """What features cost a server that uses none of them, of footprint.json."""
+    figures = told["figures"]
+    rows = [["feature", "modules", "start", "memory"]]
+    costs = figures.get("features", {})
+    for name, cost in costs.items():
+        s, mib = cost["cpu_s"], cost["mib"]
+        shares = s / figures["start_s"]["p50"], mib / figures["idle_mib"]
+        cells = [f"{s * 1000:.0f} ms, {shares[0]:.1%}", f"{mib:.1f} MiB, {shares[1]:.1%}"]
+        rows.append([name, f"{cost['modules']:.0f}", *cells])
+    return rows
+
+
+def said_words(told: dict[str, Any]) -> list[list[str]]:
+    """Errors of the times of a caller's words, of said_words.json."""
+    rows = [["", "words", "found by the recogniser, p50, p95", "estimated, p50, p95"]]
+    for band, found in told["figures"]["errors_ms"].items():
+        cells = [_pair(found[name]) for name in ("recogniser", "estimate")]
+        rows.append([band, str(found["recogniser"]["n"]), *cells])
+    return rows
+
+
 def ordering(told: dict[str, Any]) -> list[list[str]]:
     """Callers who order in whole sentences, several at once, of turns_ordering.json."""
     rows = [["calls at once", "turns", "answered", "cut off early", "voice to voice, p50, p95"]]
@@ -474,6 +496,8 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "memory": ("memory", memory),
     "soak": ("soak", soak),
     "footprint": ("footprint", footprint),
+    "features": ("footprint", features),
+    "said_words": ("said_words", said_words),
     "cluster": ("cluster", cluster),
     "ten_thousand_calls": ("cluster", ten_thousand_calls),
     "first_minutes": ("first_minutes", first_minutes),

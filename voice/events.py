@@ -7,10 +7,10 @@ is one answer of the agent, from the first token to the last sample, tools that 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from voice.types import Position, Samples, ServerTool, ToolCall, ToolResult
+from voice.types import FindsWords, Position, Samples, ServerTool, ToolCall, ToolResult
 
 RECENT_REPLIES = 32
 """Replies that are remembered once they are over, by every part: a client may still name them, to
@@ -70,6 +70,8 @@ class FinalTranscript:
     Attributes:
         confidence: Of the recogniser, in [0, 1].
         seconds: Of audio that were decoded.
+        find_words: As in `Transcript`; None for an item of sound, which lies nowhere in the
+            session's audio.
     """
 
     turn_id: int
@@ -77,6 +79,7 @@ class FinalTranscript:
     text: str
     confidence: float
     seconds: float
+    find_words: FindsWords | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,26 @@ EndpointEvent = SpeechStarted | SpeechLasted | Pause | SpeechResumed | TurnEnded
 
 
 @dataclass(frozen=True, slots=True)
+class SaidWord:
+    """A word of the user's.
+
+    Attributes:
+        text: As people are shown it.
+        start_sample: Where it begins in the session's audio.
+        end_sample: Just past its last sample.
+    """
+
+    text: str
+    start_sample: int
+    end_sample: int
+
+
+FindsWords = Callable[[], tuple[SaidWord, ...]]
+"""Finds the words of a transcript in its audio, which takes tens of milliseconds; any thread may
+call it. Raises a `ModelError`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
     """The transcript of a turn, interim or final.
 
@@ -133,6 +153,7 @@ class Transcript:
         written: The text as people are shown it, where that differs: with capitals and figures.
         language: Code of the language that it is in.
         language_confidence: How sure that is, in [0, 1].
+        find_words: Tells when each word was said; None where the recogniser cannot.
     """
 
     turn_id: int
@@ -145,6 +166,7 @@ class Transcript:
     written: str = ""
     language: str = "en"
     language_confidence: float = 1.0
+    find_words: FindsWords | None = field(default=None, compare=False, repr=False)
 
     @property
     def shown(self) -> str:

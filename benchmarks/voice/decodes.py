@@ -50,11 +50,10 @@ class Timed:
         beam_size: int,
         repair: Repair | None = None,
         language: str = "",
-        times: bool = False,
     ) -> Decoded:
         """See `WhisperRecognizer.decode`."""
         began = time.process_time()
-        decoded = self._recognizer.decode(audio, beam_size, repair, language, times)
+        decoded = self._recognizer.decode(audio, beam_size, repair, language)
         self.made.append((len(audio) / SAMPLE_RATE_HZ, time.process_time() - began))
         return decoded
 

@@ -2,13 +2,18 @@
 
 Start-up is from starting the process to the first answer of /healthz. Memory is the resident set of
 the server's process: idle after the start, idle again after a first call has made everything that
-is made once, and in a second call that is still open after three turns. Results:
+is made once, and in a second call that is still open after three turns. Beside them what features
+cost a server that uses none of them (`benchmarks.voice.import_costs`). Results:
 benchmarks/results/footprint.json.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import statistics
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +34,22 @@ def resident_mib(pid: int) -> float:
         if text.startswith("VmRSS:"):
             return round(int(text.split()[1]) / 1024, 1)
     raise ValueError(f"process {pid}: /proc has no VmRSS")
+
+
+def features() -> dict[str, dict[str, float]]:
+    """Medians of what importing each feature costs: processor time, memory, modules."""
+    command = (sys.executable, "-m", "benchmarks.voice.import_costs")
+    took = [
+        json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        for _ in range(STARTS)
+    ]
+    return {
+        name: {
+            part: statistics.median(one[name][at] for one in took)
+            for at, part in enumerate(("cpu_s", "mib", "modules"))
+        }
+        for name in took[0]
+    }
 
 
 async def call(server: ServerProcess) -> float:
@@ -60,6 +81,7 @@ async def measure(options: list[str]) -> dict[str, Any]:
         "idle_after_first_call_mib": between,
         "second_call_mib": second,
         "one_call_adds_mib": round(second - between, 1),
+        "features": features(),
     }
 
 

@@ -149,6 +149,9 @@ def check_times(words: dict[str, Any], caller: Samples, agent: Samples) -> None:
     start, end = speech_span(caller, RATE_HZ)
     assert turn["start_ms"] == pytest.approx(start * 1000 / RATE_HZ, abs=250)
     assert turn["end_ms"] == pytest.approx(end * 1000 / RATE_HZ, abs=300)
+    assert not turn["estimated"]
+    assert [turn["text"][:end].split()[-1] for end, _ in turn["words"]] == turn["text"].split()
+    assert turn["words"][-1][1] == pytest.approx(end * 1000 / RATE_HZ, abs=300)
     reply = turn["replies"][-1]
     from_ms, to_ms = reply["start_ms"] - 100, reply["words"][-1][1] + 300
     said = agent[round(from_ms * RATE_HZ / 1000) : round(to_ms * RATE_HZ / 1000)]

@@ -175,7 +175,7 @@ class FakeToolbox:
         return ()
 
     @asynccontextmanager
-    async def sweeping(self) -> AsyncGenerator[None, None]:
+    async def running(self) -> AsyncGenerator[None, None]:
         yield
 
 

@@ -45,7 +45,9 @@ from voice.types import (
     FRAME_SAMPLES,
     SAMPLE_RATE_HZ,
     AudioFrame,
+    FindsWords,
     Role,
+    SaidWord,
     Samples,
     Segment,
     SpeechChunk,
@@ -97,13 +99,21 @@ class Recognizer:
         tape: What the sample values mean.
         interim_ms: How often an interim transcript comes.
         decode_s: What a final decode takes.
+        find: What finds the words, where it is not the tape.
     """
 
     name = "tape"
     languages = ("en",)
 
-    def __init__(self, tape: Tape, interim_ms: int = 240, decode_s: float = 0.05) -> None:
+    def __init__(
+        self,
+        tape: Tape,
+        interim_ms: int = 240,
+        decode_s: float = 0.05,
+        find: FindsWords | None = None,
+    ) -> None:
         self.tape = tape
+        self.find = find
         self.interim_frames = interim_ms // FRAME_MS
         self.decode_s = decode_s
 
@@ -117,7 +127,8 @@ class Stream:
     def __init__(self, recognizer: Recognizer, turn_id: int) -> None:
         self._recognizer = recognizer
         self._turn_id = turn_id
-        self._values: list[int] = []
+        # By each value, where it was heard first and last.
+        self._values: dict[int, tuple[int, int]] = {}
         self._frames = 0
         self._told = 0
         self._end = 0
@@ -125,8 +136,8 @@ class Stream:
     def accept(self, frame: AudioFrame) -> None:
         self._end = frame.end_sample
         for value in dict.fromkeys(int(v) for v in frame.samples if v):
-            if value not in self._values:
-                self._values.append(value)
+            first, _ = self._values.get(value, (frame.start_sample, 0))
+            self._values[value] = first, frame.end_sample
         self._frames += 1
 
     def interim(self, fell_silent: bool = False) -> Transcript | None:
@@ -139,8 +150,15 @@ class Stream:
 
     def finish(self) -> Transcript:
         spend(self._recognizer.decode_s)
-        text = " ".join(self._recognizer.tape.words[value - 1][1] for value in self._values)
-        return Transcript(self._turn_id, text, True, 0.9 if text else 0.0, self._end)
+        found = self._find_words()
+        text = " ".join(word.text for word in found)
+        sure = 0.9 if text else 0.0
+        find = self._recognizer.find or self._find_words
+        return Transcript(self._turn_id, text, True, sure, self._end, find_words=find)
+
+    def _find_words(self) -> tuple[SaidWord, ...]:
+        words = self._recognizer.tape.words
+        return tuple(SaidWord(words[value - 1][1], *at) for value, at in self._values.items())
 
 
 class Model:

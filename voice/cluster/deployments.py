@@ -6,6 +6,8 @@ import asyncio
 import secrets
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ray import serve
@@ -75,14 +77,16 @@ class Ears:
         beam_size: int,
         domain: Domain | None,
         language: str,
-        times: bool,
         translate: bool,
+        times: bool,
     ) -> Decoded:
-        """See `WhisperRecognizer.decode`."""
+        """See `WhisperRecognizer.decode`; without ``times`` words are not found here."""
 
         def decode() -> Decoded:
             repair = self._whisper.repair(domain) if domain else None
-            return self._whisper.decode(audio, beam_size, repair, language, times, translate)
+            found = self._whisper.decode(audio, beam_size, repair, language, translate)
+            # What finds them does not leave the process.
+            return replace(found, find_words=partial(tuple, found.find_words() if times else ()))
 
         return await asyncio.to_thread(decode)
 

@@ -19,7 +19,7 @@ from voice.config import AgentConfig, AsrConfig, LlmConfig, TtsConfig, WhisperCo
 from voice.errors import ModelError, VoiceError
 from voice.hearing.asr import Recognizer
 from voice.hearing.asr.domain import ANYTHING, Domain
-from voice.hearing.asr.transcribed import Transcribed
+from voice.hearing.asr.transcribed import Transcribed, Word
 from voice.hearing.asr.whisper import Decoded, WhisperStream
 from voice.llm.base import ModelEvent, Prompt
 from voice.llm.embedded import ToolLimits, check_callable
@@ -124,20 +124,25 @@ class RemoteRecognizer:
         beam_size: int,
         repair: Domain | None = None,
         language: str = "",
-        times: bool = False,
         translate: bool = False,
+        times: bool = False,
     ) -> Decoded:
-        """See `WhisperRecognizer.decode`; repaired is what the domain knows."""
+        """See `WhisperRecognizer.decode`; repaired is what the domain knows.
+
+        Times that are not asked for now have to be found by another decode.
+        """
+        asked = audio, beam_size, repair, language, translate
         with _errors("the recogniser"):
-            decoded: Decoded = _answer(
-                self._handle.decode, audio, beam_size, repair, language, times, translate
-            )
-        return decoded
+            decoded: Decoded = _answer(self._handle.decode, *asked, times)
+        return decoded if times else replace(decoded, find_words=partial(self._words, *asked))
+
+    def _words(self, *asked: Any) -> tuple[Word, ...]:
+        return self.decode(*asked, times=True).find_words()
 
     def transcribe(self, audio: Samples, language: str = "", times: bool = False) -> Transcribed:
         """See `Recognizer.transcribe`."""
-        found = self.decode(audio, self.config.beam_size, None, language, times)
-        return Transcribed(found.text, found.language, found.words)
+        found = self.decode(audio, self.config.beam_size, None, language, times=times)
+        return Transcribed(found.text, found.language, found.find_words() if times else ())
 
     def translate(self, audio: Samples, language: str = "") -> Transcribed:
         """See `Recognizer.translate`."""

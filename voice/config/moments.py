@@ -62,7 +62,7 @@ _RULES = tuple(
         (r"\b(?:suddenly|fuckin|fucking|freaking|frigging|bloody|(?:god)?damn)\b", ""),
     )
 )
-_PARTS = re.compile(r"(?<=[.!?])\s+|,\s*|\s+(?=(?:and|but|so) )", re.I)
+_PARTS = re.compile(r"(?<=[.!?])\s+|,\s*|(?<!\s)\s+(?=(?:and|but|so) )", re.I)
 _QUESTION = re.compile(
     r".*\?|(?:(?:and|but|so|or|ok|okay|oh|well|please|sorry|then|now|no|yes)\b[ ,]*)*"
     r"(?:how|what|when|where|which|who|why|should|shall|may|must"

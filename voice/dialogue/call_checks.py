@@ -16,6 +16,7 @@ from voice.types import ToolCall, ToolSpec
 from voice.understanding.corrections import Correction, made_instead, repeated
 from voice.understanding.details import detailed
 from voice.understanding.doubt import in_doubt, named, names_nothing
+from voice.understanding.english import as_read
 from voice.understanding.filled import completed, filled, measured, taken_out, without_strays
 from voice.understanding.held_back import (
     HeldBack,
@@ -75,9 +76,9 @@ class CallChecks:
         self._lead = lead
 
     def request(self, reply: Reply) -> str:
-        """What the model was asked, of the user's last message."""
+        """What the model was asked, of the user's last message, as rules read it."""
         if reply.requests:
-            return reply.requests.current.text
+            return as_read(reply.requests.current.text)
         return next(iter(reply.seen(self._dialogue).user_texts(1)), "")
 
     def own_tools(self, reply: Reply) -> dict[str, ToolSpec]:
@@ -96,7 +97,7 @@ class CallChecks:
         """Ask for a request in parts, where the calls mix up what was said of several things."""
         if not reply.requests or not self.takes_apart(reply) or reply.again:
             return False
-        parts = mixed_up(reply.requests.current.text, calls, self._tools, doubted)
+        parts = mixed_up(self.request(reply), calls, self._tools, doubted)
         if parts:
             reply.take_apart(reply.requests.apart(parts))
         return bool(parts)
@@ -106,7 +107,7 @@ class CallChecks:
         if reply.requests is None or reply.options.tool_choice != "auto":
             return ()
         seen, tools = self._dialogue.view(self._limits.max_history), self.own_tools(reply)
-        correction = Correction.of(reply.requests.first.text)
+        correction = Correction.of(as_read(reply.requests.first.text))
         calls = correction.calls(seen, tools) if correction else ()
         if not calls and (detail := repeated(seen, tools) or detailed(seen, tools)):
             reply.take_apart(replace(reply.requests, left=()))
@@ -120,7 +121,7 @@ class CallChecks:
             return Opposed()
         values = setters([*self._tools.values(), *reply.options.client_tools])
         asked = (one.message.content for one in reversed([*self._dialogue]))
-        choosing = bool(_WHICH.search(next(islice(filter(None, asked), 1, None), "")))
+        choosing = bool(_WHICH.search(as_read(next(islice(filter(None, asked), 1, None), ""))))
         texts = frozenset(
             name
             for name, spec in self.own_tools(reply).items()

@@ -497,7 +497,7 @@ class Conversation:
                 return out + self._answer()
             out += self._commit(ended, turn)
         del self._turns[turn.turn_id]
-        shown = transcript.shown, transcript.confidence, turn.seconds
+        shown = transcript.shown, transcript.confidence, turn.seconds, transcript.find_words
         out.append(Emit(FinalTranscript(turn.turn_id, turn.item_id, *shown)))
         manual, apology = ended.reason is EndReason.MANUAL, ""
         if turn.interruption and not manual and turn.interruption.was_none(transcript):

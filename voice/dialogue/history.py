@@ -13,6 +13,7 @@ from itertools import pairwise
 from voice.errors import ProtocolError
 from voice.tools.spoken_results import DONE
 from voice.types import Message, Role, ToolCall
+from voice.understanding.english import as_read
 
 ROOT = "root"
 MAX_ENTRIES = 2000
@@ -155,12 +156,15 @@ class History:
         self._insert(len(self._entries), entry)
 
     def user_texts(self, count: int) -> tuple[str, ...]:
-        """What the user said in the last so many messages, newest first."""
+        """What the user said in the last so many messages, newest first, as rules read it."""
         texts = [e.message.content for e in self._entries if e.message.role is Role.USER]
-        return tuple(text for text in reversed(texts[-count:]) if text)
+        return tuple(as_read(text) for text in reversed(texts[-count:]) if text)
 
     def unanswered(self) -> str:
-        """What the user has said since the agent was heard last, in however many messages."""
+        """What the user has said since the agent was heard last, in however many messages.
+
+        As rules read it.
+        """
         said: list[str] = []
         for entry in reversed(self._entries):
             message = entry.message
@@ -168,7 +172,7 @@ class History:
                 break
             if message.role is Role.USER:
                 said.insert(0, message.content)
-        return " ".join(said)
+        return as_read(" ".join(said))
 
     def view(self, limit: int) -> tuple[Message, ...]:
         """The newest messages as the model is to see them, ``limit`` at most.

@@ -22,8 +22,10 @@ from voice.understanding.corrections import pointed_out
 from voice.understanding.english import (
     ARTICLES,
     GRAMMAR,
+    LONGEST_MESSAGE,
     NUMBERS,
     VERBS,
+    as_read,
     asks,
     plain,
     written_out,
@@ -143,10 +145,11 @@ class Requests:
         if last is None or last.message.role is not Role.USER:
             return None
         said = last.message.content
-        if len(re.findall(r"[^\s,;]+", said)) > _LONGEST:
+        read = as_read(said)
+        if len(said) > LONGEST_MESSAGE or len(re.findall(r"[^\s,;]+", read)) > _LONGEST:
             # It was not said in one breath, and takes long to read.
             return cls(last.item_id, Request(said), ())
-        meant = repaired(written_out(said))
+        meant = repaired(written_out(read))
         said_plainly = {word.partition("'")[0] for word in plain(meant).split()}
         answers = VERBS.isdisjoint(said_plainly) and len(meant.split()) <= _SHORT
         if to_what and answers and said_plainly - GRAMMAR:
@@ -172,7 +175,7 @@ class Requests:
         One that begins with a verb is a request of its own, unless it may be the end of a text.
         """
         again = frozenset(called)
-        text = _FREE_TEXT.search(_plain(self.current.text))
+        text = _FREE_TEXT.search(_plain(as_read(self.current.text)))
         asked = (
             Request(p, frozenset() if _BEGINS.match(_plain(p)) and not text else again)
             for p in parts

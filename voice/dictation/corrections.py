@@ -32,7 +32,9 @@ _STRONG = (
 _WEAK = rf"{_STRONG}|{DELETING}|no|nope|wait"
 _PART = rf"(?:(?:well|actually|rather|or|oh|{_WEAK}|{HUM})(?![\w'-]),? )"
 _TERM = re.compile(
-    rf"(?<=[\w'])(?P<comma>,?) (?P<term>(?=(?:{_PART})*?(?:{_WEAK}|{HUM})(?![\w'-])){_PART}+)", re.I
+    rf"(?<=[\w'])(?P<comma>,?) (?P<term>(?=(?:{_PART}){{0,9}}?(?:{_WEAK}|{HUM})(?![\w'-]))"
+    rf"{_PART}{{1,9}})",
+    re.I,
 )
 _NO_TERM = re.compile(
     r"\b(?:i'm|am|so|very|are|is|was|be|feel|say|the|a|my|what|not|do|to|than),?"

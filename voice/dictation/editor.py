@@ -45,6 +45,6 @@ def edited(said: str) -> str:
 
 def _fluent(sentence: str) -> str:
     """A sentence without hesitations, slips and what it takes back."""
-    words = re.sub(r"[,.;:!?…]+$", "", sentence)
+    words = sentence.rstrip(",.;:!?…")
     text = without_repeats(without_hesitations(without_corrections(words)))
     return text.rstrip(",") + sentence[len(words) :] if text else ""

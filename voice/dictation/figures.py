@@ -30,7 +30,7 @@ _BEHIND_TENS = re.compile(r"(?:ty|hundred|thousand) (?:and )?$", re.I)
 _BEFORE_NUMBER = re.compile(rf" {_NUMBER}\b(?! of\b)", re.I)
 _TWICE = re.compile(rf"\bdouble ({_SMALL}|zero|oh)\b", re.I)
 _DIGIT = rf"(?:{_SMALL}|zero|(?<!\d)\d)"
-_WITH_OH = re.compile(rf"\b(?:{_DIGIT} )+oh(?: oh)*\b|\boh(?: {_DIGIT}){{2,}}\b", re.I)
+_WITH_OH = re.compile(rf"\b(?:{_DIGIT} ){{1,30}}oh(?: oh)*\b|\boh(?: {_DIGIT}){{2,}}\b", re.I)
 _LARGE = re.compile(
     r"\b(?:(?:m|b|tr)illions?|hundreds|thousands)\b"
     r"|(?:(?<=\ba )|(?<=\bfew )|(?<=\bseveral ))(?:hundred|thousand)\b",
@@ -49,10 +49,10 @@ _RULES = tuple(
         (r"\b(\d{2,3}) over (\d{2,3})\b", r"\1/\2"),
         (r"\b(\d+) pounds and (\d\d) pence\b", r"£\1.\2"),
         (r"\b(\d+) dollars and (\d\d) cents\b", r"$\1.\2"),
-        (r"\b(\d[\d.,]*) dollars?\b", r"$\1"),
-        (r"\b(\d[\d.,]*) pounds(?= sterling)?\b(?! of)", r"£\1"),
-        (r"\b(\d[\d.,]*) euros?\b", r"€\1"),
-        (r"\b(\d[\d.,]*) ?percent\b", r"\1%"),
+        (r"\b(\d[\d.,]{0,30}) dollars?\b", r"$\1"),
+        (r"\b(\d[\d.,]{0,30}) pounds(?= sterling)?\b(?! of)", r"£\1"),
+        (r"\b(\d[\d.,]{0,30}) euros?\b", r"€\1"),
+        (r"\b(\d[\d.,]{0,30}) ?percent\b", r"\1%"),
         (r"(?<=\d) hash\b", "#"),
     )
 )
@@ -66,7 +66,8 @@ _CODE = re.compile(
 """Letters before or behind figures: "b a 286", "21 b"."""
 _SIGNS = {"dot": ".", "underscore": "_", "dash": "-", "hyphen": "-", "slash": "/", "at": "@"}
 _SIGN = rf",? ({'|'.join(_SIGNS)}),? "
-_PIECE = rf"(?:\b[A-Za-z](?:[ -][A-Za-z])+|[\w'-]+(?: {_COUNT}\b)*)"
+_PIECE = rf"(?:\b[A-Za-z](?:[ -][A-Za-z]){{1,30}}|[\w'-]+(?: {_COUNT}\b){{0,12}})"
+"""Longer runs of letters or numbers are tried again from each of them."""
 _ADDRESS = re.compile(rf"(?<![\w'-]){_PIECE}(?:{_SIGN}{_PIECE}\b)+", re.I)
 
 

@@ -46,8 +46,8 @@ def without_hesitations(sentence: str) -> str:
     >>> without_hesitations("So, um, the dressing is, you know, dry, uh, and like clean.")
     'the dressing is dry, and clean.'
     """
-    found = (re.fullmatch(r"(.*?)([,.;:!?…]*)", word) for word in sentence.split())
-    words = [_Word(one[1], one[2]) for one in found if one and one[0]]
+    found = ((word.rstrip(",.;:!?…"), word) for word in sentence.split())
+    words = [_Word(text, word[len(text) :]) for text, word in found]
     kept: list[_Word] = []
     at, behind_hum = 0, False
     while at < len(words):

@@ -18,7 +18,7 @@ _FAMILIES = (
 )  # fmt: skip
 """What entries are numbered with aloud, and in writing."""
 _LEAST = 3
-_DASH = re.compile(r"(?:^|(?<=[.?!:,\n]))\s*(?:dash|hyphen),? (?=\w)", re.I)
+_DASH = re.compile(r"(?:^|(?<=[.?!:,\n]))\s{0,20}(?:dash|hyphen),? (?=\w)", re.I)
 _HEAD = r"(?:number |step |point |item )?"
 _IN_A_PHRASE = re.compile(
     r"(?:^|\s)(?:the|a|an|my|your|at|to|by|in|of|for|than|is|was|came|number|about|these|those|last"

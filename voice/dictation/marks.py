@@ -29,7 +29,8 @@ _BREAKS = {
 }  # fmt: skip
 _MARKS = _AFTER | _BEFORE | _BETWEEN | _BREAKS
 _NAMED = re.compile(
-    rf"(?P<lead>[,.;:!?]*)(?:^|\s+)(?P<name>{'|'.join(sorted(_MARKS, key=len, reverse=True))})"
+    r"(?P<lead>(?<![,.;:!?])[,.;:!?]++|)(?:^|(?<!\s)\s++)"
+    rf"(?P<name>{'|'.join(sorted(_MARKS, key=len, reverse=True))})"
     r"(?P<tail>[,.;:!?]*)(?=\s|$)(?! of\b)",
     re.I,
 )
@@ -60,7 +61,7 @@ def with_marks(said: str) -> str:
     text = re.sub(r"\0\s*", "", _DELETED.sub("", named))
     text = _WITH_CAPITALS.sub(lambda word: word[1].upper(), text)
     text = _SPACE.sub(_item, text)
-    return re.sub(r" *(\n+) *", r"\1", text).strip(" ")
+    return "\n".join(line.strip(" ") for line in text.split("\n"))
 
 
 def _item(space: re.Match[str]) -> str:

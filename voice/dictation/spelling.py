@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 
 from voice.dictation.names import is_name, is_word
 
-_SIZES = r"(?:(?:capital|small|double) )*"
+_SIZES = r"(?:(?:capital|small|double) ){0,3}"
 _NEXT = r",? new word,? "
 _LETTER = rf"{_SIZES}[A-Za-z](?![\w'])"
 _SPELLED = re.compile(

@@ -176,7 +176,7 @@ async def converse(config: Config, console: Console) -> None:
 
             cleaned = cleaning(hear, card, canceller, config.local.echo == "headset")
             with card.running(cleaned, canceller.played if canceller else None, lost):
-                async with resources.toolbox.sweeping():
+                async with resources.toolbox.running():
                     await conversation.run()
     finally:
         await resources.close()

@@ -24,7 +24,7 @@ from voice.errors import ConfigError
 SCENARIOS_DIR = CONFIGS_DIR / "scenarios"
 PLACE = re.compile(r"\{([a-z]\w*)\}")
 """In a text, a fact."""
-MARK = re.compile(r"\[([^\]]*)\]")
+MARK = re.compile(r"\[([^\[\]]*)\]")
 KNOWN_MARK = re.compile(r"pause [1-9]\d{0,4}|cough|spell .+")
 
 

@@ -10,9 +10,10 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
@@ -36,10 +37,11 @@ from voice.realtime.extensions import StateTracker
 from voice.records.folder import Conversations, name_of
 from voice.records.soundtrack import LONGEST, Both, Soundtrack
 from voice.records.transcript import Transcript
+from voice.session.load_monitor import LoadMonitor
 from voice.session.session import Session
 from voice.speech.audio_files import Encoder
 from voice.tools.scope import Line
-from voice.types import Message, Role, Samples
+from voice.types import FindsWords, Message, Role, SaidWord, Samples
 
 if TYPE_CHECKING:
     from voice.session.resources import Resources
@@ -50,6 +52,10 @@ QUIET_S = 60.0
 """After a fault the log is silent on others for so long: a full disk still takes some writes."""
 MOST_WAITING = 60
 """Pieces of a conversation that wait to be written."""
+FIND_EVERY_S = 0.25
+MOST_UNFOUND = 32
+"""Turns whose words are still to be found, over all conversations; each has up to a megabyte. The
+times of those before stay estimates."""
 BIT_RATE = 48_000
 """Of both sides together, on average: some 20 MB an hour."""
 _MOST_TYPED = 20
@@ -74,6 +80,7 @@ class Recorder:
         self.live: dict[str, Recording] = {}
         self._keep_days = config.keep_days
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="records")
+        self._unfound: deque[_Unfound] = deque(maxlen=MOST_UNFOUND)
         self._failed_s = -QUIET_S
         try:
             (self.kept.make() / ".writable").touch(mode=0o600)
@@ -97,10 +104,13 @@ class Recorder:
         """Write and sweep for as long as the context lasts; at its end all is written."""
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._write()), group.create_task(self._sweep())]
+                loops = self._write(), self._sweep(), self._find_words()
+                tasks = [group.create_task(each) for each in loops]
                 yield
                 for task in tasks:
                     task.cancel()
+            while self._unfound:
+                await self._find(self._unfound.popleft())
         finally:
             await asyncio.to_thread(self._writer.shutdown)
 
@@ -152,6 +162,24 @@ class Recorder:
                 except Exception as error:
                     self.give_up(name, error)
 
+    def find_later(self, unfound: _Unfound) -> None:
+        """Find the words of a turn, once nobody waits for anything that this would make slower."""
+        self._unfound.append(unfound)
+
+    async def _find_words(self) -> None:
+        while True:
+            await asyncio.sleep(FIND_EVERY_S)
+            while self._unfound and self._unfound[0].recording.may_compute():
+                await self._find(self._unfound.popleft())
+
+    async def _find(self, one: _Unfound) -> None:
+        loop, name = asyncio.get_running_loop(), one.recording.name
+        try:
+            words = await loop.run_in_executor(self._writer, one.find_words)
+            one.recording.found(one.item_id, words)
+        except Exception as error:
+            _log.error("words of conversation %s are not found: %s", name, origins(error))
+
     async def _sweep(self) -> None:
         while True:
             now = datetime.now(UTC)
@@ -162,6 +190,15 @@ class Recorder:
             await asyncio.sleep(SWEEP_EVERY_S)
 
 
+@dataclass(frozen=True, slots=True)
+class _Unfound:
+    """A turn whose words are not found yet."""
+
+    recording: Recording
+    item_id: str
+    find_words: FindsWords
+
+
 class Recording:
     """One conversation that is recorded.
 
@@ -169,10 +206,18 @@ class Recording:
         recorder: What writes it.
         head: Of the conversation; see `voice.records.transcript`.
         placing: Names of tools that cannot be taken back.
+        load: How busy the recogniser and the model are.
     """
 
-    def __init__(self, recorder: Recorder, head: Mapping[str, Any], placing: list[str]) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        head: Mapping[str, Any],
+        placing: list[str],
+        load: LoadMonitor,
+    ) -> None:
         self._recorder = recorder
+        self._load = load
         self._head = head
         self._track = Soundtrack(asyncio.get_running_loop().time)
         self._transcript = Transcript(head, self._track, placing)
@@ -181,7 +226,7 @@ class Recording:
         self._typed: deque[tuple[str, str]] = deque(maxlen=_MOST_TYPED)
         self._encoder: Encoder | None = None
         self._waiting: deque[Future[None]] = deque()
-        self._changed = self._broken = False
+        self._changed = self._broken = self._over = False
 
     @property
     def name(self) -> str:
@@ -194,6 +239,17 @@ class Recording:
         seconds, latency = self._track.now_ms / 1000, self._transcript.latency_ms
         told = {"seconds": round(seconds, 1), "state": self._state.state, "latency_ms": latency}
         return {**self._head, **told}
+
+    def may_compute(self) -> bool:
+        """Whether nobody waits for the recogniser or the model."""
+        return not (self._load.decodes or self._load.requests)
+
+    def found(self, item_id: str, words: Iterable[SaidWord]) -> None:
+        """Words of the user's have been found in the sound, be the conversation over or not."""
+        self._transcript.found(item_id, words)
+        self._changed = True
+        if self._over:
+            self._submit(self._recorder.kept.replace, self.name, self._transcript.text())
 
     def begin(self) -> None:
         """The conversation begins."""
@@ -254,6 +310,8 @@ class Recording:
             case AudioStopped():
                 self._track.stop()
         self._changed |= self._transcript.observe(event)
+        if isinstance(event, FinalTranscript) and event.find_words:
+            self._recorder.find_later(_Unfound(self, event.item_id, event.find_words))
 
     def write(self, last: bool = False) -> None:
         """Write what is certain by now; given up where that is not possible."""
@@ -272,6 +330,7 @@ class Recording:
     def end(self) -> None:
         """The conversation is over."""
         self._recorder.live.pop(self.name, None)
+        self._over = True
         self.write(last=True)
 
     def _submit(self, work: Callable[..., None], *arguments: Any) -> None:
@@ -328,7 +387,9 @@ class RecordedSession(Session):
         }
         specs = resources.toolbox.specs_for(resources.agent, self.scope)
         placing = [spec.name for spec in specs if spec.confirmation is not None]
-        self._recording: Recording | None = Recording(recorder, head, placing)
+        self._recording: Recording | None = Recording(
+            recorder, head, placing, resources.load_monitor
+        )
 
     async def run(self, take: Callable[[SessionEvent], None]) -> None:
         """See `Session.run`."""

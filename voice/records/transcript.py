@@ -7,6 +7,7 @@ counts them. Files are not known here.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -31,7 +32,7 @@ from voice.events import (
     UserTurnCommitted,
 )
 from voice.records.soundtrack import Soundtrack
-from voice.types import samples_of_ms
+from voice.types import SaidWord, samples_of_ms
 
 MOST_TURNS = 2000
 """Of one conversation; from the last of them on nothing but its end is kept."""
@@ -91,6 +92,9 @@ class Turn:
         number: From 1 on.
         typed: Whether words were typed, or keys pressed.
         text: None where the agent spoke first, or nothing is known yet.
+        words: Just past each word in the text, and when it had been said; empty of a typed turn.
+        estimated: Whether these times are by the number of letters alone, as they are until the
+            recogniser has found the words, and where it cannot.
         cut_off: Whether the turn was answered, and the user had not ended it.
         marks_ms: As in `voice.events.TurnMeasured`; of a typed turn, after the request.
     """
@@ -102,9 +106,17 @@ class Turn:
     confidence: float | None = None
     start_ms: float | None = None
     end_ms: float | None = None
+    words: list[tuple[int, float]] = field(default_factory=list)
+    estimated: bool = False
     cut_off: bool = False
     marks_ms: dict[str, float] = field(default_factory=dict)
     replies: list[Reply] = field(default_factory=list)
+
+
+def said_evenly(text: str, start_ms: float, end_ms: float) -> list[tuple[int, float]]:
+    """Just past each word of a text, and when it had been said if every letter takes as long."""
+    ends = [word.end() for word in re.finditer(r"\S+", text)]
+    return [(at, round(start_ms + (end_ms - start_ms) * at / ends[-1], 1)) for at in ends]
 
 
 class Transcript:
@@ -123,6 +135,7 @@ class Transcript:
         self._track = track
         self._placing = frozenset(placing)
         self._ended: dict[str, str] | None = None
+        self._ended_ms: float | None = None
         self._problems: list[dict[str, Any]] = []
         self._turns: list[Turn] = []
         # Each turn as it is written; None where that has changed.
@@ -149,7 +162,8 @@ class Transcript:
         for turn in self._turns:
             if self._written[turn.number - 1] is None:
                 self._written[turn.number - 1] = json.dumps(asdict(turn))
-        head = {**self._head, "seconds": round(self._track.now_ms / 1000, 3)}
+        now_ms = self._track.now_ms if self._ended_ms is None else self._ended_ms
+        head = {**self._head, "seconds": round(now_ms / 1000, 3)}
         head |= {"ended": self._ended, "problems": self._problems}
         turns = ",\n".join(map(str, self._written))
         return f'{json.dumps(head)[:-1]}, "turns": [\n{turns}\n]}}\n'
@@ -176,12 +190,26 @@ class Transcript:
             self._change(turn)
             tool.result = content[:LONGEST_TEXT]
 
+    def found(self, item_id: str, words: Iterable[SaidWord]) -> None:
+        """The recogniser has found the words of what the user said."""
+        turn, at, ends = self._changed(item_id), 0, []
+        text = turn.text if turn else None
+        for word in words:
+            begin = (text or "").find(word.text, at)
+            if begin < 0:
+                return
+            at = begin + len(word.text)
+            ends.append((at, round(self._track.ms_of(word.end_sample), 1)))
+        if turn and ends:
+            turn.words, turn.estimated = ends, False
+
     def observe(self, event: SessionEvent) -> bool:
         """Take an event of the session; returns whether it is worth writing at once."""
         match event:
             case SessionEnded(reason):
                 by = (who for who, reasons in _ENDED_BY.items() if reason in reasons)
                 self._ended = {"by": next(by, "error"), "reason": reason}
+                self._ended_ms = self._track.now_ms
             case _ if self._full:
                 return False
             case UserSpeechStarted() | UserSpeechStopped() | UserTurnCommitted():
@@ -191,6 +219,9 @@ class Transcript:
                     spoken = event.text[:LONGEST_TEXT]
                     turn.text = f"{turn.text or ''} {spoken}".strip()
                     turn.confidence = round(event.confidence, 3)
+                    if turn.start_ms is not None and turn.end_ms is not None:
+                        turn.words = said_evenly(turn.text, turn.start_ms, turn.end_ms)
+                        turn.estimated = bool(turn.words)
             case TurnMeasured(turn_id=turn_id, marks_ms=marks):
                 if turn := self._changed(turn_id):
                     turn.marks_ms = {mark: round(ms, 1) for mark, ms in marks.items()}

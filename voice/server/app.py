@@ -178,7 +178,7 @@ def _lifespan(
             stack.callback(routes.metrics.close)
             if telemetry is not None:
                 stack.push_async_callback(telemetry.close)
-            await stack.enter_async_context(resources.toolbox.sweeping())
+            await stack.enter_async_context(resources.toolbox.running())
             if recorder is not None:
                 await stack.enter_async_context(recorder.running())
             await stack.enter_async_context(routes.telephone.listening(audiosocket))

@@ -110,14 +110,12 @@ class Resources:
             hearing = pool.submit(_ears, recognizers, config.asr, agent, domain)
             speaking = pool.submit(loaders.synthesizer, config.tts)
             detector = pool.submit(make_vad, config.vad)
-            warm = pool.submit(toolbox.warm_up)
             model, model_line = loaders.model(config.llm)
             mcp_lines = toolbox.connect(lambda tools: model.check_tools(tools, "tool"))
             warm_up(model, toolbox, team)
             recognizer, ear_line = hearing.result()
             synthesizer, voice_line = speaking.result()
             detector.result()
-            warm.result()
         held, capacity_line = measured(recognizer)
         loaded = cls(
             config=config,

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 from types import MappingProxyType
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from voice.tools import pdf_text
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _log = logging.getLogger(__name__)
 
@@ -83,6 +84,8 @@ def _paragraphs(text: str) -> Iterator[Passage]:
 
 def _markdown(text: str) -> Iterator[Passage]:
     """The words of Markdown's outermost blocks."""
+    from markdown_it import MarkdownIt
+
     blocks = _Blocks()
     for token in MarkdownIt("commonmark").parse(text):
         if token.type in ("inline", "fence", "code_block"):

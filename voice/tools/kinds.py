@@ -22,7 +22,7 @@ def _words(text: str) -> frozenset[str]:
 
 _HELLO = (
     r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|um|uh|well|so|yes|yeah|ok|okay|please"
-    r"|no|sorry|actually|i mean|there|and|but|oh|also|then|right|great|hang on|wait)\b[ ,.!]*)*"
+    r"|no|sorry|actually|i mean|there|and|but|oh|also|then|right|great|hang on|wait)\b[ ,.!]*){0,9}"
 )
 _KIN = (
     r"(?:(?:my|our) (?:son|daughter|husband|wife|partner|mother|father|mom|mum|dad|child|kid|boy"
@@ -249,8 +249,8 @@ _MATTER_LEAD = re.compile(
     re.I,
 )
 _MATTER_TAIL = re.compile(
-    rf"(?:[ ,]+(?:please|then|thanks|thank you|if (?:possible|i may|that's ok(?:ay)?)|with {_VISIT}"
-    r"|(?:on|(?<!looked )at|for|in|around|by|and|or|so|but|the|of|to|with|as)))+$",
+    r"(?<![ ,])(?:[ ,]+(?:please|then|thanks|thank you|if (?:possible|i may|that's ok(?:ay)?)"
+    rf"|with {_VISIT}|(?:on|(?<!looked )at|for|in|around|by|and|or|so|but|the|of|to|with|as)))+$",
     re.I,
 )
 _TROUBLE = re.compile(

@@ -39,6 +39,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 _MARK = "__voice_tool__"
 _SOME_TIMES = (datetime(2026, 1, 7, 12, tzinfo=UTC), datetime(2026, 1, 7, 23, 30, tzinfo=UTC))
 """At one of them at least "nine" is neither "nine tonight" nor "nine a.m."."""
+LONGEST_VALUE = 2000
+"""Characters of a value that is read: readers have patterns that take quadratic time."""
+_JOINT = re.compile(r"^and\s+|(?<![\s,;])[\s,;]+$", re.I)
 _KEPT_READINGS = 8192
 """Spans of messages, and what they were read as; a message has about a hundred."""
 
@@ -178,6 +181,8 @@ class Tool:
 @functools.lru_cache(_KEPT_READINGS)
 def meaning(read: Callable[[str, datetime], object], said: str) -> object:
     """What words mean to a reader, at any time the same; None where it cannot read them."""
+    if len(said) > LONGEST_VALUE:
+        return None
     try:
         return tuple(_read_at(read, said, when) for when in _SOME_TIMES)
     except Unreadable:
@@ -204,6 +209,8 @@ def _read_at(read: Callable[[str, datetime], object], said: str, when: datetime)
 
 def complaint(read: Callable[[str], object], said: str) -> str:
     """What a reader has to say against some words; nothing where it reads them."""
+    if len(said) > LONGEST_VALUE:
+        return "That is too long."
     try:
         read(said)
     except ToolError as error:
@@ -351,12 +358,20 @@ def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
+def check_lengths(tool: Tool, arguments: Mapping[str, Any]) -> None:
+    """Raise a ToolError where a value that is to be read is longer than readers have to take."""
+    for name in tool.values:
+        if len(str(arguments.get(name, ""))) > LONGEST_VALUE:
+            raise ToolError(f"The {name.replace('_', ' ')} is too long.")
+
+
 def checked(tool: Tool, arguments: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     """The arguments as the function takes them; a null or an empty string counts as left out.
 
     Raises:
-        ToolError: One is missing, unknown, of the wrong type, or not `readable`.
+        ToolError: One is missing, unknown, of the wrong type, too long, or not `readable`.
     """
+    check_lengths(tool, arguments)
     said = {key: _without_joint(value) for key, value in arguments.items()}
     said = {key: value for key, value in said.items() if value not in (None, "")}
     try:
@@ -368,7 +383,7 @@ def checked(tool: Tool, arguments: Mapping[str, Any], now: datetime) -> dict[str
 
 def _without_joint(value: Any) -> Any:
     """A span of "eggs, wine and tofu" may begin with the "and" or end with the comma."""
-    return re.sub(r"^and\s+|[\s,;]+$", "", value, flags=re.I) if isinstance(value, str) else value
+    return _JOINT.sub("", value) if isinstance(value, str) else value
 
 
 def _complaint(name: str, error: ValidationError) -> str:

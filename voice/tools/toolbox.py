@@ -54,6 +54,7 @@ from voice.tools.registry import (
     Readable,
     Tool,
     ToolError,
+    check_lengths,
     checked,
     complaint,
     meaning,
@@ -321,13 +322,19 @@ class Toolbox:
             end.add_done_callback(self._ends.discard)
 
     @asynccontextmanager
-    async def sweeping(self) -> AsyncGenerator[None, None]:
-        """While the context lasts, delete what has been kept long enough, every hour."""
-        sweeper = asyncio.create_task(self._sweep())
+    async def running(self) -> AsyncGenerator[None, None]:
+        """While the context lasts, delete what has been kept long enough, every hour.
+
+        What the first calls would wait for is loaded as it begins, for which nobody waits.
+        """
+        tasks = [
+            asyncio.create_task(each) for each in (asyncio.to_thread(self.warm_up), self._sweep())
+        ]
         try:
             yield
         finally:
-            sweeper.cancel()
+            for task in tasks:
+                task.cancel()
 
     async def drain(self) -> None:
         """Wait until every call with side effects that has begun is finished."""
@@ -379,6 +386,7 @@ class Toolbox:
 
         def refusal(call: ToolCall, message: str) -> ToolResult | None:
             try:
+                check_lengths(tool, call.arguments)
                 return refuses(call.arguments, message) if refuses else None
             except ToolError as failure:
                 return results.refused(call, failure, str(failure))

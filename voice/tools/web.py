@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from voice.tools.registry import ToolError
+
+if TYPE_CHECKING:
+    import httpx
 
 Query = dict[str, str | float | int]
 
@@ -39,9 +40,12 @@ class Web:
         Raises:
             Unreachable: No answer in time, or a status other than 200, 201, 401 or 404.
         """
+        client = await self._connected()
+        import httpx
+
         try:
             async with asyncio.timeout(self._timeout_s):
-                response = await (await self._connected()).request(method, url, **options)
+                response = await client.request(method, url, **options)
         except (TimeoutError, httpx.HTTPError, httpx.InvalidURL) as error:
             logger.warning("%s: %s", service, type(error).__name__)
             raise Unreachable(service) from error
@@ -58,10 +62,16 @@ class Web:
 
     async def _connected(self) -> httpx.AsyncClient:
         if self._client is None:
-            # Reading the certificates takes tens of milliseconds, which audio cannot wait for.
-            context = await asyncio.to_thread(httpx.create_ssl_context)
-            self._client = httpx.AsyncClient(verify=context, follow_redirects=True, timeout=None)
+            # It takes a tenth of a second to import this and to read the certificates, for which
+            # neither the start nor audio can wait.
+            self._client = await asyncio.to_thread(_client)
         return self._client
+
+
+def _client() -> httpx.AsyncClient:
+    import httpx
+
+    return httpx.AsyncClient(follow_redirects=True, timeout=None)
 
 
 def json_of(service: str, response: httpx.Response) -> Any:

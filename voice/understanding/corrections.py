@@ -16,7 +16,7 @@ from typing import Any
 
 from voice.tools.spoken_dates import beside, is_day, is_moment
 from voice.types import Message, Role, ToolCall, ToolSpec
-from voice.understanding.english import HESITATING, TAKING_BACK, UNITS, VERBS, plain
+from voice.understanding.english import HESITATING, TAKING_BACK, UNITS, VERBS, as_read, plain
 from voice.understanding.opposites import asks_to_end
 from voice.understanding.repairs import kind_of, repaired
 
@@ -71,7 +71,7 @@ def followed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
     another tool is for.
     """
     *before, last = messages
-    going_on = _GOES_ON.match(last.content) if last.role is Role.USER else None
+    going_on = _GOES_ON.match(as_read(last.content)) if last.role is Role.USER else None
     words = re.findall(r"[\w']+", going_on["rest"].lower()) if going_on else []
     asked = max((at for at, one in enumerate(before) if one.role is Role.USER), default=0)
     calls = [call for message in before[asked:] for call in message.tool_calls]
@@ -100,7 +100,7 @@ def with_the_rest(call: ToolCall, before: ToolCall, tool: ToolSpec) -> ToolCall:
 def repeated(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> ToolCall | None:
     """The call of the turn before, once more at another time: "and the day after as well"."""
     *before, last = messages
-    found = _ONCE_MORE.fullmatch(plain(last.content)) if last.role is Role.USER else None
+    found = _ONCE_MORE.fullmatch(plain(as_read(last.content))) if last.role is Role.USER else None
     if found is None or not (found["lead"] or found["tail"]):
         return None
     asked = max((at for at, one in enumerate(before) if one.role is Role.USER), default=0)

@@ -18,6 +18,7 @@ from voice.understanding.english import (
     GRAMMAR,
     HESITATING,
     NUMBERS,
+    as_read,
     asks,
     plain,
     word_set,
@@ -44,8 +45,9 @@ def detailed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
     """
     *before, last = messages
     made = _made(before)
-    words = re.findall(r"[\w'%-]+", plain(last.content))
-    if last.role is not Role.USER or not 0 < len(words) <= _MOST or asks(last.content):
+    said = as_read(last.content)
+    words = re.findall(r"[\w'%-]+", plain(said))
+    if last.role is not Role.USER or not 0 < len(words) <= _MOST or asks(said):
         return None
     verb, _, thing = made[-1].name.partition("_") if made else ("", "", "")
     change = tools.get(f"change_{thing}") if verb in (*MAKING, "change") else None

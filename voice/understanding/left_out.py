@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from voice.tools import phrasing
 from voice.types import Message, Role, ToolCall, ToolSpec
-from voice.understanding.english import GRAMMAR, VERBS
+from voice.understanding.english import GRAMMAR, VERBS, as_read
 
 _JOINTS = frozenset(("and", "or", "but", "then"))
 _ARTICLES = frozenset(("the", "a", "an", "some", "of", "also", "please"))
@@ -101,7 +101,7 @@ def _last_request(
     results: list[str] = []
     for message in reversed(messages):
         if message.role is Role.USER:
-            return message.content, calls, results
+            return as_read(message.content), calls, results
         calls += message.tool_calls
         if message.role is Role.TOOL:
             results.append(message.content)

@@ -63,7 +63,7 @@ async def serve(config: Config, uri: str, satellites: Sequence[str], name: str |
     resources = await asyncio.to_thread(Resources.load, config)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(resources.close)
-        await stack.enter_async_context(resources.toolbox.sweeping())
+        await stack.enter_async_context(resources.toolbox.running())
         port = await stack.enter_async_context(WyomingServer(resources).running(*listen, dialled))
         for line in resources.describe():
             print(line)

@@ -106,13 +106,13 @@ export class Recording {
   _turn(turn) {
     const lines = [];
     if (turn.text) {
-      const said = element("span", "", turn.text);
-      if (turn.start_ms !== null) {
-        this._timed.push({ node: said, startMs: turn.start_ms, endMs: turn.end_ms ?? turn.start_ms });
-      }
       const remark = turn.cut_off ? [element("span", "remark", "Cut off too early")] : [];
       const who = turn.typed ? "Typed" : "Caller";
-      lines.push(this._line("user", turn.start_ms ?? turn.at_ms, who, [said, ...remark]));
+      // Conversations of older versions have no times of these words.
+      const said = this._words({ ...turn, words: turn.words ?? [] }, "");
+      const line = this._line("user", turn.start_ms ?? turn.at_ms, who, [...said, ...remark]);
+      if (turn.estimated) line.title = "When each word was said is estimated.";
+      lines.push(line);
     }
     for (const reply of turn.replies) lines.push(...reply.tools.map(tool), this._reply(reply));
     if (turn.text && turn.replies.length === 0) lines.push(element("p", "soft", "Not answered"));
@@ -126,18 +126,22 @@ export class Recording {
 
   /** @param {any} reply */
   _reply(reply) {
-    const { words, rest } = timed(reply);
+    const remarks = reply.status === "completed" ? "" : `${reply.status} ${reply.reason}`.trim();
+    return this._line("reply", reply.start_ms, "Agent", [
+      ...this._words(reply, "unheard"),
+      ...(remarks ? [element("span", "remark", remarks)] : []),
+    ]);
+  }
+
+  /** @param {import("./timeline.js").Said} said @param {string} kind Of what has no time. */
+  _words(said, kind) {
+    const { words, rest } = timed(said);
     const shown = words.map(({ text, startMs, endMs }) => {
       const node = element("span", "", text);
       this._timed.push({ node, startMs, endMs });
       return node;
     });
-    const remarks = reply.status === "completed" ? "" : `${reply.status} ${reply.reason}`.trim();
-    return this._line("reply", reply.start_ms, "Agent", [
-      ...shown,
-      element("span", words.length > 0 ? "unheard" : "", rest),
-      ...(remarks ? [element("span", "remark", remarks)] : []),
-    ]);
+    return [...shown, element("span", words.length > 0 ? kind : "", rest)];
   }
 }
 

@@ -3,10 +3,12 @@
 
 /** @typedef {{text: string, startMs: number, endMs: number}} Word */
 
+/** @typedef {{text: string, start_ms: number | null, words: [number, number][]}} Said */
+
 /**
- * The words of a reply that were heard, each from the end of the one before.
+ * The words that were said, or of a reply heard, each from the end of the one before.
  *
- * @param {{text: string, start_ms: number | null, words: [number, number][]}} reply
+ * @param {Said} said
  * @returns {{words: Word[], rest: string}} The rest of the text has no times.
  */
 export function timed({ text, start_ms: startMs, words }) {

@@ -33,7 +33,7 @@ from tests.support.virtual_parts import (
     last_user,
     parts,
 )
-from tests.support.virtual_time import virtual
+from tests.support.virtual_time import now, virtual
 from voice.callers import Caller
 from voice.config import RecordsConfig
 from voice.errors import ConfigError, ModelError, ProtocolError, StoreError
@@ -43,7 +43,16 @@ from voice.records import recorder as recording
 from voice.records.folder import Conversations, Query
 from voice.records.recorder import Recorder
 from voice.tools.builtin.memory import QUESTION
-from voice.types import SAMPLE_RATE_HZ, Message, Role, Samples, Segment, SpeechChunk, ToolCall
+from voice.types import (
+    SAMPLE_RATE_HZ,
+    Message,
+    Role,
+    SaidWord,
+    Samples,
+    Segment,
+    SpeechChunk,
+    ToolCall,
+)
 
 SAID = "how are you"
 ADA = Caller.parse("user:ada")
@@ -61,6 +70,11 @@ def loud_ms(side: Samples, above: int = 400) -> tuple[float, float]:
     """When something is heard first and last."""
     heard = np.flatnonzero(np.abs(side.astype(np.int32)) > above)
     return float(heard[0]) / 48, float(heard[-1]) / 48
+
+
+def near(*expected_ms: float) -> list[object]:
+    """Within what the detector needs to hear that somebody speaks."""
+    return [pytest.approx(ms, abs=40) for ms in expected_ms]
 
 
 class Tone(Voice):
@@ -127,6 +141,9 @@ async def test_a_conversation_is_kept_as_it_went(kept: Kept) -> None:
     assert first["end_ms"] - first["start_ms"] == pytest.approx(720, abs=80)
     assert first["end_ms"] / 1000 == pytest.approx(began[0], abs=0.08)
     assert {"end_of_turn", "first_audio"} <= first["marks_ms"].keys()
+    assert [first["text"][:end] for end, _ in first["words"]] == ["how", "how are", "how are you"]
+    assert [ms - first["start_ms"] for _, ms in first["words"]] == near(240, 480, 720)
+    assert not first["estimated"]
     (reply,) = first["replies"]
     assert reply["text"] == "Fine, thank you very much indeed."
     assert (reply["heard"], reply["status"]) == (33, "completed")
@@ -149,6 +166,60 @@ async def test_a_conversation_is_kept_as_it_went(kept: Kept) -> None:
 
 
 @virtual
+async def test_words_are_looked_for_once_nobody_waits_for_an_answer(kept: Kept) -> None:
+    asked_s: list[float] = []
+
+    def finds_none() -> tuple[SaidWord, ...]:
+        asked_s.append(now())
+        return ()
+
+    loaded = parts(Model(answers), None, Recognizer(Tape(), find=finds_none))
+    async with kept.calling(loaded) as call:
+        with loaded.load_monitor.request():
+            await call.say("how are you")
+            await asyncio.sleep(3)
+            until_s = now()
+        await asyncio.sleep(3)
+    assert len(asked_s) == 1
+    assert until_s < asked_s[0] < until_s + 1
+    (turn,) = kept.one()[0]["turns"]
+    assert turn["estimated"]
+    # Three letters, seven and eleven of eleven, with the blanks before them.
+    assert [ms - turn["start_ms"] for _, ms in turn["words"]] == near(196, 458, 720)
+
+
+@virtual
+async def test_words_are_found_behind_the_end_too(kept: Kept) -> None:
+    loaded = parts(Model(answers))
+    async with kept.recorder.running():
+        with loaded.load_monitor.request():
+            async with calling(loaded, ADA, kept.recorder.open) as call:
+                await call.say("how are you")
+                await call.next(FinalTranscript)
+            await asyncio.sleep(5)
+    found, path = kept.one()
+    assert not found["turns"][0]["estimated"]
+    assert sound_of(path).shape[1] / 48_000 == pytest.approx(found["seconds"], abs=0.05)
+
+
+@virtual
+async def test_words_that_are_not_found_stay_where_they_are_guessed(
+    kept: Kept, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails() -> tuple[SaidWord, ...]:
+        raise ModelError(SAID)
+
+    async with kept.calling(parts(Model(answers), None, Recognizer(Tape(), find=fails))) as call:
+        await call.say(SAID)
+        await call.next(ReplyHeard, lambda heard: heard.chars == 33)
+    (turn,) = kept.one()[0]["turns"]
+    assert turn["estimated"] and len(turn["words"]) == 3
+    assert turn["replies"][0]["status"] == "completed"
+    assert "are not found: ModelError" in caplog.text
+    assert SAID not in caplog.text
+
+
+@virtual
 async def test_a_typed_turn_is_measured_as_well(kept: Kept) -> None:
     async with kept.calling(parts(Model(answers))) as call:
         session = call.session
@@ -168,6 +239,7 @@ async def test_a_typed_turn_is_measured_as_well(kept: Kept) -> None:
     found, _ = kept.one()
     first, second = found["turns"]
     assert (first["text"], first["typed"], first["start_ms"]) == ("book a table", True, None)
+    assert (first["words"], first["estimated"]) == ([], False)
     assert 0 < first["marks_ms"]["reply_committed"] <= first["marks_ms"]["first_audio"] < 2000
     assert "tool.book" in first["marks_ms"]
     assert len(first["replies"]) == 1

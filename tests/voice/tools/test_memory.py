@@ -155,7 +155,7 @@ async def test_a_sweep_comes_by_itself(toolbox: Toolbox, clock: Clock) -> None:
     store = Store(toolbox.database, Owner("assistant", LOCAL))
     store.place_order("Anna", "1 latte", placed=clock().timestamp())
     clock.advance(days=8)
-    async with asyncio.timeout(PATIENCE_S), toolbox.sweeping():
+    async with asyncio.timeout(PATIENCE_S), toolbox.running():
         while store.orders():
             await asyncio.sleep(0.01)
 

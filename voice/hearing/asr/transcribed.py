@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from voice.types import SAMPLE_RATE_HZ, SaidWord
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -16,6 +18,11 @@ class Word:
     def later(self, seconds: float) -> Word:
         """The word so much later."""
         return Word(self.text, self.start_s + seconds, self.end_s + seconds)
+
+    def said(self, first: int) -> SaidWord:
+        """The word in the session's audio, of which sample ``first`` is the first decoded one."""
+        start, end = (first + round(s * SAMPLE_RATE_HZ) for s in (self.start_s, self.end_s))
+        return SaidWord(self.text, start, end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ import math
 import os
 import time
 import zlib
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from itertools import takewhile
 from pathlib import Path
@@ -39,7 +39,7 @@ from voice.hearing.asr.transcribed import Transcribed, Word
 from voice.hearing.asr.turn_audio import TurnAudio
 from voice.hearing.asr.word_times import word_times
 from voice.hearing.spoken_form import in_figures, spoken_form
-from voice.types import SAMPLE_RATE_HZ, AudioFrame, Samples, Transcript, samples_of_ms
+from voice.types import SAMPLE_RATE_HZ, AudioFrame, SaidWord, Samples, Transcript, samples_of_ms
 
 _LONGEST_WINDOW_S = 30.0
 _WINDOW_STEP_S = 0.5
@@ -69,14 +69,14 @@ class Decoded:
         confidence: Mean probability of its tokens, in [0, 1].
         language: Code of the language that it is in.
         language_confidence: How sure that is, in [0, 1]; 1 where it was said.
-        words: With their times, if they were asked for.
+        find_words: Tells when each word was said; slow, for any thread. Raises a `ModelError`.
     """
 
     text: str
     confidence: float
     language: str = "en"
     language_confidence: float = 1.0
-    words: tuple[Word, ...] = ()
+    find_words: Callable[[], tuple[Word, ...]] = field(default=tuple, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,8 @@ class WhisperRecognizer:
 
     def transcribe(self, audio: Samples, language: str = "", times: bool = False) -> Transcribed:
         """See `Recognizer.transcribe`."""
-        found = self.decode(audio, self.config.beam_size, None, language, times)
-        return Transcribed(found.text, found.language, found.words)
+        found = self.decode(audio, self.config.beam_size, None, language)
+        return Transcribed(found.text, found.language, found.find_words() if times else ())
 
     def translate(self, audio: Samples, language: str = "") -> Transcribed:
         """See `Recognizer.translate`."""
@@ -198,7 +198,6 @@ class WhisperRecognizer:
         beam_size: int,
         repair: Repair | None = None,
         language: str = "",
-        times: bool = False,
         translate: bool = False,
     ) -> Decoded:
         """Recognise (T,) int16 samples at 16 kHz, in as many pieces as the weights need.
@@ -208,30 +207,28 @@ class WhisperRecognizer:
             beam_size: 1 is greedy.
             repair: Puts names of a domain in place of what sounds like them.
             language: Its code; empty takes the configuration's, or what it sounds like.
-            times: Whether to tell the words' times.
             translate: Whether the text is to be English whatever was said.
 
         Raises:
             ModelError: CTranslate2 failed, or the model's weights are no numbers.
         """
-        parts, offset_s = [], 0.0
-        try:
+        heard: dict[float, Decoded] = {}
+        offset_s = 0.0
+        with _failures():
             for piece in self._needs.pieces(audio):
-                part = self._decode_window(piece, beam_size, repair, language, times, translate)
-                parts.append(replace(part, words=tuple(w.later(offset_s) for w in part.words)))
+                part = self._decode_window(piece, beam_size, repair, language, translate)
+                if part.text:
+                    heard[offset_s] = part
                 offset_s += len(piece) / SAMPLE_RATE_HZ
-        except RuntimeError as error:
-            raise ModelError(f"whisper failed: {error}") from error
-        heard = [part for part in parts if part.text]
         if not heard:
             return Decoded("", 0.0)
-        longest = max(heard, key=lambda part: len(part.text))
+        longest = max(heard.values(), key=lambda part: len(part.text))
         return Decoded(
-            " ".join(part.text for part in heard),
-            min(part.confidence for part in heard),
+            " ".join(part.text for part in heard.values()),
+            min(part.confidence for part in heard.values()),
             longest.language,
             longest.language_confidence,
-            tuple(word for part in heard for word in part.words),
+            partial(_words_of, heard),
         )
 
     def _decode_window(
@@ -240,7 +237,6 @@ class WhisperRecognizer:
         beam_size: int,
         repair: Repair | None,
         language: str,
-        times: bool,
         translate: bool,
     ) -> Decoded:
         seconds = len(audio) / SAMPLE_RATE_HZ
@@ -277,8 +273,8 @@ class WhisperRecognizer:
                 judge = partial(self._judge, encoded, tokenizer)
                 text = repair(repair.likeliest(wordings), judge)
             text = in_figures(text)
-        words = word_times(self._model.model, tokenizer, encoded, text, seconds) if times else ()
-        return Decoded(text, math.exp(min(0.0, log_probability)), language, sure, tuple(words))
+        words = partial(word_times, self._model.model, tokenizer, encoded, text, seconds)
+        return Decoded(text, math.exp(min(0.0, log_probability)), language, sure, words)
 
     def _judge(self, encoded: Any, tokenizer: Any, text: str) -> list[Token]:
         """How likely the sound makes each token of a text."""
@@ -353,7 +349,6 @@ class Decoder(Protocol[_Repairs]):
         beam_size: int,
         repair: _Repairs | None = None,
         language: str = "",
-        times: bool = False,
     ) -> Decoded:
         """See `WhisperRecognizer.decode`."""
         ...
@@ -410,6 +405,7 @@ class WhisperStream(Generic[_Repairs]):
         """
         if self._final is None:
             self._final = self._decode(self._recognizer.config.beam_size)
+        first = self._audio.end_sample - self._audio.length
         return Transcript(
             self._turn_id,
             _said(self._final),
@@ -419,6 +415,7 @@ class WhisperStream(Generic[_Repairs]):
             written=self._final.text,
             language=self._final.language,
             language_confidence=self._final.language_confidence,
+            find_words=partial(_said_words, self._final, first),
         )
 
     def _decode(self, beam_size: int) -> Decoded:
@@ -447,6 +444,26 @@ class WhisperStream(Generic[_Repairs]):
             self._audio.end_sample,
             written=text,
         )
+
+
+def _words_of(heard: Mapping[float, Decoded]) -> tuple[Word, ...]:
+    """The words of windows by where these begin, in seconds."""
+    with _failures():
+        return tuple(w.later(at_s) for at_s, part in heard.items() for w in part.find_words())
+
+
+def _said_words(decoded: Decoded, first: int) -> tuple[SaidWord, ...]:
+    """The words of a turn whose audio begins at a sample of the session's."""
+    return tuple(word.said(first) for word in decoded.find_words())
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Raise what CTranslate2 does as a `ModelError`."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise ModelError(f"whisper failed: {error}") from error
 
 
 def _said(decoded: Decoded) -> str:

@@ -20,7 +20,9 @@ _STEPS_PER_S = 50
 _UNSPACED = ("zh", "ja", "th", "lo", "my", "yue")
 
 
-def word_times(model: Any, tokenizer: Any, encoded: Any, text: str, seconds: float) -> list[Word]:
+def word_times(
+    model: Any, tokenizer: Any, encoded: Any, text: str, seconds: float
+) -> tuple[Word, ...]:
     """The words of a text that was decoded.
 
     Args:
@@ -49,4 +51,4 @@ def word_times(model: Any, tokenizer: Any, encoded: Any, text: str, seconds: flo
             found[-1] = Word(found[-1].text + part, found[-1].start_s, end)
         else:
             found.append(Word(part.strip(), start, end))
-    return found
+    return tuple(found)

@@ -36,7 +36,7 @@ _RANGES = tuple(
         (r"(?<![\d.,$])\d\d?", r"\d\d?(?::\d\d)? ?[ap]\.?m(?!\w)"),
         (r"\d ?(?:°[CF]?|%)", r"-?\d{1,3}(?:\.\d{1,2})? ?[°%]"),
         (r"[$€£]\d[\d,.]{0,12}[km]?", r"[$€£]\d"),
-        (rf"(?:{MONTHS})[a-z]*\.? \d\d?(?:st|nd|rd|th)?", rf"(?:{MONTHS})"),
+        (rf"(?:{MONTHS})[a-z]{{0,6}}\.? \d\d?(?:st|nd|rd|th)?", rf"(?:{MONTHS})"),
     )
 )
 """What stands before and after a dash that is read as "to": two of a kind."""

@@ -158,7 +158,7 @@ def count(said: str) -> int:
     if not said:
         return 1
     text = "1" if said.lower().strip() in ("another", "one more", "just one") else said
-    text = re.sub(r"\s+(?:more|of|of them|of those|please)$", "", text)
+    text = re.sub(r"(?<!\s)\s+(?:more|of|of them|of those|please)$", "", text)
     value = amount(text, "quantity")
     if value != value.to_integral_value() or value < 1:
         raise Unreadable("quantity", said)

@@ -135,7 +135,7 @@ def _items_of(said: str, name: str) -> list[str]:
         return [bare]
     for pair in _PAIRS:
         bare = re.sub(rf"\b{pair}\b", pair.replace(" and ", " & "), bare, flags=re.I)
-    parts = re.split(r",\s*(?:and\s+)?|\s+(?:and|plus|as well as)\s+(?:also\s+)?", bare)
+    parts = re.split(r",\s*(?:and\s+)?|(?<!\s)\s+(?:and|plus|as well as)\s+(?:also\s+)?", bare)
     return [_bare(part.replace(" & ", " and ")) for part in parts if _bare(part)]
 
 

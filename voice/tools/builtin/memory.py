@@ -32,7 +32,9 @@ again call called color colour date day keep kept know leave left long many mont
 old place put remember time told year
 """
 """Words of a question that the fact which answers it need not have."""
-_IS = re.compile(r"\s+(?:is|are|was|were)\s+|(?<=\w)['’]s\s+(?=(?:on|at|in|an?|the)\b)", re.I)
+_IS = re.compile(
+    r"(?<!\s)\s+(?:is|are|was|were)\s+|(?<=\w)['’]s\s+(?=(?:on|at|in|an?|the)\b)", re.I
+)
 _ONES = (
     "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
     "|sixteen|seventeen|eighteen|nineteen"

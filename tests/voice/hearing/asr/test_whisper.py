@@ -76,6 +76,10 @@ def test_interim_and_final(model: Path) -> None:
     assert (final.turn_id, final.text, final.final) == (4, SENTENCE, True)
     assert final.end_sample == 3200 + 32000
     assert final.confidence > 0.9
+    assert final.find_words
+    words = final.find_words()
+    assert [word.text for word in words] == SENTENCE.split()
+    assert all(3200 <= w.start_sample <= w.end_sample <= final.end_sample for w in words)
 
 
 @pytest.mark.parametrize(
