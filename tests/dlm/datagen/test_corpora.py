@@ -78,7 +78,7 @@ def test_dialogues_take_the_users_own_words() -> None:
     call = found["messages"][1]
     assert call["content"] is None
     assert call["tool_calls"][0]["arguments"] == {"device": "Porch light", "brightness": 50}
-    assert "description" not in found["tools"][0]["parameters"]["properties"]["device"]
+    assert found["tools"][0]["parameters"]["properties"]["device"]["description"] == "Name"
 
 
 def test_dialogues_whose_values_were_never_said_are_left_out() -> None:

@@ -45,6 +45,7 @@ ORDER = {
                 "name": "petId",
                 "in": "path",
                 "required": True,
+                "description": "Number on the pet's collar. It is never zero.",
                 "schema": {"type": "integer"},
             }
         },
@@ -101,7 +102,8 @@ def test_operations_become_tools_and_say_how_they_are_sent(tmp_path: Path) -> No
     file.write_text(json.dumps(ORDER), encoding="utf-8")
     found, removed, order = sources.read(str(file))
     assert (found.name, found.description) == ("getPetById", "Find a pet by its number.")
-    assert found.parameters["properties"] == {"petId": {"type": "integer"}}
+    told = {"type": "integer", "description": "Number on the pet's collar."}
+    assert found.parameters["properties"] == {"petId": told}
     assert removed.name == "delete_pet_petId" and list(removed.properties) == ["petId"]
     assert removed.request == ("DELETE", "/pet/{petId}", {"petId": "path"})
     assert order.description == "Order a pet."

@@ -16,10 +16,12 @@ from openai import AsyncOpenAI
 
 from dlm.teach import __main__ as program
 from dlm.teach.__main__ import main
+from dlm.teach.sources import read
 from tests.dlm.teach.test_lists import ORDER
 from voice.config import load_agent, load_config
 from voice.demo.server import EMBEDDED, as_arguments, serving
 from voice.prove.scenario import load
+from voice.tools.registry import as_tool
 
 EXAMPLES = [
     {
@@ -91,6 +93,9 @@ async def test_the_tools_of_an_openapi_file_ask_its_service(
         tools = runpy.run_path(str(folder / "pets_tools.py"))
         assert await tools["getPetById"](7) == '{"name": "Rex"}'
         await tools["getPetById"]("../admin?all=1#")
+        # The model is taught what the agent will declare.
+        (taught, _, _) = read(str(folder.parent / "pets.json"))
+        assert as_tool(tools["getPetById"]).spec.parameters == taught.parameters
     finally:
         service.shutdown()
         thread.join()
