@@ -152,9 +152,8 @@ def _schema(
         return {"type": "boolean"}, value
     if fact is _CURRENCY_FACT:
         signs = rng.choice(({code: code for code in CURRENCIES}, _CURRENCY_NAMES))
-        return {"type": "string", "enum": rng.sample(list(signs.values()), len(signs))}, signs[
-            value
-        ]
+        listed = rng.sample(list(signs.values()), len(signs))
+        return {"type": "string", "enum": listed}, signs[str(value)]
     if fact.options:
         listed = [option(one) for one in (*fact.options, *fact.others)]
         rng.shuffle(listed)

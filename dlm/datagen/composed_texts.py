@@ -33,7 +33,7 @@ _BRACKETS = str.maketrans("<>", "()")
 _NO_ON = ("tomorrow", "today", "next ", "yesterday")
 """Days that no "on" stands before."""
 _SMALL = frozenset([
-    "The", "It", "There", "She", "He", "They", "We", "My", "Our", "In", "Please", "His", "Her",
+    "The", "There", "She", "He", "They", "We", "My", "Our", "In", "Please", "His", "Her",
 ])  # fmt: skip
 """First words of sentences that may go on another."""
 _CHANGED = frozenset([
@@ -173,9 +173,12 @@ class _Writing:
         forms = SHARED.changes if changed else SHARED.mistakes
         source = rng.choice(SHARED.recounts if fact.is_plural else forms)
         self.said[name] = self.expanded(source, {"new": name}, label=fact.label)
-        self.told["old"] = self.draw.told(fact.kind)
-        old = named(SHARED.old_names, fact.names[0]) if changed else ()
-        self.facts["old"] = Fact(fact.kind, old)
+        # "$40" and "40 dollars" are one value.
+        while (old := self.draw.told(fact.kind)).value == self.told[name].value:
+            pass
+        self.told["old"] = old
+        names = named(SHARED.old_names, fact.names[0]) if changed else ()
+        self.facts["old"] = Fact(fact.kind, names)
         if changed:
             new = named(SHARED.new_names, fact.names[0])
             self.facts[name] = fact._replace(names=(*fact.names, *new))

@@ -74,7 +74,7 @@ class ToldDraw:
         self._comma = rng.random() < 0.05
         self._joint = rng.randrange(3)
         self._words: set[str] = set()
-        self._person = ""
+        self._person, self._about = "", False
 
     def told(self, kind: str) -> Told:
         """A value of a kind."""
@@ -98,8 +98,9 @@ class ToldDraw:
             numbers = self.rng.sample(range(int(rest[0]), int(rest[1])), self.rng.choice((3, 4, 5)))
             return Told(self._enumerated(list(map(str, numbers))), numbers)
         text = self._draw.word(head)
-        if head in ("woman", "man", "person"):
-            self._person = text
+        # An address is of whom the text is about, else of who was named last.
+        if head in ("woman", "man") or (head == "person" and not self._about):
+            self._person, self._about = text, head != "person"
         if head == "email" and self._person:
             names = re.sub(r"[^a-z ]", "", self._person.lower()).split()
             joint, domain = self.rng.choice((".", "_", "-", "")), text.partition("@")[2]

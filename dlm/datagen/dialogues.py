@@ -618,8 +618,8 @@ _WRITERS: dict[str, Callable[[Script], None]] = {
 
 
 def _extraction(rng: Random, split: str) -> dict[str, Any]:
-    composed = rng.random() < COMPOSED
-    return (composed_extraction if composed else extraction).write(rng, split)
+    write = composed_extraction.write if rng.random() < COMPOSED else extraction.write
+    return write(rng, split)
 
 
 _OTHERS: dict[str, Callable[[Random, Source], dict[str, Any] | None]] = {

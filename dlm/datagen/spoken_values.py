@@ -11,7 +11,8 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
 from dlm.language.spoken_numbers import ORDINALS, SCALES, TENS, VALUES, number
-from dlm.language.written_dates import MONTHS, WEEKDAYS
+from dlm.language.written_dates import MONTHS as MONTHS
+from dlm.language.written_dates import WEEKDAYS as WEEKDAYS
 
 HOLIDAYS = {
     "christmas": (12, 25), "christmas eve": (12, 24), "christmas day": (12, 25),

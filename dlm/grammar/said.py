@@ -54,10 +54,10 @@ class Said:
         """What some texts hold."""
         pieces = [PIECES.findall(text) for text in texts]
         longest = max(1, min(SPAN_PIECES, MOST_SPANS // max(1, sum(map(len, pieces)))))
-        found = (run for one in pieces for run in runs(one, longest) if len(run) <= LONGEST_SPAN)
-        # An address has many pieces.
-        long = (word.strip(_AROUND) for text in texts for word in text.split())
-        found = chain((word for word in long if 0 < len(word) <= LONGEST_SPAN), found)
+        # A code may have many pieces.
+        words = (word.strip(_AROUND) for text in texts for word in text.split())
+        several = (run for one in pieces for run in runs(one, longest))
+        found = (one for one in chain(words, several) if 0 < len(one) <= LONGEST_SPAN)
         read = [] if any(map(is_unread, texts)) else list(map(numbers_in, texts))
         numbers = islice((value for one in read for value, _, _ in one), MOST_SPANS)
         return cls(

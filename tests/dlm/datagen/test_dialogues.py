@@ -20,7 +20,8 @@ Row = dict[str, Any]
 
 
 def spoken(text: str) -> list[str]:
-    return re.sub(r"[^\w\s]", "", text.lower()).split()
+    # "Anna" may be taken of "Anna's".
+    return re.sub(r"[^\w\s]", "", re.sub(r"['’]s\b", " s", text.lower())).split()
 
 
 def is_said(value: str, texts: list[str]) -> bool:

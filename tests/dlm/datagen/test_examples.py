@@ -107,6 +107,14 @@ def test_what_is_null_is_not_given() -> None:
     assert row_of({"messages": hello, "tools": None})["tools"] == []
 
 
+def test_a_day_is_a_string_as_everywhere() -> None:
+    schema = SCHEMA | {"properties": {"show": {"type": "string", "format": "date"}}}
+    tools = [{"type": "function", "function": BOOKING | {"parameters": schema}}]
+    turn = {"role": "assistant", "tool_calls": [call(arguments='{"show": "2024-03-12"}')]}
+    row = row_of({"tools": tools, "messages": [{"role": "user", "content": "on 2024-03-12"}, turn]})
+    assert row["messages"][1]["tool_calls"][0]["arguments"] == {"show": "2024-03-12"}
+
+
 def test_parts_of_a_text_are_joined_as_a_server_joins_them() -> None:
     parts = [{"type": "text", "text": "two seats"}, {"type": "text", "text": "for hamlet"}]
     made = edited(lambda m: m["messages"][1].update(content=parts))

@@ -194,3 +194,11 @@ def test_levels_of_all_that_is_referred_to_are_added_up(
     schema: dict[str, Any], expected: int
 ) -> None:
     assert count_levels(schema) == expected
+
+
+def test_a_string_that_is_restricted_stands_as_json() -> None:
+    day = {"type": "string", "format": "date"}
+    assert written("2024-03-12", day) == '"2024-03-12"'
+    assert read_value(written("2024-03-12", day), day) == "2024-03-12"
+    assert written("Anna", {"type": "string"}) == written("Anna") == "Anna"
+    assert written("a", {"type": "string", "enum": ["a"], "minLength": 1}) == "a"
