@@ -180,7 +180,7 @@ def _opening(talk: Talk, found: Found) -> Asked:
         return Asked(ask, _noun(talk.pick(LISTS["empty"]), found), (LACKING + "|none",))
     if roll > 0.85:
         return replace(_count(talk, found), ask=ask)
-    forms = LISTS["one" if count == 1 else "few" if count <= _SHOWN else "many"]
+    forms: Sequence[str] = LISTS["one" if count == 1 else "few" if count <= _SHOWN else "many"]
     if found.moments:
         forms = [form for form in forms if ": {" in form] or forms
     shown = range(min(count, _SHOWN if count <= _SHOWN else 2))

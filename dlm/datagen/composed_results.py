@@ -164,7 +164,8 @@ def _deed(talk: Talk) -> None:
     lead = {key: True if raw == "true" else raw}
     extras, layout = _extras(rng, fields), rng.getrandbits(32)
     shown = Shown(tool, [(code, number), *_drawn(talk, fields)], extras, layout, "it", lead)
-    reply, needed = worded(talk.pick(TELL["done"])), (done,)
+    reply = worded(talk.pick(TELL["done"]))
+    needed: tuple[str, ...] = (done,)
     if number is not None:
         told = code.worded(talk.pick(TELL["code"])).replace("{v}", number.said)
         reply = told.replace("{done}", reply).replace("{comma}", reply.rstrip("."))
@@ -351,7 +352,9 @@ def _all(talk: Talk, shown: Shown, more: bool) -> Asked | None:
 
 def whole(told: Sequence[tuple[Field, Value]], rng: Random) -> str:
     """Some fields in one sentence or two, those that follow the thing first."""
-    verbs, phrases, last = [], [], []
+    verbs: list[str] = []
+    phrases: list[str] = []
+    last: list[str] = []
     for field, value in told:
         verb = clause(field, value, rng)
         often = len(verbs) < 2 and rng.random() < 0.75

@@ -136,8 +136,10 @@ class RemoteRecognizer:
             decoded: Decoded = _answer(self._handle.decode, *asked, times)
         return decoded if times else replace(decoded, find_words=partial(self._words, *asked))
 
-    def _words(self, *asked: Any) -> tuple[Word, ...]:
-        return self.decode(*asked, times=True).find_words()
+    def _words(
+        self, audio: Samples, beams: int, repair: Domain | None, language: str, translate: bool
+    ) -> tuple[Word, ...]:
+        return self.decode(audio, beams, repair, language, translate, times=True).find_words()
 
     def transcribe(self, audio: Samples, language: str = "", times: bool = False) -> Transcribed:
         """See `Recognizer.transcribe`."""

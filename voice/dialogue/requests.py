@@ -242,9 +242,9 @@ def requests(message: str) -> tuple[str, ...]:
         before, behind = _plain(message[start : joint.start()]), _plain(message[joint.end() :])
         # A comma alone also stands behind "hello there".
         joined = joint[0].strip(" ,.;!?")
-        sure = joined or _BEGINS.match(before)
         # "Does clearing it also clear the others?" is one question.
-        sure = sure and not (joined.lower() == "also" and asks(before))
+        whole = joined.lower() == "also" and asks(before)
+        sure = not whole and bool(joined or _BEGINS.match(before))
         too = _TOO.fullmatch(message[joint.end() :])
         if too and len(parts) < MOST - 1 and (verb := to_be_done(before)):
             return (*parts, message[start : joint.start()], f"{verb} {too['thing']}")

@@ -20,8 +20,9 @@ Row = dict[str, Any]
 
 
 def spoken(text: str) -> list[str]:
-    # "Anna" may be taken of "Anna's".
-    return re.sub(r"[^\w\s]", "", re.sub(r"['’]s\b", " s", text.lower())).split()
+    # "Anna" may be taken of "Anna's", and a value of 'key="value"'.
+    apart = re.sub(r"['’]s\b", " s", text.lower().replace("=", " "))
+    return re.sub(r"[^\w\s]", "", apart).split()
 
 
 def is_said(value: str, texts: list[str]) -> bool:
