@@ -91,13 +91,14 @@ def test_no_message_takes_longer_than_it_is_long(repo_root: Path) -> None:
         r"[a-z]+(?=[ ,;!?\n]|:(?!/)|$)",
         r"\b(?:was|were)\b[^?]*$",
         r"(?:(?:very|really) )*late",
-        r"(?P<a>\d+)[\d.,]*(?P=a)%",
     ],
 )
 def test_a_pattern_that_tries_again_is_found(pattern: str) -> None:
     assert slow_text(Found("", re.compile(pattern))) != ""
 
 
-@pytest.mark.parametrize("pattern", [r"(?<!\s)\s+$", r"[a-z]++\d", r"(?>\w+)!", r"\w{1,40}!"])
+@pytest.mark.parametrize(
+    "pattern", [r"(?<!\s)\s+$", r"(?<![a-z])[a-z]++\d", r"(?<!\w)(?>\w+)!", r"\w{1,40}!"]
+)
 def test_a_pattern_that_does_not_is_not(pattern: str) -> None:
     assert slow_text(Found("", re.compile(pattern))) == ""

@@ -212,7 +212,7 @@ def attacks(pattern: re.Pattern[str]) -> Iterator[Callable[[int], str]]:
         other = next((sign for sign in signs if sign not in taken), "")
         for pump in pumps - {""}:
             for lead in ("", before):
-                for last in ("", "\x00", other):
+                for last in {"\x00", other}:
                     made.add((lead, pump, last))
     for lead, pump, last in sorted(made):
         yield lambda length, a=lead, b=pump, c=last: a + b * (length // len(b)) + c
@@ -322,11 +322,13 @@ def _literals(items: Any) -> Iterator[str]:
 
 # How long they take.
 
-_SHORTEST = 24
-"""Characters that take a pattern long which tries all of so many choices."""
-_SHORT, _WORST = 400, 6
+_SHORTEST = (18, 60)
+"""Characters of a text that takes a pattern milliseconds which is exponential, or to the fourth."""
+_SHORT, _WORST = 200, 6
 """Of all texts of so many characters so many are made longer: those that take longest."""
-_LENGTHS = (1600, 6400)
+_FAR_TOO_LONG_S = 0.05
+"""For so short a one."""
+_LENGTHS = (200, 800, 3200)
 _LEAST_S = 0.003
 _GROWTH = 9.0
 """Between four times the time for four times the text, which is linear, and sixteen times."""
@@ -345,9 +347,13 @@ def slow_text(found: Found, bounded: Callable[[str], str] | None = None) -> str:
     """
     spent: list[tuple[float, Callable[[int], str]]] = []
     for text in attacks(found.pattern):
-        if _least_s(found, text(_SHORTEST), 0) > _LEAST_S:
-            return _told(text, _SHORTEST)
-        spent.append((_seconds(found, text(_SHORT)), text))
+        for length in _SHORTEST:
+            if _least_s(found, text(length), _LEAST_S) > _LEAST_S:
+                return _told(text, length)
+        took_s = _least_s(found, text(_SHORT), _FAR_TOO_LONG_S)
+        if took_s > _FAR_TOO_LONG_S:
+            return _told(text, _SHORT)
+        spent.append((took_s, text))
     for _, text in nlargest(_WORST, spent, key=itemgetter(0)):
         if bounded:
             if _least_s(found, bounded(text(_ENDLESS)), _LONGEST_S) > _LONGEST_S:

@@ -5,6 +5,7 @@ import pytest
 from voice.dialogue.history import MAX_ENTRIES, ROOT, History
 from voice.errors import ProtocolError
 from voice.types import Message, Role, ToolCall
+from voice.understanding.english import LONGEST_MESSAGE
 
 CALL = ToolCall("c1", "get_time", {})
 
@@ -287,3 +288,13 @@ def test_the_users_last_words_are_seen_however_many_tools_have_answered_them() -
     dialogue.add("answer", _agent("It is noon."))
     dialogue.add("thanks", _user("thanks"))
     assert dialogue.view(4) == (_user("thanks"),)
+
+
+def test_rules_read_the_end_of_a_long_message_without_runs_of_blanks() -> None:
+    history = History()
+    history.add("a", Message(Role.USER, "a" * 5000 + " set a timer" + " " * 100 + "please"))
+    (read,) = history.user_texts(1)
+    assert read.endswith("a set a timer        please")
+    assert len(read) < LONGEST_MESSAGE
+    assert history.unanswered() == read
+    assert len(history.view(1)[0].content) > 5000

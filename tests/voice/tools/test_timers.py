@@ -86,6 +86,10 @@ async def test_a_timer_is_changed(call: Call, clock: Clock, change: str, answer:
     assert await call("change_timer", duration=change) == answer
 
 
+async def test_a_length_that_takes_long_to_read_is_refused(call: Call) -> None:
+    assert await call("set_timer", duration="ten " * 600) == "Error: The duration is too long."
+
+
 async def test_of_several_timers_the_one_that_is_named_is_changed(call: Call) -> None:
     await call("set_timer", duration="ten minutes", name="pasta")
     await call("set_timer", duration="five minutes")
