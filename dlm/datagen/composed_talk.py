@@ -23,6 +23,7 @@ from dlm.datagen.composed_fields import (
     drawn,
     many,
 )
+from dlm.datagen.descriptions import described
 from dlm.datagen.holdout import held_out, members
 from dlm.datagen.noise import Style, utter
 from dlm.datagen.phrases import Piece, is_order, polite
@@ -116,6 +117,11 @@ class Talk:
             "description": capital(_about_noun(about, noun)),
             "parameters": schema,
         }
+        if key and kind == "list":
+            told = (f"only the {many(noun)} of this {slot}", f"{slot} to look for {many(noun)}")
+        else:
+            told = (f"which {noun} is meant", f"{slot} of the {noun}")
+        spec = described(spec, {key: told} if key else {})
         self.specs.append(spec)
         return Tool(spec, noun, group, _about_noun(say, noun), _about_noun(named, noun), slot, key)
 

@@ -75,7 +75,7 @@ def test_a_value_that_was_replaced_is_the_old_one() -> None:
         if change and len(old) == 1 and str(old[0]) in text:
             found += 1
             assert str(old[0]) in change[1] and str(old[0]) not in change[2], one
-    assert found > 3
+    assert found > 1
 
 
 def test_a_day_is_counted_from_the_day_of_writing() -> None:
