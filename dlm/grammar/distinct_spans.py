@@ -37,7 +37,7 @@ KEPT_TEXTS = 64
 # Pieces of a span: an address, a number and a contraction are one word each; a genitive is two, as
 # "Anna" may be meant by "Anna's".
 PIECES = re.compile(
-    r"\w[\w.+-]*@\w[\w-]*(?:\.\w[\w-]*)+|https?://[^\s<>\"]*[\w/]|\d+(?:[.,:]\d+)+"
+    r"\w[\w.+-]{0,63}@\w[\w-]{0,62}(?:\.\w[\w-]{0,62})+|https?://[^\s<>\"]*[\w/]|\d+(?:[.,:]\d+)+"
     r"|\w+(?:['’](?!s\b)\w+)*|(?<=\w)['’]s\b|\s+|[^\w\s]"
 )
 

@@ -37,7 +37,7 @@ _MOST_KEYS = 6
 # What ends a sentence; "e.g." and its like do not.
 _END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\betc)[.!?](?=\s|$)")
 # What the marks say, and an article that half of all descriptions begin with.
-_NEEDLESS = re.compile(r"^(?:the|an?) |\s*\((?:optional|required)\)", re.IGNORECASE)
+_NEEDLESS = re.compile(r"^(?:the|an?) | ?\((?:optional|required)\)", re.IGNORECASE)
 _SMALL = frozenset((
     "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "describing", "either",
     "for", "from", "given", "if", "in", "indicating", "is", "it", "its", "name", "of", "on",
