@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from random import Random
 from typing import Any
 
-from dlm.datagen.extraction_values import CURRENCIES, Draw, plain_number
+from dlm.datagen.extraction_values import CENTS, CURRENCIES, Draw, plain_number
 from dlm.datagen.spoken_values import MONTHS, WEEKDAYS, ordinal_of
 from dlm.language.spoken_numbers import words_of
 
@@ -47,7 +47,6 @@ def _ordinal(number: int) -> str:
 
 _DOZENS = {6: "half a dozen", 12: "a dozen", 24: "two dozen", 36: "three dozen", 48: "four dozen"}
 _FORMATS = {"email": "email", "link": "uri"}
-_CENTS = (50, 90, 99, 95, 25, 75, 10, 5, 49, 80)
 _MINUTES = (0, 0, 0, 15, 30, 30, 45, 10, 20)
 _PARTS = (("half past", 30), ("half past", 30), ("quarter past", 15), ("quarter to", -15))
 
@@ -188,7 +187,7 @@ class ToldDraw:
             value = float(rng.choice([n for n in range(10, 110, 10) if n >= least]))
             return self._in_currency(f"{words_of(int(value)).replace('one ', 'a ')} {name}", value)
         if most < 2000 and rng.random() < 0.4:
-            value += rng.choice(_CENTS) / 100
+            value += rng.choice(CENTS) / 100
         text = f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
         text = text.replace(",", "") if rng.random() < 0.3 else text
         if self._comma and value < 1000 and self._code == "EUR":

@@ -118,7 +118,7 @@ class Draw:
 
     def _money(self, low: float, high: float) -> Given:
         rng, whole = self.rng, self.rng.random() < 0.5
-        value = rng.randint(int(low), int(high)) + (0 if whole else rng.choice(_CENTS) / 100)
+        value = rng.randint(int(low), int(high)) + (0 if whole else rng.choice(CENTS) / 100)
         text = f"{value:,.2f}" if not whole else f"{value:,}" if rng.random() < 0.7 else f"{value}"
         sign, name = CURRENCIES[self.code]
         form = rng.choice(("{s}{v}", "{s}{v}", "{v} {n}", "{v} {n}", "{v} {c}", "{c} {v}"))
@@ -136,7 +136,7 @@ class Draw:
         return Given(rng.choice(forms), value)
 
 
-_CENTS = (50, 90, 99, 95, 25, 75, 10, 5, 49, 80)
+CENTS = (50, 90, 99, 95, 25, 75, 10, 5, 49, 80)
 
 
 def plain_number(value: float) -> float | int:

@@ -28,6 +28,7 @@ from voice.understanding.english import (
     as_read,
     asks,
     plain,
+    without_article,
     written_out,
 )
 from voice.understanding.repairs import repaired
@@ -286,7 +287,10 @@ def _once(request: str, one: ToolCall, two: ToolCall, tools: Mapping[str, ToolSp
     required = spec.parameters.get("required", ()) if spec else ()
     if one.name != two.name or not required:
         return False
-    given = [{name: _bare(str(v)) for name, v in call.arguments.items()} for call in (one, two)]
+    given = [
+        {name: without_article(_plain(str(v))) for name, v in call.arguments.items()}
+        for call in (one, two)
+    ]
     less, more = sorted(given, key=len)
     if less.items() - more.items():
         return False
@@ -298,10 +302,6 @@ def _once(request: str, one: ToolCall, two: ToolCall, tools: Mapping[str, ToolSp
     for value in more.values():
         rest = rest.replace(value, " ")
     return not (_COUNTING.search(rest) or (less != more and _AND_ONE.search(behind)))
-
-
-def _bare(value: str) -> str:
-    return re.sub(r"^(?:an?|the|some) ", "", _plain(value))
 
 
 def mixed_up(
@@ -351,7 +351,8 @@ def _placed(
     placed: dict[tuple[int, int], ToolCall] = {}
     spec = tools.get(calls[0].name) if len({call.name for call in calls}) == 1 else None
     names = spec.parameters.get("required", ()) if spec else ()
-    things = [_bare(str(call.arguments.get(names[0], ""))) if names else "" for call in calls]
+    firsts = (str(call.arguments.get(names[0], "")) if names else "" for call in calls)
+    things = [without_article(_plain(first)) for first in firsts]
     for thing, call in zip(things, calls, strict=True):
         found = (one.span() for one in re.finditer(rf"\b{re.escape(thing)}\b", said))
         place = next((span for span in found if span not in placed), None) if thing else None

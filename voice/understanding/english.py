@@ -142,6 +142,11 @@ def plain(text: str) -> str:
     return normalised(text).replace("’", "'")
 
 
+def without_article(text: str) -> str:
+    """A text in lower case less the article that it begins with."""
+    return re.sub(r"^(?:an?|the|some) ", "", text)
+
+
 _AS_TYPED = {
     "tmrw": "tomorrow", "tmw": "tomorrow", "tmr": "tomorrow", "2moro": "tomorrow",
     "tonite": "tonight", "2nite": "tonight", "ur": "your", "plz": "please", "pls": "please",

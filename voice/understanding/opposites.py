@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from voice.types import ToolCall, ToolSpec
-from voice.understanding.english import VERBS, asks
+from voice.understanding.english import VERBS, asks, without_article
 
 UNSURE = "Sorry, I am not sure what to do there, so I did nothing."
 LEFT_ALONE = "All right, I won't."
@@ -143,7 +143,7 @@ def _is_denied(said: str, call: ToolCall, setters: frozenset[str]) -> bool:
     if _verb(call.name) not in _BEGINNING or call.name in setters or not call.arguments:
         return False
     value = _plain(str(next(iter(call.arguments.values()))))
-    thing = re.escape(re.sub(r"^(?:an?|the|some) ", "", value))
+    thing = re.escape(without_article(value))
     # "No milk" is what a list is for, and a drink that is not wanted.
     no = "" if call.name.startswith("add") else r"\bno |"
     rest, count = re.subn(rf"(?:{no}{_DENIED}){thing}\b", " ", said)
