@@ -259,11 +259,18 @@ def tool(
             doubt: "a large latte". It may raise `ToolError`.
         asks_next: The question that is asked behind what it has done: "Anything else?".
     """
-    worded = meant, asks_next
-    marked = read_only, cancellable, undoes, ends, asked, frozenset(behind), refuses, worded
+    told: dict[str, Any] = {
+        "read_only": read_only,
+        "cancellable": cancellable,
+        "undoes": undoes,
+        "ends": ends,
+        "behind": frozenset(behind),
+        "meant": meant,
+        "asks_next": asks_next,
+    }
 
     def mark(function: F) -> F:
-        setattr(function, _MARK, marked)
+        setattr(function, _MARK, (told, asked, refuses))
         return function
 
     return mark
@@ -311,15 +318,10 @@ def as_tool(function: Callable[..., Any]) -> Tool:
     if not description:
         raise ConfigError(f"tool {name}: got no docstring; expected one that says what it does")
     arguments, schema = _model(name, fields)
-    unmarked = (False, False, False, False, None, frozenset[str](), None, (None, ""))
-    read_only, cancellable, undoes, ends, asked, behind, refuses, worded = getattr(
-        function, _MARK, unmarked
-    )
-    if cancellable and not inspect.iscoroutinefunction(function):
+    told, asked, refuses = getattr(function, _MARK, ({}, None, None))
+    spec = ToolSpec(name, description, schema, **told)
+    if spec.cancellable and not inspect.iscoroutinefunction(function):
         raise ConfigError(f"tool {name}: got cancellable; expected a coroutine function to cancel")
-    marks = read_only, cancellable, ends, undoes, behind
-    meant, asks_next = worded
-    spec = ToolSpec(name, description, schema, *marks, meant=meant, asks_next=asks_next)
     values = {name: found for name in fields if (found := _value(hints[name]))}
     return Tool(spec, function, arguments, provided, values, asked, refuses)
 
