@@ -82,7 +82,9 @@ class Engine:
         self.max_requests = max_requests
         self._runner = runner or Eager(model)
         self._setup = RequestSetup(model.config, language, self._runner, prefix_bytes)
-        self._scheduler = Scheduler(self._runner, ROUND_TOKENS, self._leave)
+        # On a CPU each row of a forward costs time; elsewhere reading the weights costs most of it.
+        fill = model.embed_tokens.weight.device.type != "cpu"
+        self._scheduler = Scheduler(self._runner, ROUND_TOKENS, self._leave, fill)
         # Bounded by max_requests; None ends the thread.
         self._queue: queue.SimpleQueue[tuple[Job, Start] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()

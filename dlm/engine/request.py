@@ -48,7 +48,8 @@ class Request:
         top_p: Mass of the likeliest tokens that are sampled from; in (0, 1].
         seed: Of the sampling; None takes a random one.
         stop: Texts that end the answer, and are cut off with what follows.
-        priority: Higher first when a round cannot hold all.
+        priority: Higher first when a round cannot hold all; a function is asked in each round, for
+            a request whose answer may become urgent.
         format: Format of an answer without calls; None for plain text.
         draft: An earlier answer, or its text, to be revised under this prompt. Verified, it makes
             the result cheaper and changes nothing else.
@@ -69,7 +70,7 @@ class Request:
     top_p: float = 1.0
     seed: int | None = None
     stop: tuple[str, ...] = ()
-    priority: int = 0
+    priority: int | Callable[[], int] = 0
     format: AnswerFormat | None = None
     draft: str | Answer | None = None
     prefix: str = ""
@@ -211,7 +212,8 @@ class RequestJob:
     @property
     def priority(self) -> int:
         """Higher first."""
-        return self.request.priority
+        given = self.request.priority
+        return given() if callable(given) else given
 
     def rewritten(self, request: Request, json_call: JsonCall | None) -> RequestJob:
         """The job for the same caller, of its request as `RequestSetup.with_json_call` has it."""

@@ -8,13 +8,15 @@ fit is passed over for the jobs behind it. The first by rank is always taken, so
 makes progress. Rank is priority plus one for every `PATIENCE` rounds that the job has waited; at
 the same rank jobs that decode come before jobs that read their prompt, then the one that has waited
 for longest, then the one that came first. So nothing starves: a waiting job rises until it is the
-first.
+first. Where each row of a forward costs time, a round is not filled up with jobs that rank below the
+highest priority: they would delay it.
 """
 
 from __future__ import annotations
 
 import itertools
 import logging
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -82,21 +84,27 @@ class Waiting:
     waited: int = 0
 
 
-def choose(waiting: Sequence[Waiting], budget: int) -> list[int]:
+def choose(waiting: Sequence[Waiting], budget: int, fill: bool = True) -> list[int]:
     """Indices of the jobs that the next forward serves, by rank.
 
     ``waiting`` is in the order in which they came; a single job may want more than the budget of
     new tokens.
-    """
 
-    def rank(index: int) -> tuple[int, bool, int, int]:
+    Args:
+        fill: Whether jobs that rank below the highest priority of all may take what is left of the
+            budget.
+    """
+    ranks = [one.priority + one.waited // PATIENCE for one in waiting]
+
+    def order(index: int) -> tuple[int, bool, int, int]:
         one = waiting[index]
-        return -(one.priority + one.waited // PATIENCE), one.prefill, -one.waited, index
+        return -ranks[index], one.prefill, -one.waited, index
 
     chosen: list[int] = []
     left = budget
-    for index in sorted(range(len(waiting)), key=rank):
-        if not chosen or waiting[index].tokens <= left:
+    least = -math.inf if fill else max((one.priority for one in waiting), default=0)
+    for index in sorted(range(len(waiting)), key=order):
+        if ranks[index] >= least and (not chosen or waiting[index].tokens <= left):
             chosen.append(index)
             left -= waiting[index].tokens
     return chosen
@@ -129,14 +137,19 @@ class Scheduler:
     """The unfinished jobs of a model, whose rounds have a budget of new tokens.
 
     ``leave`` is called with the decoder of each job that is over, however it ended; None where it
-    never started.
+    never started. ``fill`` is as in `choose`.
     """
 
     def __init__(
-        self, runner: Runner, budget: int, leave: Callable[[Decoder | None], None]
+        self,
+        runner: Runner,
+        budget: int,
+        leave: Callable[[Decoder | None], None],
+        fill: bool = True,
     ) -> None:
         self._runner = runner
         self._budget = budget
+        self._fill = fill
         self._leave = leave
         self._entries: list[_Entry] = []
 
@@ -165,7 +178,7 @@ class Scheduler:
             elif one.steps is None:
                 self._start(one)
         waiting = [one for one in self._entries if one.asked is not None]
-        chosen = choose([one.waiting() for one in waiting], self._budget)
+        chosen = choose([one.waiting() for one in waiting], self._budget, self._fill)
         for one in waiting:
             one.waited += 1
         for one, answer in self._forward([waiting[index] for index in chosen]):

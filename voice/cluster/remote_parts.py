@@ -202,9 +202,10 @@ def _portable(prompt: Prompt) -> Prompt:
     """The prompt without what only this process can do.
 
     Values that name something there is, such as a timer, are read in this conversation's own
-    entries: there the model is asked without them, as one that is remote.
+    entries: there the model is asked without them, as one that is remote. The priority stays what
+    it is now.
     """
-    return replace(prompt, tools=tuple(map(_portable_tool, prompt.tools)))
+    return replace(prompt, tools=tuple(map(_portable_tool, prompt.tools)), priority=prompt.rank)
 
 
 def _portable_tool(tool: ToolSpec) -> ToolSpec:

@@ -7,12 +7,15 @@ the iteration cancels the request.
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from voice.errors import ModelError
 from voice.types import Message, ToolCall, ToolSpec
+
+PRIORITY = 1
+"""Of an answer that somebody waits for."""
 
 
 class MalformedAnswer(ModelError):
@@ -31,7 +34,8 @@ class Prompt:
         max_tokens: Longest answer; a model with less room in its context answers with fewer.
         draft: An earlier answer that is likely to hold for this prompt as well: it makes the answer
             cheaper, and does not change it.
-        priority: Higher first when not all can be answered at once.
+        priority: Higher first when not all can be answered at once; a function is asked time and
+            again, for an answer that may become urgent.
     """
 
     messages: tuple[Message, ...]
@@ -40,7 +44,12 @@ class Prompt:
     effort: str = "instant"
     max_tokens: int = 96
     draft: Message | None = field(default=None, compare=False)
-    priority: int = field(default=1, compare=False)
+    priority: int | Callable[[], int] = field(default=PRIORITY, compare=False)
+
+    @property
+    def rank(self) -> int:
+        """The priority by now."""
+        return self.priority() if callable(self.priority) else self.priority
 
 
 @dataclass(frozen=True, slots=True)

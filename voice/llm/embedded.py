@@ -141,7 +141,7 @@ class EmbeddedModel:
         if seen.messages[-1:] != prompt.messages[-1:]:
             return None
         request = _request(seen)
-        return self._engine.end_of_message(request.turns, request.tools, request.priority)
+        return self._engine.end_of_message(request.turns, request.tools, prompt.rank)
 
     def _fitted(self, prompt: Prompt) -> Request:
         return _request(fitted(self._readable(prompt), self._window))

@@ -24,7 +24,15 @@ from voice.dialogue.tool_calls import signature
 from voice.errors import ModelError
 from voice.events import DraftsUsed, ReplyDrafted
 from voice.inputs import ToolAnswered
-from voice.llm.base import AnswerDone, DraftView, ModelEvent, Prompt, ReplyModel, TextPiece
+from voice.llm.base import (
+    PRIORITY,
+    AnswerDone,
+    DraftView,
+    ModelEvent,
+    Prompt,
+    ReplyModel,
+    TextPiece,
+)
 from voice.session.command_runner import CommandRunner, Feed, Spawn
 from voice.session.load_monitor import LoadMonitor
 from voice.speech.audio_output import AudioOutput
@@ -33,7 +41,7 @@ from voice.tools import SessionScope, Toolbox
 from voice.types import Message, Role, Segment, ToolResult
 from voice.understanding.english import normalised
 
-PRIORITY = -1
+DRAFT_PRIORITY = -1
 MOST_SHOWN = 400
 """Characters of a draft that a client is shown; none that follow change what it gets."""
 _NOTHING = Message(Role.AGENT, "")
@@ -115,6 +123,10 @@ class _Answer:
         views = (event.text for event in reversed(self.events) if isinstance(event, DraftView))
         view = next(views, "")
         return view if view.startswith(said) else said
+
+    def priority(self) -> int:
+        """At the model: that of a draft until it is the reply."""
+        return PRIORITY if self.used else DRAFT_PRIORITY
 
     def take(self, event: ModelEvent) -> None:
         self.events.append(event)
@@ -298,7 +310,7 @@ class PreemptiveGeneration:
         self._answers.append(answer)
         self._newest.append(answer)
         likely = _likely(self._before, index)
-        prompt = replace(request.prompt, draft=likely, priority=PRIORITY)
+        prompt = replace(request.prompt, draft=likely, priority=answer.priority)
         self._asking += 1
         try:
             with self._parts.load.request():
@@ -398,7 +410,7 @@ class PreemptiveGeneration:
         self._asking += 1
         try:
             with self._parts.load.request():
-                asked = replace(question, priority=PRIORITY)
+                asked = replace(question, priority=DRAFT_PRIORITY)
                 probability = await self._parts.model.end_of_message(asked)
         except Exception as error:
             # What goes wrong costs the draft only.

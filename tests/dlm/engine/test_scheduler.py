@@ -40,18 +40,26 @@ def test_among_equals_the_longest_wait_goes_first_then_the_first_come() -> None:
 
 @pytest.mark.parametrize("priority", [0, 1, 3])
 @pytest.mark.parametrize("size", [1, 16, 500])
-def test_nobody_starves(priority: int, size: int) -> None:
+@pytest.mark.parametrize("fill", [True, False])
+def test_nobody_starves(priority: int, size: int, fill: bool) -> None:
     """Under a steady load of urgent requests that fill every round."""
     urgent = [Waiting(16, priority=priority)] * 4
     waited = 0
     for waited in itertools.count():
-        chosen = choose([Waiting(size, prefill=True, waited=waited), *urgent], 64)
+        chosen = choose([Waiting(size, prefill=True, waited=waited), *urgent], 64, fill)
         if 0 in chosen:
             break
         assert waited < (priority + 1) * PATIENCE
     assert waited <= (priority + 1) * PATIENCE
     # Until then it does not disturb.
     assert waited > 0
+
+
+def test_what_is_less_urgent_fills_a_round_only_where_rows_cost_nothing() -> None:
+    waiting = [Waiting(8), Waiting(8, priority=-1), Waiting(8, priority=-1, waited=PATIENCE)]
+    assert sorted(choose(waiting, 64)) == [0, 1, 2]
+    assert sorted(choose(waiting, 64, fill=False)) == [0, 2]
+    assert choose([], 64, fill=False) == []
 
 
 NET = model(1)

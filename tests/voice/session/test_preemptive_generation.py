@@ -84,7 +84,9 @@ async def test_a_draft_that_answers_the_final_words_is_committed_as_it_stands() 
         assert told.outcome == "stood"
         assert told.made == len(asked)
         assert asked.count("what time is it") == 1
-        assert all(prompt.priority < 0 for prompt in model.prompts)
+        # The one that has become the reply is as urgent as a reply from then on.
+        ranks = [prompt.rank > 0 for prompt in model.prompts]
+        assert ranks == [said == "what time is it" for said in asked]
         assert told.forwards - told.discarded == 2
 
 
@@ -116,7 +118,7 @@ async def test_a_draft_that_holds_under_other_words_sounds_from_what_was_made_ah
         told = await drafts(line)
         # The last words change nothing: one forward finds that all of the draft stands.
         assert told.outcome == "revised"
-        final = [prompt for prompt in model.prompts if prompt.priority > 0]
+        final = [prompt for prompt in model.prompts if prompt.rank > 0]
         assert [prompt.draft is not None for prompt in final] == [True]
         assert len(voice.spoken) == len(set(voice.spoken))
         started = line.times(ReplyStarted)[0] - line.turns_said[0]
@@ -209,7 +211,7 @@ async def test_a_draft_that_fails_costs_itself_alone() -> None:
     failures = [MalformedAnswer("bad"), RuntimeError("a bug")] * 3
 
     def answer(prompt: Prompt) -> Answer:
-        return failures.pop() if prompt.priority < 0 and failures else "Fine."
+        return failures.pop() if prompt.rank < 0 and failures else "Fine."
 
     async with calling(parts(Model(answer))) as line:
         await line.say("how are you doing today")
@@ -220,7 +222,7 @@ async def test_a_draft_that_fails_costs_itself_alone() -> None:
 @virtual
 async def test_a_draft_that_fails_when_it_is_already_followed_is_asked_for_again() -> None:
     def answer(prompt: Prompt) -> Answer:
-        return MalformedAnswer("bad") if prompt.priority < 0 else "Fine."
+        return MalformedAnswer("bad") if prompt.rank < 0 else "Fine."
 
     async with calling(parts(Model(answer, forward_s=0.8))) as line:
         await line.say("how are you doing today")
@@ -269,7 +271,7 @@ class Judge(Model):
         self.judged: list[str] = []
 
     async def end_of_message(self, prompt: Prompt) -> float | None:
-        if prompt.priority < 0:
+        if prompt.rank < 0:
             self.judged.append(last_user(prompt))
             if isinstance(self.probability, RuntimeError):
                 raise self.probability
