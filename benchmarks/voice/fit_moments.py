@@ -3,7 +3,8 @@
 The sentences are those of benchmarks/voice/moments_sets: four authors, who had seen no code and no
 pattern, each with other voices in mind, and a fifth, ``judged``, who is never fitted to. Half of
 what the fifth wrote is told apart as never read. Messages of public corpora are of no kind, nor are
-the phrases of the shipped agents that have values in them.
+those that the generator of training data writes to the shipped agents, nor these agents' phrases
+that have values in them.
 
 Each author is judged by weights fitted to the other three. The threshold of a kind is the one above
 which at most `MOST_WRONG` of the messages of no kind lie there, no counterexample of the patterns,
@@ -28,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import ROOT, Program, share
+from dlm.datagen.dialogues import Source, stream
 from dlm.datagen.rows import rows
 from voice.config import load_agent
 from voice.config.moment_weights import BUCKETS, KINDS, WEIGHTS_FILE, inputs
@@ -38,8 +40,9 @@ AUTHORS = ("a", "b", "c", "d")
 JUDGED = "judged"
 NONE = "none"
 CORPORA = ("hwu64", "clinc_oos", "slurp_devel", "snips_train", "self_dialogue")
+GENERATED = dict.fromkeys(("assistant", "coffee", "errands", "drinks"), 0.25)
 EACH = 4000
-"""Messages of a corpus."""
+"""Messages of a corpus, and of the generator."""
 SEED = 3
 EPOCHS = 60
 RATE = 0.02
@@ -67,15 +70,31 @@ def of_no_kind(corpora: Path) -> list[Row]:
     for name in CORPORA:
         said = sorted({*_messages(corpora / f"{name}.jsonl.xz")})
         messages += [(one, NONE) for one in Random(SEED).sample(said, min(EACH, len(said)))]
-    return messages
+    return messages + [(one, NONE) for one in generated(corpora)]
+
+
+def generated(corpora: Path) -> list[str]:
+    """Messages to the shipped agents that ask them for something, or merely talk beside it."""
+    made = stream(Random(SEED), Source.load(corpora, "train"), GENERATED)
+    said: dict[str, None] = {}
+    for row in made:
+        said |= dict.fromkeys(_said(row))
+        if len(said) >= EACH:
+            break
+    found = load_agent("assistant").fixed_words.by_pattern
+    return [one for one in said if not found(one)][:EACH]
 
 
 def _messages(file: Path) -> Iterator[str]:
     for row in rows(file):
         if "messages" in row:
-            yield from (m["content"] for m in row["messages"] if m["role"] == "user")
+            yield from _said(row)
         elif said := row.get("text") or row.get("question"):
             yield said
+
+
+def _said(row: Mapping[str, Any]) -> list[str]:
+    return [m["content"] for m in row["messages"] if m["role"] == "user"]
 
 
 def examples() -> list[Row]:
