@@ -176,6 +176,7 @@ def main() -> None:
     program.add_argument("--name", default="everyday", help="of the results")
     options = program.parse_args()
     told: dict[str, Any] = {}
+    failed: list[dict[str, Any]] = []
     for name in options.sets:
         conversations = read(name)
         if options.kinds:
@@ -184,7 +185,7 @@ def main() -> None:
         print(f"{name}\n{table(turns)}")
         told[name] = {"turns": len(turns), "by_kind": figures(turns)}
         if options.failures and name != "aside":
-            failed = (asdict(turn) for turn in turns if turn.verdict is not Verdict.RIGHT)
+            failed += [asdict(turn) for turn in turns if turn.verdict is not Verdict.RIGHT]
             text = "".join(json.dumps(turn, ensure_ascii=False) + "\n" for turn in failed)
             options.failures.write_text(text, encoding="utf-8")
     if tuple(options.sets) == SETS and not options.kinds:
