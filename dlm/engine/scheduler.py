@@ -8,8 +8,8 @@ fit is passed over for the jobs behind it. The first by rank is always taken, so
 makes progress. Rank is priority plus one for every `PATIENCE` rounds that the job has waited; at
 the same rank jobs that decode come before jobs that read their prompt, then the one that has waited
 for longest, then the one that came first. So nothing starves: a waiting job rises until it is the
-first. Where each row of a forward costs time, a round is not filled up with jobs that rank below the
-highest priority: they would delay it.
+first. Where each row of a forward costs time, a round is not filled up with jobs that rank below
+the highest priority: they would delay it.
 """
 
 from __future__ import annotations

@@ -200,15 +200,17 @@ class Moments:
 
     def lasting(self, name: str, *readings: str) -> tuple[str, str]:
         """As `words_for` where the moment ``name`` lasts, or none; with that which lasts then."""
-        kinds = (self._kind_of(text) for text in dict.fromkeys(readings))
-        if kind := next(filter(None, kinds), None):
-            return kind.say, kind.name if kind.stays else ""
         before = next((kind for kind in self._kinds if kind.name == name), None)
+        over = before is not None and any(
+            before.over.search(plain_words(_without_questions(text))) for text in readings
+        )
+        # "The ambulance is coming" has the words of an emergency, and ends one.
+        find = (lambda text: self._found(plain_words(text))) if over else self._kind_of
+        if kind := next(filter(None, map(find, dict.fromkeys(readings))), None):
+            return kind.say, kind.name if kind.stays else ""
         if before is None:
             return "", ""
-        if any(before.over.search(plain_words(_without_questions(text))) for text in readings):
-            return before.ends, ""
-        return before.stays, name
+        return (before.ends, "") if over else (before.stays, name)
 
     def offer(self, says: str) -> str:
         """The agent that these words of a moment offer to hand over to; empty for none."""
