@@ -38,7 +38,9 @@ _SMALL = (
 )  # fmt: skip
 _LINKS = word_set("and with in on the to for please a an of but or as is it some any")
 _IT = "it"
-_IN_WORDS = dict(zip("2 3 4 5 6 7 8 9".split(), "two three four five six seven eight nine".split()))
+_IN_WORDS = {
+    "2": "two", "3": "three", "4": "four", "5": "five", "6": "six", "7": "seven", "8": "eight",
+}  # fmt: skip
 
 
 def detailed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> ToolCall | None:
@@ -76,7 +78,10 @@ def _without_tales(said: str) -> str:
 
 def _swaps(words: Sequence[str]) -> bool:
     """Whether words name what is to go as well: "soy milk instead of oat milk"."""
-    return any(pair in (("instead", "of"), ("rather", "than")) for pair in pairwise(words))
+    pairs = [*pairwise(words)]
+    changes = any(one == "change" and two not in ("it", "that", "this") for one, two in pairs)
+    instead = ("instead", "of") in pairs or ("rather", "than") in pairs
+    return instead or (changes and bool({"to", "for"} & {*words}))
 
 
 def _made(before: Sequence[Message], tools: Mapping[str, ToolSpec]) -> list[ToolCall]:

@@ -73,7 +73,7 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
 
 def _is_denied(said: str, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> bool:
     """Whether words say that a value is not wanted, and no call has it: "without sugar"."""
-    value = re.sub(r"^(?:without|no) (?:any )?", "", said)
+    value = re.sub(r"^(?:without|no|instead of|rather than) (?:any |the )?", "", said)
     if value == said or any(value in map(str, call.arguments.values()) for call in calls):
         return False
     readings = (one for spec in specs for one in spec.readings.values() if not one.free)

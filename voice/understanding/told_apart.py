@@ -83,7 +83,9 @@ def _counted(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]:
     """Things of which each is counted, and one is to be without something; none for others."""
     joints = [one for one in _COUNTED.finditer(request) if is_thing(one["thing"])]
     starts = [0, *(one.end() for one in joints)]
-    parts = [request[a:b] for a, b in zip(starts, [*(one.start() for one in joints), None])]
+    parts = [
+        request[a:b] for a, b in zip(starts, [*(one.start() for one in joints), None], strict=True)
+    ]
     first = re.search(
         rf"(?:^|\s)(?:an?|{_NUMBER}) (?P<thing>[\w' -]+?) with(?:out)? ", parts[0], re.I
     )

@@ -19,7 +19,7 @@ from voice.tools.registry import tools_in
 UNUSED = {"send_digits"}
 """Tools for agents of other people: ours are called, and press no keys."""
 CALLED_BY_PATTERNS = {
-    "answer_question", "cancel_order", "coming_up", "list_done", "undo_last", "call_me",
+    "answer_question", "cancel_order", "coming_up", "swap_in_order", "list_done", "undo_last", "call_me",
     "change_fact", "forget_fact", "list_facts", "recall_fact", "remember_fact",
 }  # fmt: skip
 UNTRAINED = {tool.spec.name for tool in tools_in(appointments)} | CALLED_BY_PATTERNS

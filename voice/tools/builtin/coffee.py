@@ -43,6 +43,7 @@ from voice.tools.store import Store
 _LAST = ("it", "that", "this", "drink", "last", "last one", "that drink", "one")
 """What the drink that was ordered last may be called."""
 _COUNTED = "one|two|three|four|five|six|seven|eight|nine|ten"
+_INSTEAD_OF = re.compile(r"\b(?:instead of|rather than) (?:the |my )?([\w ]+?)(?: please|[,.!?]|$)")
 _ONE_OF_THEM = re.compile(
     r"\bone of (?:the|my|those|these|them)\b|\b(?:just|only|make) one\b", re.IGNORECASE
 )
@@ -197,7 +198,13 @@ def order_drink(
         scope.removed = None
     had = {} if _is_made(scope) else scope.order
     order = {**had, ordered: had.get(ordered, 0) + count}
-    return _saved(scope, store, order, f"Added: {_label(ordered, count, always_count=False)}.")
+    told = f"Added: {_label(ordered, count, always_count=False)}."
+    instead = _INSTEAD_OF.search(next(iter(scope.said), "").lower())
+    old_ones = _called(_name_of(instead[1]), scope) if instead and had else []
+    if len(old_ones) == 1 and old_ones[0] != ordered:
+        gone = Ordered(old_ones[0], order.pop(old_ones[0]))
+        told = f"Removed: {_label(gone.drink, gone.count, always_count=False)}. {told}"
+    return _saved(scope, store, order, told)
 
 
 @tool(asks_next=_WHAT_ELSE)
@@ -239,14 +246,49 @@ def change_drink(
     return _saved(scope, store, order, f"Changed: {_label(changed, count, always_count=False)}.")
 
 
+@tool(asks_next=_WHAT_ELSE)
+def swap_in_order(
+    new: details.Detail = "",
+    old: str = "",
+    drink: str = "",
+    *,
+    scope: SessionScope,
+    store: Store,
+) -> str:
+    """Put something in the place of a detail, or the last drink in that of another."""
+    _check_open(scope)
+    if not scope.order:
+        raise ToolError("The order is empty. What would you like?")
+    called = old in _LAST or bool(_called(_name_of(old), scope))
+    if new:
+        of, old = (drink or (old if called else ""), "" if called else old)
+        among = _found(of or "it", scope) if of or not old else [*scope.order]
+        made = ((one, details.swapped(one, old.lower(), new.lower())) for one in among)
+        changes = {one: after for one, after in made if after}
+    else:
+        *others, newest = scope.order
+        changes = {one: newest for one in others if one in _called(_name_of(old), scope)}
+    if not changes:
+        raise ToolError(f"There is no {old} in the order, so I have changed nothing.")
+    before = _one_of([*changes])
+    after, order = changes[before], dict(scope.order)
+    if before == after:
+        raise ToolError(f"The order has {_label(after, order[after], True)} already.")
+    if new:
+        _put_in_place(order, before, after, order[before], 0)
+    gone = "" if new else f"Removed: {_label(before, order.pop(before), always_count=False)}. "
+    told = "Changed" if new else "In its place"
+    return _saved(scope, store, order, f"{gone}{told}: {_label(after, order[after], False)}.")
+
+
 @tool(undoes=True, asks_next=_WHAT_ELSE)
 def remove_drink(drink: _Ordered, *, scope: SessionScope, store: Store) -> str:
     """Remove a drink from the order."""
     _check_open(scope)
-    if _name_of(drink) in _LAST and scope.placed and scope.done:
-        if scope.done[-1].tool == "confirm_order":
-            # Of what was placed just now "it" is the order.
-            return cancel_order(scope=scope, store=store)
+    placed = scope.placed and [one.tool for one in scope.done[-1:]] == ["confirm_order"]
+    if placed and _name_of(drink) in _LAST:
+        # Of what was placed just now "it" is the order.
+        return cancel_order(scope=scope, store=store)
     count = _taken_off(f"{drink}\n{next(iter(scope.said), '')}")
     gone = _meant(drink, scope, count) if count else _found(drink, scope)[-1]
     had = scope.order[gone]
@@ -472,7 +514,16 @@ def _meant(drink: str, scope: SessionScope, count: int = 0) -> Drink:
         ToolError: There is none, or several that it may be.
     """
     found = list(scope.order) if count and _name_of(drink) == "one" else _found(drink, scope)
-    if len(found) != 1:
+    return _one_of(found, count)
+
+
+def _one_of(found: Sequence[Drink], count: int = 0) -> Drink:
+    """The only one of some drinks.
+
+    Raises:
+        Choose: There are several.
+    """
+    if len(found) > 1:
         labels = [_label(one, 1, always_count=False) for one in found]
         which = phrasing.joined([f"the {label}" for label in labels], last="or")
         values = [f"{count or ''} {label}".strip() for label in labels]
