@@ -38,6 +38,7 @@ _SMALL = (
 )  # fmt: skip
 _LINKS = word_set("and with in on the to for please a an of but or as is it some any")
 _IT = "it"
+_NEVER_MIND = re.compile(r"^(?:(?:oh|no|well|ok|okay)\W+)*never ?mind\W+(?=\w+ \w)", re.IGNORECASE)
 _IN_WORDS = {
     "2": "two", "3": "three", "4": "four", "5": "five", "6": "six", "7": "seven", "8": "eight",
 }  # fmt: skip
@@ -72,8 +73,13 @@ def detailed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
 
 def _without_tales(said: str) -> str:
     """A message without what it tells behind its first clause: ", my neighbour might come in"."""
-    first, *others = re.split(r"(?<=[,.;!?])\s+", said)
+    first, *others = re.split(r"(?<=[,.;!?])\s+", _NEVER_MIND.sub("", said))
     return " ".join([first, *(one for one in others if not only_tells(one))])
+
+
+def _counts(words: Sequence[str]) -> bool:
+    """Whether a number among words is how many there are to be: "just two", "make it two teas"."""
+    return bool(_ONLY & {*words}) or ("make", "it") in pairwise(words)
 
 
 def _swaps(words: Sequence[str]) -> bool:
@@ -85,17 +91,21 @@ def _swaps(words: Sequence[str]) -> bool:
 
 
 def _made(before: Sequence[Message], tools: Mapping[str, ToolSpec]) -> list[ToolCall]:
-    """The calls of the turn before, or of the one before that, that have changed anything."""
+    """The calls of the turn before, or of the one before that, that have changed anything.
+
+    Turns that only read are none.
+    """
     failed = {one.call_id for one in before if one.content.startswith("Error: ")}
     turns: list[list[ToolCall]] = [[]]
     for one in before:
         turns += [[]] * (one.role is Role.USER)
-        turns[-1] = turns[-1] + [
-            call
-            for call in one.tool_calls
-            if call.call_id not in failed and call.name in tools and not tools[call.name].read_only
-        ]
-    return next(filter(None, reversed(turns[-2:])), [])
+        turns[-1] = [*turns[-1], *one.tool_calls]
+    changing = (
+        [c for c in turn if c.name in tools and not tools[c.name].read_only] for turn in turns
+    )
+    kept = [made for turn, made in zip(turns, changing, strict=True) if made or not turn]
+    made = next(filter(None, reversed(kept[-2:])), [])
+    return [call for call in made if call.call_id not in failed]
 
 
 def _named(words: Sequence[str], change: ToolSpec) -> str | None:
@@ -113,7 +123,7 @@ def _named(words: Sequence[str], change: ToolSpec) -> str | None:
             any_one = {"one", "ones"} & {*span} and not _POINTING & {*pointed}
             if small or any_one or not reading.read(" ".join(span)):
                 continue
-            counted = (_ONLY & {*words} or words[:2] == ["make", "it"]) and NUMBERS & {*pointed}
+            counted = _counts(words) and NUMBERS & {*pointed}
             return " ".join(span) if _POINTING & {*pointed} or counted else None
     return ""
 
@@ -155,8 +165,8 @@ def _read(
     span: str, readings: Mapping[str, Reading], values: Mapping[str, str], words: Sequence[str]
 ) -> str:
     """The argument whose value some words are; a number alone is one behind "just" alone."""
-    number = {*span.split()} <= NUMBERS | _ONLY | {"of", "them", "those"}
-    if number and not ({*span.split()} <= NUMBERS and _ONLY & {*words}):
+    number = {*span.split()} <= NUMBERS | _ONLY | {"of", "them", "those", "no"}
+    if number and not ({*span.split()} <= NUMBERS and _counts(words)):
         return ""
     # How many is declared last.
     for name, reading in [*readings.items()][:: -1 if number else 1]:

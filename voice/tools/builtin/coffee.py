@@ -207,7 +207,12 @@ def order_drink(
     return _saved(scope, store, order, told)
 
 
-@tool(asks_next=_WHAT_ELSE)
+def _change_in_words(said: Mapping[str, str]) -> str:
+    to = phrasing.joined([value for name, value in said.items() if name != "drink"])
+    return f"the {bare(said['drink'])} changed to {to}"
+
+
+@tool(meant=_change_in_words, asks_next=_WHAT_ELSE)
 def change_drink(
     drink: _Ordered,
     size: details.Size = "",
@@ -281,7 +286,7 @@ def swap_in_order(
     return _saved(scope, store, order, f"{gone}{told}: {_label(after, order[after], False)}.")
 
 
-@tool(undoes=True, asks_next=_WHAT_ELSE)
+@tool(undoes=True, meant=lambda said: f"without the {bare(said['drink'])}", asks_next=_WHAT_ELSE)
 def remove_drink(drink: _Ordered, *, scope: SessionScope, store: Store) -> str:
     """Remove a drink from the order."""
     _check_open(scope)
@@ -602,5 +607,5 @@ def _is_part(said: str, ordered: Drink) -> bool:
     hot = {"hot"} - (
         {"hot"} if re.search(r"\b(?:iced|cold|frappe|lemonade|water)\b", label) else set()
     )
-    own = {singular(word) for word in label.split()} | hot
+    own = {singular(word) for word in re.findall(r"[\w'-]+", label)} | hot
     return words <= own and ordered.name.split()[-1] in words and not own & set(lacks.split())
