@@ -79,7 +79,8 @@ def _without_tales(said: str) -> str:
 
 def _counts(words: Sequence[str]) -> bool:
     """Whether a number among words is how many there are to be: "just two", "make it two teas"."""
-    return bool(_ONLY & {*words}) or ("make", "it") in pairwise(words)
+    made = re.search(r"\bmake it (\w+)", " ".join(words))
+    return bool(_ONLY & {*words}) or (made is not None and made[1] in NUMBERS)
 
 
 def _swaps(words: Sequence[str]) -> bool:

@@ -564,6 +564,7 @@ def ordered(*drinks: Drink | tuple[Drink, int]) -> dict[Drink, int]:
 
 
 LATTE = Drink("latte", milk="oat milk", sweetener="vanilla syrup", extras="cinnamon and foam")
+SMALL = Drink("latte", "small")
 MOCHA = Drink("mocha", "large", sweetener="vanilla")
 
 
@@ -639,12 +640,12 @@ async def test_so_many_are_taken_off_as_are_said(
 async def test_one_of_several_kinds_is_asked_about_and_the_count_kept(
     call: Call, scope: SessionScope, toolbox: Toolbox
 ) -> None:
-    scope.order.update(ordered((Drink("latte"), 2), (LATTE, 2)))
+    scope.order.update(ordered((SMALL, 2), (LATTE, 2)))
     scope.said = ("remove one latte",)
     result = await toolbox.run(ToolCall("c", "remove_drink", {"drink": "latte"}), scope)
-    scope.said = ("the plain one",)
+    scope.said = ("the small one",)
     await call("remove_drink", drink=result.options["drink"][0])
-    assert scope.order == ordered(Drink("latte"), (LATTE, 2))
+    assert scope.order == ordered(SMALL, (LATTE, 2))
 
 
 @pytest.mark.usefixtures("shop")

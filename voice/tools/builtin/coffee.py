@@ -519,7 +519,8 @@ def _meant(drink: str, scope: SessionScope, count: int = 0) -> Drink:
         ToolError: There is none, or several that it may be.
     """
     found = list(scope.order) if count and _name_of(drink) == "one" else _found(drink, scope)
-    return _one_of(found, count)
+    exactly = [one for one in found if _label(one, 1, always_count=False) == _name_of(drink)]
+    return _one_of(exactly or found, count)
 
 
 def _one_of(found: Sequence[Drink], count: int = 0) -> Drink:
