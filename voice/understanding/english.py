@@ -88,7 +88,8 @@ _ASKING = re.compile(
     r"|(?:is|are|isn't|aren't|was|were) (?!it (?:ok|okay|all right|alright|possible|too late)\b"
     r"|there any (?:chance|way))\w"
     r"|(?!do (?:it|that|this)\b)(?:do|does|did|doesn't|don't|have|has|had) (?:i|you|we|they|it|he"
-    r"|she|the|my|your|our|this|that|any|an?) (?!mind|think|know|time)\w|(?:does|did) \w+ing |should (?:i|we|one|people) )"
+    r"|she|the|my|your|our|this|that|any|an?) (?!mind|think|know|time)\w"
+    r"|(?:does|did) \w+ing |should (?:i|we|one|people) )"
 )
 _ASKS_FOR_MORE = re.compile(
     r"\b(?:i'll|i will|i want|i'd (?:like|love|have)|i would (?:like|love|have)|let me"
