@@ -157,6 +157,14 @@ class CallChecks:
         # Beside one that is of something, a call of "both" has none of its own.
         known = (c for c in calls if c.name not in tools or not names_nothing(c, tools[c.name]))
         calls = tuple(known) or calls
+        # What is changed is not to go.
+        changed = [c.arguments for c in calls if c.name.startswith("change_")]
+        calls = tuple(
+            call
+            for call in calls
+            if not (call.name in tools and tools[call.name].undoes)
+            or not any(call.arguments.items() <= one.items() for one in changed)
+        )
         alone = len(calls) == 1 and reply.requests is not None
         found = []
         for call in calls:

@@ -40,6 +40,7 @@ from voice.understanding.doubt import (
     NOT_SURE,
     asked_about,
     declines,
+    denies_the_menu,
     leaves_open,
     only_tells,
 )
@@ -527,6 +528,8 @@ class Rounds:
         first = bool(pieces) and not (reply.segments or self._limits.rephrases)
         if first and declines(pieces[0]) and only_tells(self._checks.request(reply)):
             return self._say_instead(reply, I_SEE)
+        if first and reply.options.answers and denies_the_menu(pieces[0]):
+            return self._say_instead(reply, NOT_UNDERSTOOD)
         if not reply.own_words:
             return self._playback.speak(reply, pieces)
         said = (entry.message.content for entry in reply.seen(self._dialogue))

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 from voice.understanding.corrections import MAKING
+from voice.understanding.doubt import only_tells
 from voice.understanding.english import (
     ARTICLES,
     GRAMMAR,
@@ -28,7 +30,7 @@ _LONGEST, _MOST = 5, 20
 """Words of a value, and of a message."""
 _ANOTHER = word_set("another more second again else different others other too cancel remove")
 """Words by which something new is asked for, or what there is goes."""
-_ONLY = word_set("just only")
+_ONLY = word_set("just only total altogether")
 _POINTING = word_set("the my that this")
 _SMALL = (
     GRAMMAR | ARTICLES | _ONLY | frozenset(HESITATING.split("|"))
@@ -36,6 +38,10 @@ _SMALL = (
 )  # fmt: skip
 _LINKS = word_set("and with in on the to for please a an of but or as is it some any")
 _IT = "it"
+_NEVER_MIND = re.compile(r"^(?:(?:oh|no|well|ok|okay)\W+)*never ?mind\W+(?=\w+ \w)", re.IGNORECASE)
+_IN_WORDS = {
+    "2": "two", "3": "three", "4": "four", "5": "five", "6": "six", "7": "seven", "8": "eight",
+}  # fmt: skip
 
 
 def detailed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> ToolCall | None:
@@ -44,9 +50,9 @@ def detailed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
     None where it says anything else, or where several things were made.
     """
     *before, last = messages
-    made = _made(before)
-    said = as_read(last.content)
-    words = re.findall(r"[\w'%-]+", plain(said))
+    made = _made(before, tools)
+    said = _without_tales(as_read(last.content))
+    words = [_IN_WORDS.get(word, word) for word in re.findall(r"[\w'%-]+", plain(said))]
     if last.role is not Role.USER or not 0 < len(words) <= _MOST or asks(said):
         return None
     verb, _, thing = made[-1].name.partition("_") if made else ("", "", "")
@@ -57,7 +63,7 @@ def detailed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
     if named is None or (not named and len(made) > 1):
         return None
     values, left = _values(words, change, named)
-    if not values or not {*left} - NUMBERS <= _SMALL or _ANOTHER & {*words}:
+    if not values or not {*left} - NUMBERS <= _SMALL or _ANOTHER & {*words} or _swaps(words):
         return None
     if not named and _is_another(words, left, values, made[-1]):
         return None
@@ -65,14 +71,42 @@ def detailed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
     return ToolCall("", change.name, {required: named or _IT, **values})
 
 
-def _made(before: Sequence[Message]) -> list[ToolCall]:
-    """The calls of the turn before, or of the one before that, that have not failed."""
+def _without_tales(said: str) -> str:
+    """A message without what it tells behind its first clause: ", my neighbour might come in"."""
+    first, *others = re.split(r"(?<=[,.;!?])\s+", _NEVER_MIND.sub("", said))
+    return " ".join([first, *(one for one in others if not only_tells(one))])
+
+
+def _counts(words: Sequence[str]) -> bool:
+    """Whether a number among words is how many there are to be: "just two", "make it two teas"."""
+    made = re.search(r"\bmake it (\w+)", " ".join(words))
+    return bool(_ONLY & {*words}) or (made is not None and made[1] in NUMBERS)
+
+
+def _swaps(words: Sequence[str]) -> bool:
+    """Whether words name what is to go as well: "soy milk instead of oat milk"."""
+    pairs = [*pairwise(words)]
+    changes = any(one == "change" and two not in ("it", "that", "this") for one, two in pairs)
+    instead = ("instead", "of") in pairs or ("rather", "than") in pairs
+    return instead or (changes and bool({"to", "for"} & {*words}))
+
+
+def _made(before: Sequence[Message], tools: Mapping[str, ToolSpec]) -> list[ToolCall]:
+    """The calls of the turn before, or of the one before that, that have changed anything.
+
+    Turns that only read are none.
+    """
     failed = {one.call_id for one in before if one.content.startswith("Error: ")}
     turns: list[list[ToolCall]] = [[]]
     for one in before:
         turns += [[]] * (one.role is Role.USER)
-        turns[-1] = turns[-1] + [call for call in one.tool_calls if call.call_id not in failed]
-    return next(filter(None, reversed(turns[-2:])), [])
+        turns[-1] = [*turns[-1], *one.tool_calls]
+    changing = (
+        [c for c in turn if c.name in tools and not tools[c.name].read_only] for turn in turns
+    )
+    kept = [made for turn, made in zip(turns, changing, strict=True) if made or not turn]
+    made = next(filter(None, reversed(kept[-2:])), [])
+    return [call for call in made if call.call_id not in failed]
 
 
 def _named(words: Sequence[str], change: ToolSpec) -> str | None:
@@ -85,10 +119,12 @@ def _named(words: Sequence[str], change: ToolSpec) -> str | None:
         for start in range(len(words) - length + 1):
             span = words[start : start + length]
             small = (_POINTING | NUMBERS) & {span[0]} or {*span} <= _SMALL | NUMBERS
-            if small or not reading.read(" ".join(span)):
-                continue
             pointed = words[max(0, start - 1) : start]
-            counted = _ONLY & {*words} and NUMBERS & {*pointed}
+            # "A small one" is none that is there, "the small one" is.
+            any_one = {"one", "ones"} & {*span} and not _POINTING & {*pointed}
+            if small or any_one or not reading.read(" ".join(span)):
+                continue
+            counted = _counts(words) and NUMBERS & {*pointed}
             return " ".join(span) if _POINTING & {*pointed} or counted else None
     return ""
 
@@ -130,8 +166,8 @@ def _read(
     span: str, readings: Mapping[str, Reading], values: Mapping[str, str], words: Sequence[str]
 ) -> str:
     """The argument whose value some words are; a number alone is one behind "just" alone."""
-    number = {*span.split()} <= NUMBERS | _ONLY | {"of", "them", "those"}
-    if number and not ({*span.split()} <= NUMBERS and _ONLY & {*words}):
+    number = {*span.split()} <= NUMBERS | _ONLY | {"of", "them", "those", "no"}
+    if number and not ({*span.split()} <= NUMBERS and _counts(words)):
         return ""
     # How many is declared last.
     for name, reading in [*readings.items()][:: -1 if number else 1]:

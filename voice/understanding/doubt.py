@@ -151,6 +151,13 @@ def declines(reply: str) -> bool:
     return _DECLINING.search(plain(reply)) is not None
 
 
+def denies_the_menu(reply: str) -> bool:
+    """Whether a reply says that there is no menu or price, which another tool would know."""
+    said = plain(reply)
+    denied = declines(reply) or re.search(r"\bdon't (?:know|have)\b", said)
+    return bool(denied) and re.search(r"\b(?:menu|prices?)\b", said) is not None
+
+
 def _phrase(call: ToolCall, spec: ToolSpec) -> str:
     """What a call does: "put milk on a list", "delete an alarm: seven"."""
     words = re.split(r"[.;:(\n]", spec.description, maxsplit=1)[0].split()

@@ -87,8 +87,9 @@ _ASKING = re.compile(
     r"|(?:when|where|why)(?:'s| is| are| was| were| does| do| did| will) (?!n't|not|you )"
     r"|(?:is|are|isn't|aren't|was|were) (?!it (?:ok|okay|all right|alright|possible|too late)\b"
     r"|there any (?:chance|way))\w"
-    r"|(?:do|does|did|doesn't|don't|have|has|had) (?:i|you|we|they|it|he|she|the|my|your|our|this"
-    r"|that|any|an?) (?!mind|think|know|time)\w|(?:does|did) \w+ing |should (?:i|we|one|people) )"
+    r"|(?!do (?:it|that|this)\b)(?:do|does|did|doesn't|don't|have|has|had) (?:i|you|we|they|it|he"
+    r"|she|the|my|your|our|this|that|any|an?) (?!mind|think|know|time)\w"
+    r"|(?:does|did) \w+ing |should (?:i|we|one|people) )"
 )
 _ASKS_FOR_MORE = re.compile(
     r"\b(?:i'll|i will|i want|i'd (?:like|love|have)|i would (?:like|love|have)|let me"
@@ -138,8 +139,8 @@ _ASIDE = r"oh|please|sorry|actually|thanks|thank you"
 
 
 def plain(text: str) -> str:
-    """Words alone, in lower case, apostrophes straight: "That’s it!" → "that's it"."""
-    return normalised(text).replace("’", "'")
+    """Words alone, in lower case, apostrophes straight and in place: "Thats it!" → "that's it"."""
+    return _with_apostrophes(normalised(text).replace("’", "'"))
 
 
 def without_article(text: str) -> str:
@@ -153,15 +154,30 @@ _AS_TYPED = {
     "thx": "thanks", "w/": "with",
 }  # fmt: skip
 """How people type what they would say otherwise."""
+_WITHOUT_APOSTROPHE = re.compile(
+    r"\b(?:(that|what|there|who|how|where)(s)|(do|does|did|ca|wo|is|was|would|could|should)n(t)"
+    r"|(i)(m)|(i|you|we|they)(ve)|(that|it|they|you)(ll))\b",
+    re.IGNORECASE,
+)
+"""Contractions as they are typed, such as are no other words."""
+
+
+def _with_apostrophes(text: str) -> str:
+    def whole(found: re.Match[str]) -> str:
+        first, last = (part for part in found.groups() if part)
+        return f"{first}{'n' if last.lower() == 't' else ''}'{last}"
+
+    return _WITHOUT_APOSTROPHE.sub(whole, text)
 
 
 def written_out(text: str) -> str:
     """Typed words as they are said.
 
-    >>> written_out("alarm 6:15 tmrw plz")
-    'alarm 6:15 tomorrow please'
+    >>> written_out("alarm 6:15 tmrw plz, thats all")
+    "alarm 6:15 tomorrow please, that's all"
     """
-    return re.sub(r"(?<!\S)[\w/]+(?![^\s,.;!?])", lambda m: _AS_TYPED.get(m[0].lower(), m[0]), text)
+    said = re.sub(r"(?<!\S)[\w/]+(?![^\s,.;!?])", lambda m: _AS_TYPED.get(m[0].lower(), m[0]), text)
+    return _with_apostrophes(said)
 
 
 _COURTESY = re.compile(

@@ -23,7 +23,7 @@ _LONGEST = 5
 _LONGEST_AT_AN_END = 8
 """Words of a value that a free text begins or ends with."""
 _DENYING = word_set("no not never without don't isn't except instead or if")
-_WITHOUT = r"(?:\bwithout|(?:\band|\bwith|\bbut|,) no) (?:any )?"
+_WITHOUT = r"(?:\bwithout|\binstead of|\brather than|(?:\band|\bwith|\bbut|,) no) (?:any )?"
 _EDGES = word_set("and with a an the please to for in on")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 

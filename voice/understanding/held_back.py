@@ -48,7 +48,9 @@ class Question:
         """
         if (chosen := _chosen(message, self.options)) is not None:
             return (self.calls[chosen],)
-        answers = [_answer(tools[call.name], message) for call in self.calls]
+        # Which one it is to replace is the tool's affair.
+        yes = re.sub(r"\s(?:instead|rather)\b.*", "", message)
+        answers = [_answer(tools[call.name], yes) for call in self.calls]
         if None in answers or not answers:
             return None
         if all(answers) and len(self.options) > 1 and not _ALL_OF_THEM.search(plain(message)):

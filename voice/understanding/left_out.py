@@ -23,6 +23,7 @@ _ASIDE = re.compile(
     r"|(?:(?:my|the) )?names?(?: is)?|under)\b"
     r"|(?!(?:.* )?(?:when|if|after|until|unless)\b)(?:.* )?(?:i|i'm|i've|i'd|i'll|it's|he's|she's"
     r"|we're|they're|that's|there's|is|isn't|are|was|were|would|wouldn't)\b"
+    r"|(?:my|our|his|her|their) (?:\w+ ){1,3}(?:might|may|says?|said)\b"
 )
 """Reasons, statements, for whom it is, and what is said over again: they ask for nothing."""
 _ASKING = re.compile(r"(?:can|could|will|would) (?:you|we|i) (?:please )?\w+")
@@ -63,9 +64,20 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
                 continue
             if folded[start] not in VERBS and (failed or _ASIDE.match(said)):
                 continue
-            if any(_stem(word) not in told for word in named):
+            if any(_stem(word) not in told for word in named) and not _is_denied(
+                said, calls, specs
+            ):
                 parts.append(request[words[start].start() : words[end - 1].end()])
     return LeftOut(tuple(parts[:_MOST_PARTS]), tuple(spec.name for spec in specs))
+
+
+def _is_denied(said: str, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> bool:
+    """Whether words say that a value is not wanted, and no call has it: "without sugar"."""
+    value = re.sub(r"^(?:without|no|instead of|rather than) (?:any |the )?", "", said)
+    if value == said or any(value in map(str, call.arguments.values()) for call in calls):
+        return False
+    readings = (one for spec in specs for one in spec.readings.values() if not one.free)
+    return any(not one.anywhere and one.read(value) is not None for one in readings)
 
 
 def carried(request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> float:

@@ -19,6 +19,7 @@ from voice.understanding.english import VERBS, asks, without_article
 
 UNSURE = "Sorry, I am not sure what to do there, so I did nothing."
 LEFT_ALONE = "All right, I won't."
+NOTHING_INSTEAD = "Sorry, I did not get what to put in its place, so I did nothing."
 KEPT = "All right, I'll leave it."
 _LONGEST_NAME = 3
 """Words of what a question is about, as it is said back."""
@@ -56,6 +57,7 @@ _SETS = re.compile(
     r"|(?:start|begin)(?! .*\b(?:over|new|again|fresh)\b))\b"
 )
 """Verbs that cannot be part of a request to end something, unlike "make sure it is off"."""
+_REPLACES = re.compile(r"\b(?:instead|swap|replace|exchange|rather than)\b")
 _KEEPS = (
     r"\b(?:keep|leave|stick with|stay with) (?:it|that|this|them|the|my|all|everything)\b"
     r"(?! (?:call|chat|conversation|session)\b|.* out\b)"
@@ -116,6 +118,9 @@ def opposed(
     denied = tuple(call for call in calls if _is_denied(_plain(message), call, setters))
     if denied:
         return Opposed(denied, KEPT)
+    ending = bool(calls) and all(_verb(call.name) in _ENDING for call in calls)
+    if ending and _REPLACES.search(_plain(message)) and not asks_to_end(message):
+        return Opposed(tuple(calls), NOTHING_INSTEAD)
     if _PERMISSION.match(_plain(message)):
         wrong = [call for call in calls if call.name in texts and not _names(message, call)]
         return Opposed(tuple(wrong), _unknown(message, wrong))

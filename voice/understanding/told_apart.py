@@ -19,12 +19,19 @@ _MESSAGE = re.compile(
     re.IGNORECASE,
 )
 _PART = re.compile(
-    rf"(?:^|[,;]? and |[,;] |(?<!for)(?<!in)(?<!at)(?<!with) (?=one|the|{_NUMBER} of))"
+    rf"(?:^|[,;]? and |[,;] |(?<!for)(?<!in)(?<!at)(?<!with) (?=one|the|{_NUMBER} (?:of|with)))"
     rf"(?P<some>{_SOME})(?= (?!more\b))",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(
+    rf"(?:[,;]? (?:and|plus) |[,;.] )(?=(?:an?|{_NUMBER}) (?P<thing>[\w' -]+?) with(?:out)? )",
+    re.IGNORECASE,
+)
+"""Where another thing is counted, with what it is to have or not to have."""
 _OF_ALL = re.compile(r"[,;]? (?:and )?(?:both|all|each)(?: of them)? (?P<rest>.+)", re.IGNORECASE)
 _BEHIND = re.compile(r"(?:with|without|no|in|for|at|to|plus)\b", re.IGNORECASE)
+_PLAIN = ("without", "not", "plain", "none", "normal")
+"""Says that a part has none of what the others have."""
 _SMALL = re.compile(
     r"^(?:(?:should be|is|are|being|to be|made|an?)\b ?)+"
     r"|(?: (?:please|thanks|then|as well))*[\s,.;?]*$",
@@ -43,7 +50,10 @@ def told_apart(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]
     >>> told_apart("two lattes, one of them decaf", lambda words: "latte" in words)
     ('one decaf latte', 'one latte')
     """
-    found = _MESSAGE.fullmatch(request.strip())
+    said = re.sub(r"(?<!\S)(?:[1-9]|10)(?=\s+[a-z])", lambda m: _NUMBERS[int(m[0]) - 1], request)
+    if counted := _counted(said, is_thing):
+        return counted
+    found = _MESSAGE.fullmatch(said.strip())
     if found is None or not is_thing(found["thing"]):
         return (request,)
     rest = _OF_ALL.search(found["parts"])
@@ -56,16 +66,38 @@ def told_apart(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]
     sure = bool(common)
     for place, end in zip(places, ends, strict=True):
         detail = _detail(said[place.end() : end])
+        plain = detail in _PLAIN
         count = _count(place["some"], left)
         left -= count
         if not detail or left < 0 or (is_thing(detail) and " of " not in place["some"]):
             return (request,)
-        parts.append(_whole(count, found["thing"], detail, common))
+        parts.append(_whole(count, found["thing"], "" if plain else detail, common))
         sure = sure or bool(_BEHIND.match(detail) or re.search(r"\b(?:of|other)\b", place["some"]))
     if left and not sure:
         return (request,)
     parts += [_whole(left, found["thing"], "", common)] if left else []
     return tuple(_led(found["lead"], parts))
+
+
+def _counted(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]:
+    """Things of which each is counted, and one is to be without something; none for others."""
+    joints = [one for one in _COUNTED.finditer(request) if is_thing(one["thing"])]
+    starts = [0, *(one.end() for one in joints)]
+    parts = [
+        request[a:b] for a, b in zip(starts, [*(one.start() for one in joints), None], strict=True)
+    ]
+    first = re.search(
+        rf"(?:^|\s)(?:an?|{_NUMBER}) (?P<thing>[\w' -]+?) with(?:out)? ", parts[0], re.I
+    )
+    if not (joints and first and is_thing(first["thing"]) and re.search(r"\bwithout \w", request)):
+        return ()
+    # What others are with goes without saying.
+    return tuple(
+        re.sub(
+            r" without (?:any )?([\w' ]+)", lambda m: "" if f"with {m[1]}" in request else m[0], one
+        )
+        for one in parts
+    )
 
 
 def _count(some: str, left: int) -> int:

@@ -20,7 +20,7 @@ UNUSED = {"send_digits"}
 """Tools for agents of other people: ours are called, and press no keys."""
 CALLED_BY_PATTERNS = {
     "answer_question", "cancel_order", "coming_up", "list_done", "undo_last", "call_me",
-    "change_fact", "forget_fact", "list_facts", "recall_fact", "remember_fact",
+    "swap_in_order", "change_fact", "forget_fact", "list_facts", "recall_fact", "remember_fact",
 }  # fmt: skip
 UNTRAINED = {tool.spec.name for tool in tools_in(appointments)} | CALLED_BY_PATTERNS
 """Tools that the model has not seen in training."""
@@ -97,6 +97,21 @@ def test_every_tool_belongs_to_an_agent(toolbox: Toolbox) -> None:
         ("assistant", "did you get all that?", "list_done"),
         ("assistant", "is there any bread on there", "read_list"),
         ("assistant", "is there a bank on the corner", ""),
+        ("coffee", "thats all. place the order", "confirm_order"),
+        ("coffee", "okay, done", "confirm_order"),
+        ("coffee", "that's all for the latte, and a tea", ""),
+        ("coffee", "done with the latte", ""),
+        ("coffee", "how much will that be, dear", "answer_question"),
+        ("coffee", "and whats that cost", "answer_question"),
+        ("coffee", "2 in total", ""),
+        ("coffee", "5 bucks! swap the vanilla for caramel", "swap_in_order"),
+        ("coffee", "no, with soy instead of the oat milk in the latte please", "swap_in_order"),
+        ("coffee", "yes instead of the hot one", "swap_in_order"),
+        ("coffee", "can you make it iced", "swap_in_order"),
+        ("coffee", "make it an iced tea", ""),
+        ("coffee", "swap the tea for a mocha", ""),
+        ("coffee", "a latte with sugar instead of honey", ""),
+        ("coffee", "I drink tea instead of coffee", ""),
         ("coffee", "are you open on sundays?", "answer_question"),
         ("coffee", "is anyone there?", ""),
         ("coffee", "is there parking? I want a large latte", ""),
@@ -107,7 +122,8 @@ def test_what_is_done_without_the_model(
 ) -> None:
     agent = load_agent(name)
     options = SessionOptions(agent_tools=agent.tools, calls=agent.calls, answers=agent.answers)
-    lead = Lead(None, {spec.name: spec for spec in toolbox.specs(toolbox.names)}, False)
+    specs = toolbox.specs(toolbox.names, SessionScope("x"))
+    lead = Lead(None, {spec.name: spec for spec in specs}, False)
     found = lead.wanted(options, message, History())
     assert (found[0] if found else "") == tool
 
@@ -151,6 +167,7 @@ def test_side_effects_are_marked(toolbox: Toolbox) -> None:
     assert UNTRAINED - read_only == {
         "book_appointment", "change_appointment", "cancel_appointment", "request_call_back",
         "cancel_order", "undo_last", "call_me", "change_fact", "forget_fact", "remember_fact",
+        "swap_in_order",
     }  # fmt: skip
     read_only -= UNTRAINED
     assert read_only == {

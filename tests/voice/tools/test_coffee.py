@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
@@ -11,6 +12,7 @@ from voice.errors import StoreError
 from voice.tools import SessionScope, Toolbox
 from voice.tools.builtin import coffee
 from voice.tools.builtin.coffee import places_order
+from voice.tools.scope import Drink
 from voice.tools.store import Store
 from voice.types import ToolCall
 
@@ -554,3 +556,113 @@ async def test_no_coffee_and_no_milk_goes_into_water(call: Call) -> None:
 def test_what_stands_before_a_drink_of_the_menu_is_no_other_drink(message: str) -> None:
     assert coffee._unoffered("mocha", message) == ""
     assert coffee._unoffered("mocha", "a toffee nut mocha") == "toffee nut mocha"
+
+
+def ordered(*drinks: Drink | tuple[Drink, int]) -> dict[Drink, int]:
+    pairs = [one if isinstance(one, tuple) else (one, 1) for one in drinks]
+    return dict(pairs)
+
+
+LATTE = Drink("latte", milk="oat milk", sweetener="vanilla syrup", extras="cinnamon and foam")
+SMALL = Drink("latte", "small")
+MOCHA = Drink("mocha", "large", sweetener="vanilla")
+
+
+@pytest.mark.parametrize(
+    ("swap", "changed"),
+    [
+        ({"old": "vanilla", "new": "caramel", "drink": "latte"}, {"sweetener": "caramel syrup"}),
+        ({"old": "oat milk", "new": "soy"}, {"milk": "soy milk"}),
+        ({"old": "foam", "new": "whipped cream"}, {"extras": "cinnamon and whipped cream"}),
+        ({"old": "oat milk", "new": "mint"}, {"milk": "", "extras": f"{LATTE.extras} and mint"}),
+        ({"new": "iced", "drink": "latte"}, {"name": "iced latte"}),
+        ({"old": "latte", "new": "large"}, {"size": "large"}),
+    ],
+)  # fmt: skip
+async def test_a_detail_takes_the_place_of_another(
+    call: Call, scope: SessionScope, swap: dict[str, str], changed: dict[str, str]
+) -> None:
+    scope.order.update(ordered((LATTE, 2), MOCHA))
+    assert (await call("swap_in_order", **swap)).startswith("Changed: ")
+    assert scope.order == ordered((replace(LATTE, **changed), 2), MOCHA)
+
+
+@pytest.mark.parametrize(
+    ("swap", "told"),
+    [
+        ({"old": "vanilla", "new": "caramel"}, "Which one: the latte with"),
+        ({"old": "honey", "new": "sugar"}, "There is no honey in the order"),
+        ({"old": "cold one"}, "There is no cold one in the order"),
+        ({"new": "hot"}, "The order has 1 large mocha with vanilla already."),
+    ],
+)
+async def test_a_swap_that_is_not_plain_changes_nothing(
+    call: Call, scope: SessionScope, swap: dict[str, str], told: str
+) -> None:
+    scope.order.update(ordered(LATTE, MOCHA))
+    assert (await call("swap_in_order", **swap)).startswith(f"Error: {told}")
+    assert scope.order == ordered(LATTE, MOCHA)
+
+
+async def test_the_last_drink_takes_the_place_of_another(call: Call, scope: SessionScope) -> None:
+    iced = Drink("iced latte")
+    scope.order.update(ordered(MOCHA, LATTE, iced))
+    await call("swap_in_order", old="hot latte")
+    assert scope.order == ordered(MOCHA, iced)
+    scope.said = ("a tea instead of the mocha",)
+    told = await call("order_drink", drink="tea")
+    assert told == "Removed: large mocha with vanilla. Added: tea."
+    assert scope.order == ordered(iced, Drink("tea"))
+
+
+@pytest.mark.parametrize(
+    ("message", "drink", "left"),
+    [
+        ("remove one latte", "latte", 2),
+        ("take two off please", "lattes", 1),
+        ("cancel one of the lattes", "one of the lattes", 2),
+        ("take one off with oat milk", "one off with oat milk", 2),
+        ("remove the lattes", "lattes", 0),
+        ("remove the latte with two shots", "latte", 0),
+        ("remove four lattes", "lattes", 0),
+        ("remove that one", "that one", 0),
+    ],
+)
+async def test_so_many_are_taken_off_as_are_said(
+    call: Call, scope: SessionScope, message: str, drink: str, left: int
+) -> None:
+    scope.order.update(ordered((LATTE, 3)))
+    scope.said = (message,)
+    assert (await call("remove_drink", drink=drink)).startswith("Removed: ")
+    assert scope.order == ({LATTE: left} if left else {})
+
+
+async def test_one_of_several_kinds_is_asked_about_and_the_count_kept(
+    call: Call, scope: SessionScope, toolbox: Toolbox
+) -> None:
+    scope.order.update(ordered((SMALL, 2), (LATTE, 2)))
+    scope.said = ("remove one latte",)
+    result = await toolbox.run(ToolCall("c", "remove_drink", {"drink": "latte"}), scope)
+    scope.said = ("the small one",)
+    await call("remove_drink", drink=result.options["drink"][0])
+    assert scope.order == ordered(SMALL, (LATTE, 2))
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(
+    ("said", "order", "told"),
+    [
+        (("and how much is it", "a tea"), {Drink("tea"): 2}, "That comes to €4."),
+        (("how much is it", "is a latte sweet?"), {Drink("tea"): 2}, "A latte is €3.50."),
+        (("how much is it", "do you have a tea?"), {Drink("tea"): 2}, "That comes to €4."),
+        (("total?", "hello"), {Drink("tea"): 1}, "That comes to €2."),
+        (("what do i pay", "a latte maybe"), {}, "A latte is €3.50."),
+        (("how much is an oat latte", ""), {Drink("tea"): 1}, "A latte with oat milk is €4.10."),
+    ],
+)  # fmt: skip
+async def test_a_price_is_of_what_was_just_spoken_of(
+    call: Call, scope: SessionScope, said: tuple[str, ...], order: dict[Drink, int], told: str
+) -> None:
+    scope.order.update(order)
+    scope.said = said
+    assert await call("answer_question", message=said[0]) == told

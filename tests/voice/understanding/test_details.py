@@ -55,6 +55,12 @@ def test_details_are_of_the_last_one(said: str, expected: dict[str, str]) -> Non
         ("actually the tea decaf", {"drink": "tea", "roast": "decaf"}),
         ("make the latte large", {"drink": "latte", "size": "large"}),
         ("just one latte", {"drink": "latte", "quantity": "one"}),
+        (
+            "never mind. make it two teas, my neighbour Jean might come in",
+            {"drink": "teas", "quantity": "two"},
+        ),
+        ("no 3 in total", {"drink": "it", "quantity": "three"}),
+        ("make the small one large", {"drink": "small one", "size": "large"}),
     ],
 )
 def test_what_is_there_and_is_pointed_at_is_changed(said: str, expected: dict[str, str]) -> None:
@@ -67,7 +73,8 @@ def test_what_is_there_and_is_pointed_at_is_changed(said: str, expected: dict[st
         "a large latte", "another one with oat milk", "and a tea with lemon", "one more, large",
         "a second one with milk", "is it large", "do you have oat milk", "that's all", "yes", "two",
         "a large one for my wife and a muffin", "with oat milk and a spaceship", "large mocha",
-        "what milk is that", "",
+        "what milk is that", "", "soy milk instead of oat milk", "change the vanilla to caramel",
+        "make it two mochas",
     ],
 )  # fmt: skip
 def test_what_asks_for_another_one_or_anything_else_is_no_detail(said: str) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Annotated, Any
 
+from voice.config.moments import is_question
 from voice.errors import StoreError
 from voice.tools import phrasing
 from voice.tools.builtin import coffee_details as details
@@ -25,6 +26,7 @@ from voice.tools.builtin.coffee_menu import (
     asks_when_ready,
     bare,
     drink_named,
+    named_in,
     near,
     not_offered,
     plural,
@@ -40,7 +42,8 @@ from voice.tools.store import Store
 
 _LAST = ("it", "that", "this", "drink", "last", "last one", "that drink", "one")
 """What the drink that was ordered last may be called."""
-_ONE_OF = r"(?:just |only )?one of (?:the|my|those) (?:(?:two|three|four|five|six|\d+) )?"
+_COUNTED = "one|two|three|four|five|six|seven|eight|nine|ten"
+_INSTEAD_OF = re.compile(r"\b(?:instead of|rather than) (?:the |my )?([\w ]+?)(?: please|[,.!?]|$)")
 _ONE_OF_THEM = re.compile(
     r"\bone of (?:the|my|those|these|them)\b|\b(?:just|only|make) one\b", re.IGNORECASE
 )
@@ -60,7 +63,7 @@ def _ordered(said: str, *, scope: SessionScope) -> None:
     Raises:
         ToolError: There is none of that name.
     """
-    name = singular(bare(re.sub(_ONE_OF, "", said.lower().strip())))
+    name = _name_of(said)
     _check_open(scope)
     if not scope.order or (name not in _LAST and not _called(name, scope)):
         raise ToolError(f"There is no {name} in the order.")
@@ -123,9 +126,6 @@ def _name_beside(scope: SessionScope) -> str:
         return _customer(found["sure"] or found["name"])
     except Unreadable:
         return ""
-
-
-_COUNTED = "one|two|three|four|five|six|seven|eight|nine|ten"
 
 
 _DrinkName = Annotated[str, Readable(lambda said, _: drink_named(said), not_offered, whole=False)]
@@ -198,10 +198,21 @@ def order_drink(
         scope.removed = None
     had = {} if _is_made(scope) else scope.order
     order = {**had, ordered: had.get(ordered, 0) + count}
-    return _saved(scope, store, order, f"Added: {_label(ordered, count, always_count=False)}.")
+    told = f"Added: {_label(ordered, count, always_count=False)}."
+    instead = _INSTEAD_OF.search(next(iter(scope.said), "").lower())
+    old_ones = _called(_name_of(instead[1]), scope) if instead and had else []
+    if len(old_ones) == 1 and old_ones[0] != ordered:
+        gone = Ordered(old_ones[0], order.pop(old_ones[0]))
+        told = f"Removed: {_label(gone.drink, gone.count, always_count=False)}. {told}"
+    return _saved(scope, store, order, told)
 
 
-@tool(asks_next=_WHAT_ELSE)
+def _change_in_words(said: Mapping[str, str]) -> str:
+    to = phrasing.joined([value for name, value in said.items() if name != "drink"])
+    return f"the {bare(said['drink'])} changed to {to}"
+
+
+@tool(meant=_change_in_words, asks_next=_WHAT_ELSE)
 def change_drink(
     drink: _Ordered,
     size: details.Size = "",
@@ -217,7 +228,7 @@ def change_drink(
 ) -> str:
     """Change a drink of the order."""
     _check_open(scope)
-    ordered = _meant(re.sub(_ONE_OF, "", drink.lower().strip()), scope)
+    ordered = _meant(drink, scope)
     had = scope.order[ordered]
     changed = replace(
         ordered,
@@ -240,19 +251,55 @@ def change_drink(
     return _saved(scope, store, order, f"Changed: {_label(changed, count, always_count=False)}.")
 
 
-@tool(undoes=True, asks_next=_WHAT_ELSE)
+@tool(asks_next=_WHAT_ELSE)
+def swap_in_order(
+    new: details.Detail = "",
+    old: str = "",
+    drink: str = "",
+    *,
+    scope: SessionScope,
+    store: Store,
+) -> str:
+    """Put something in the place of a detail, or the last drink in that of another."""
+    _check_open(scope)
+    if not scope.order:
+        raise ToolError("The order is empty. What would you like?")
+    called = old in _LAST or bool(_called(_name_of(old), scope))
+    if new:
+        of, old = (drink or (old if called else ""), "" if called else old)
+        among = _found(of or "it", scope) if of or not old else [*scope.order]
+        made = ((one, details.swapped(one, old.lower(), new.lower())) for one in among)
+        changes = {one: after for one, after in made if after}
+    else:
+        *others, newest = scope.order
+        changes = {one: newest for one in others if one in _called(_name_of(old), scope)}
+    if not changes:
+        raise ToolError(f"There is no {old} in the order, so I have changed nothing.")
+    before = _one_of([*changes])
+    after, order = changes[before], dict(scope.order)
+    if before == after:
+        raise ToolError(f"The order has {_label(after, order[after], True)} already.")
+    if new:
+        _put_in_place(order, before, after, order[before], 0)
+    gone = "" if new else f"Removed: {_label(before, order.pop(before), always_count=False)}. "
+    told = "Changed" if new else "In its place"
+    return _saved(scope, store, order, f"{gone}{told}: {_label(after, order[after], False)}.")
+
+
+@tool(undoes=True, meant=lambda said: f"without the {bare(said['drink'])}", asks_next=_WHAT_ELSE)
 def remove_drink(drink: _Ordered, *, scope: SessionScope, store: Store) -> str:
     """Remove a drink from the order."""
     _check_open(scope)
-    said = singular(bare(drink))
-    if said in _LAST and scope.placed and scope.done and scope.done[-1].tool == "confirm_order":
+    placed = scope.placed and [one.tool for one in scope.done[-1:]] == ["confirm_order"]
+    if placed and _name_of(drink) in _LAST:
         # Of what was placed just now "it" is the order.
         return cancel_order(scope=scope, store=store)
-    found = list(scope.order)[-1:] if said in _LAST else _called(said, scope)
-    if not found:
-        raise ToolError(f"There is no {said} in the order.")
-    left = dict(scope.order)
-    scope.removed = removed = Ordered(found[-1], left.pop(found[-1]))
+    count = _taken_off(f"{drink}\n{next(iter(scope.said), '')}")
+    gone = _meant(drink, scope, count) if count else _found(drink, scope)[-1]
+    had = scope.order[gone]
+    left = {one: n - (one == gone) * (count or n) for one, n in scope.order.items()}
+    scope.removed = removed = Ordered(gone, min(had, count or had))
+    left = {one: n for one, n in left.items() if n > 0}
     told = f"Removed: {_label(removed.drink, removed.count, always_count=False)}."
     return _saved(scope, store, left, told)
 
@@ -291,13 +338,24 @@ def _ready(scope: SessionScope) -> str:
 @tool(read_only=True)
 def answer_question(message: str, *, scope: SessionScope) -> str:
     """Answer a question about what there is to be had."""
-    if asks_the_price(message) and (told := _total(scope)):
-        return told.strip()
+    if asks_the_price(message) and (told := _what_it_costs(scope)):
+        return told
     if asks_when_ready(message) and (told := _ready(scope)):
         return told
     if _ASKS_THE_NAME.search(message.lower()):
         return f"The name is {scope.customer}." if scope.customer else "The order has no name yet."
     return answer(message, scope.shop)
+
+
+def _what_it_costs(scope: SessionScope) -> str:
+    """What a question for the price points at: the drink just asked about, or else the order."""
+    asked = " ".join(one.lower() for one in scope.said[:2] if is_question(one))
+    named = [one for one in named_in(asked) if not _called(one, scope)]
+    if not scope.order and not named:
+        named = next(filter(None, (named_in(one.lower()) for one in scope.said)), [])
+    return (
+        answer(f"how much is {' or '.join(named)}", scope.shop) if named else _total(scope).strip()
+    )
 
 
 _ASKS_THE_NAME = re.compile(
@@ -419,20 +477,63 @@ def _called(said: str, scope: SessionScope) -> list[Drink]:
     ]
 
 
-def _meant(drink: str, scope: SessionScope) -> Drink:
-    """The one ordered drink that is meant.
+_TAKEN_OFF = re.compile(
+    r"(?:^(?=\w+ \w)|\b(?:remove|cancel|take|drop|delete|lose|minus|scrap|skip|bin)"
+    r"(?: (?:off|out|away|just|only|back|me|please))* )"
+    rf"(?P<count>{_COUNTED}|\d+|an?)\b(?! (?:more )?(?:shot|sugar|syrup|pump))",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def _taken_off(said: str) -> int:
+    """How many of a drink are to go: of "remove one latte" one; 0 for all of them."""
+    found = _TAKEN_OFF.search(said)
+    return details.count(found["count"]) if found else 0
+
+
+def _name_of(said: str) -> str:
+    """What a drink of the order is called, without how many of it: "two of the teas" is tea."""
+    name = re.sub(r"\b(?:just|only|off)\b", "", said.lower()).strip()
+    of = r"(?: of (?:the|my|those|these|them)\b)?"
+    name = re.sub(rf"^(?:{_COUNTED}|\d+)\b{of}(?: (?:{_COUNTED}|\d+)\b)?", "", name).strip()
+    return singular(bare(f"drink {name}" if name.startswith("with") else name)) or "one"
+
+
+def _found(drink: str, scope: SessionScope) -> list[Drink]:
+    """The ordered drinks that may be meant, oldest first, the last for "it".
+
+    Raises:
+        ToolError: There is none.
+    """
+    said = _name_of(drink)
+    found = list(scope.order)[-1:] if said in _LAST else _called(said, scope)
+    if not found:
+        raise ToolError(f"There is no {said} in the order.")
+    return found
+
+
+def _meant(drink: str, scope: SessionScope, count: int = 0) -> Drink:
+    """The one ordered drink that is meant; so many of it, where that counts.
 
     Raises:
         ToolError: There is none, or several that it may be.
     """
-    said = singular(bare(drink))
-    found = list(scope.order)[-1:] if said in _LAST else _called(said, scope)
-    if not found:
-        raise ToolError(f"There is no {said} in the order.")
+    found = list(scope.order) if count and _name_of(drink) == "one" else _found(drink, scope)
+    exactly = [one for one in found if _label(one, 1, always_count=False) == _name_of(drink)]
+    return _one_of(exactly or found, count)
+
+
+def _one_of(found: Sequence[Drink], count: int = 0) -> Drink:
+    """The only one of some drinks.
+
+    Raises:
+        Choose: There are several.
+    """
     if len(found) > 1:
         labels = [_label(one, 1, always_count=False) for one in found]
         which = phrasing.joined([f"the {label}" for label in labels], last="or")
-        raise Choose(f"Which one: {which}?", "drink", labels)
+        values = [f"{count or ''} {label}".strip() for label in labels]
+        raise Choose(f"Which one: {which}?", "drink", values)
     return found[0]
 
 
@@ -499,7 +600,13 @@ def _is_kind_of(name: str, other: str) -> bool:
 
 
 def _is_part(said: str, ordered: Drink) -> bool:
-    """Whether all the words said are of this drink, its name's last one among them."""
-    words = set(said.split())
-    label = {singular(word) for word in _label(ordered, 1, always_count=False).split()}
-    return words <= label and ordered.name.split()[-1] in words
+    """Whether all the words said are of this drink, its name's last one or "one" among them."""
+    has, _, lacks = re.sub(
+        r"\b(?:drinks?|ones?|cups?)\b", ordered.name.split()[-1], said
+    ).partition("without")
+    words, label = set(has.split()), _label(ordered, 1, always_count=False)
+    hot = {"hot"} - (
+        {"hot"} if re.search(r"\b(?:iced|cold|frappe|lemonade|water)\b", label) else set()
+    )
+    own = {singular(word) for word in re.findall(r"[\w'-]+", label)} | hot
+    return words <= own and ordered.name.split()[-1] in words and not own & set(lacks.split())

@@ -6,15 +6,17 @@ Spoken values are tidied to how a cup would be labelled; who knows the drinks is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from num2words import num2words
 
 from voice.tools import phrasing
-from voice.tools.builtin.coffee_menu import SIZES, STYLES
+from voice.tools.builtin.coffee_menu import SIZES, STYLES, offered
 from voice.tools.registry import Readable, ToolError, Unreadable
+from voice.tools.scope import Drink
 from voice.tools.spoken_numbers import amount, digits
 
 _NONE = ("no", "none", "nothing", "without", "black", "plain")
@@ -198,6 +200,72 @@ def _words_of_what(said: str) -> list[str]:
     return [word for word in said.lower().split() if word not in small]
 
 
+_HOT_OR_COLD = {"iced": "iced", "cold": "iced", "hot": "hot"}
+_NOUN = re.compile(r" (?:syrup|milk|sauce|drizzle)s?$")
+
+
+def detail(said: str) -> tuple[str, str]:
+    """The part of a drink that words are, and how a cup would be labelled: "name" for "iced".
+
+    Raises:
+        Unreadable: They are no detail of a drink.
+    """
+    if said in _HOT_OR_COLD:
+        return "name", _HOT_OR_COLD[said]
+    for part, (_, label) in _PARTS.items():
+        if not digits(said).isdigit() and _reads(part, said):
+            return part, label(said)
+    raise Unreadable("detail", said)
+
+
+def swapped(drink: Drink, old: str, new: str) -> Drink | None:
+    """A drink with a detail in another's place, if it has one; None where the old is not in it.
+
+    Raises:
+        Unreadable: The new one is no detail of a drink.
+    """
+    part, value = detail(new)
+    if part == "name" and old in ("", "hot", "iced", "cold"):
+        name = drink.name.removeprefix("iced ")
+        return replace(drink, name=f"iced {name}" if value == "iced" else name)
+    if not old:
+        before = getattr(drink, part)
+        return replace(drink, **{part: with_extras(value, before) if part == "extras" else value})
+    for key in filter(None, (old, _NOUN.sub("", old))):
+        for of in ("name", *_PARTS):
+            found = re.search(rf"\b{re.escape(key)}s?\b", getattr(drink, of))
+            if found is None:
+                continue
+            if of == "name":
+                name = re.sub(rf"\b{re.escape(key)}\b", new, drink.name)
+                return replace(drink, name=name) if offered(name) else None
+            return _put(drink, of, found[0], new)
+    return None
+
+
+def _put(drink: Drink, of: str, old: str, new: str) -> Drink:
+    """A drink whose part ``of`` has something else in the place of the old."""
+    part, value = (of, _PARTS[of][1](new)) if _reads(of, new) else detail(new)
+    pieces = getattr(drink, of).split(" and ") if of == "extras" else [getattr(drink, of)]
+    kept = [piece for piece in pieces if old not in piece]
+    gone = next(piece for piece in pieces if old in piece)
+    if part != of:
+        drink = replace(drink, **{of: " and ".join(kept)})
+        before = getattr(drink, part)
+        return replace(drink, **{part: with_extras(value, before) if part == "extras" else value})
+    noun = gone[gone.index(old) + len(old) :]
+    value = value if value.endswith(noun) else value + noun
+    return replace(drink, **{of: " and ".join((*kept, value))})
+
+
+def _reads(part: str, said: str) -> bool:
+    try:
+        _PARTS[part][0].__metadata__[0].read(said, datetime.min)
+    except ToolError:
+        return False
+    return True
+
+
 Size = Annotated[str, Readable(lambda said, _: size(said))]
 Roast = Annotated[str, _naming("roast", *_ROASTS)]
 Milk = Annotated[str, _naming("milk", *_MILKS)]
@@ -205,3 +273,10 @@ Shots = Annotated[str, _naming("number of shots", *_SHOTS)]
 Sweetener = Annotated[str, _naming("sweetener", *_SWEETENERS)]
 Extra = Annotated[str, _naming("extra", *_EXTRAS)]
 Quantity = Annotated[str, Readable(lambda said, _: count(said))]
+
+_PARTS: Mapping[str, tuple[Any, Callable[[str], str]]] = {
+    "size": (Size, size), "roast": (Roast, roast), "milk": (Milk, milk), "shots": (Shots, shots),
+    "sweetener": (Sweetener, addition), "extras": (Extra, addition),
+}  # fmt: skip
+"""A drink's details: how each is read, and how it is labelled."""
+Detail = Annotated[str, Readable(lambda said, _: detail(said))]

@@ -58,7 +58,7 @@ _FOOD = re.compile(
 )
 _PRICE = re.compile(
     r"\b(?:prices?|costs?|total|charge|come to|expensive|cheap|pay(?:ing)?|owe"
-    r"|how much(?: is| are|'s| was| for| do|$))\b"
+    r"|how much(?: is| are|'?s| was| will| would| for| do|\W*$))\b"
 )
 _READ = 200
 """Characters of a question for prices."""
@@ -210,7 +210,8 @@ def _prices(said: str, shop: ShopConfig) -> str:
         return "Sorry, I do not know the prices."
     drinks = named_in(said)
     size = next((one for one in sorted(SIZES, key=len)[::-1] if re.search(rf"\b{one}\b", said)), "")
-    parts = digits(said[:_READ], fractions=False) if len(drinks) == 1 else size
+    whole = re.sub(rf"\b({'|'.join(_MILKS)})\b(?! milk)", r"\1 milk", said[:_READ])
+    parts = digits(whole, fractions=False) if len(drinks) == 1 else size
     extras = (part for part in shop.more if part not in SIZES)
     found = (re.search(rf"(?:\b\d+ )?\b{re.escape(part)}s?\b", parts) for part in extras)
     added = phrasing.joined([match[0] for match in found if match])
