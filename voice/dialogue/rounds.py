@@ -43,7 +43,7 @@ from voice.understanding.doubt import (
     leaves_open,
     only_tells,
 )
-from voice.understanding.english import bare
+from voice.understanding.english import as_said, bare
 from voice.understanding.held_back import HeldBack, Question, confirmed_ones
 from voice.understanding.left_out import left_out, not_understood
 from voice.understanding.number_check import is_grounded
@@ -105,6 +105,8 @@ class Rounds:
             known: Ids of entries.
         """
         newest = next(iter(self._dialogue.user_texts(1)), "")
+        if self._lead.drives(reply):
+            newest = as_said(newest)
         question, self._question = self._question, Question()
         agreed = question.answered(newest, self._lead.asking_first())
         if agreed:
@@ -225,6 +227,9 @@ class Rounds:
             moved = self._lead.move(taken.moves)
             if taken.calls:
                 return moved + self.call(reply, self._made(taken.calls))
+            if taken.hushes:
+                flow.hush()
+                return moved + self._conclude(reply)
             begins = not (taken.moves.known or flow.team.over(taken.moves))
             okay = FROM_THE_BEGINNING if begins else OKAY
             return moved + self._say_behind(reply, okay) + self._conclude(reply)
@@ -425,7 +430,7 @@ class Rounds:
             return self.call(reply, (also,))
         if flow and (flow.handed_over or flow.anew) and not reply.carried:
             # What a message says beside asking for another agent, or another thing, may be for it.
-            said = next(iter(self._dialogue.user_texts(1)), "")
+            said = as_said(next(iter(self._dialogue.user_texts(1)), ""))
             read = flow.team.values if flow.handed_over else flow.team.values_anew
             if values := read(flow.position, said, self._tools):
                 reply.carry()

@@ -150,7 +150,7 @@ def without_article(text: str) -> str:
 _AS_TYPED = {
     "tmrw": "tomorrow", "tmw": "tomorrow", "tmr": "tomorrow", "2moro": "tomorrow",
     "tonite": "tonight", "2nite": "tonight", "ur": "your", "plz": "please", "pls": "please",
-    "thx": "thanks", "w/": "with",
+    "thx": "thanks", "w/": "with", "appt": "appointment", "appts": "appointments",
 }  # fmt: skip
 """How people type what they would say otherwise."""
 
@@ -162,6 +162,25 @@ def written_out(text: str) -> str:
     'alarm 6:15 tomorrow please'
     """
     return re.sub(r"(?<!\S)[\w/]+(?![^\s,.;!?])", lambda m: _AS_TYPED.get(m[0].lower(), m[0]), text)
+
+
+_UNMARKED = (
+    (re.compile(r"\b((?:do|does|did|is|are|was|were|have|has|had|ca|wo)n)t\b", re.I), r"\1't"),
+    (re.compile(r"\b(that|what|when|where|there|he|she|who)s\b", re.I), r"\1's"),
+    (re.compile(r"\b(i)(m|ve)\b", re.I), r"\1'\2"),
+)  # fmt: skip
+"""Contractions without their apostrophe."""
+
+
+def as_said(text: str) -> str:
+    """As `written_out`, and contractions with their apostrophe.
+
+    >>> as_said("whats that, i dont need an appt")
+    "what's that, i don't need an appointment"
+    """
+    for pattern, instead in _UNMARKED:
+        text = pattern.sub(instead, text)
+    return written_out(text)
 
 
 _COURTESY = re.compile(

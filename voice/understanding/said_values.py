@@ -77,7 +77,8 @@ _RULED_OUT = (
 )
 """What stands before and behind a value that is not wanted: "not Mondays, Fridays I have choir"."""
 _PART_BEHIND = re.compile(r"(?:morning|afternoon|evening)s?", re.I)
-_MAY_RULE_OUT = re.compile(f"{_RULING_OUT}|\\b{_RULED_OUT}")
+_TOO = r"(?:(?:is|are|would be|seems) )?(?:\w+ )?too (?:early|late|soon)\b"
+_MAY_RULE_OUT = re.compile(f"{_RULING_OUT}|\\b{_RULED_OUT}|\\b{_TOO}")
 _ONE = re.compile(r"(?:that|this|the|which|other|first|second|last|same) one(?: please)?", re.I)
 """No number."""
 _GOES_ON = word_set("would will is sounds works suits looks seems might could if then please")
@@ -95,7 +96,8 @@ _BEFORE_NAME = re.compile(
     rf"(?:(?:and|but|{TAKING_BACK}|{HESITATING}|it's|it is|that's|that is)\b[ ,.!]*)+", re.I
 )
 _GIVES_UP = re.compile(
-    r"(?:never mind|forget (?:it|that|about it)|cancel (?:it|that|this|everything|(?:my|the) \w+)"
+    r"(?:never mind|forget (?:it|that|about it)"
+    r"|cancel(?: (?:it|that|this|everything|(?:my|the) \w+))?"
     r"|start over|start again|(?:let's )?(?:start|begin) (?:over|again)|from the beginning"
     r"|i(?:'ve| have)? changed my mind|i don't want (?:it|that|to)(?: any more| anymore)?)"
 )
@@ -117,6 +119,8 @@ class Wanted:
     def reads(self, words: str) -> bool:
         """Whether some words say it, and another one than is known; a free one, outright."""
         read = self.reading.outright if self.reading.free else self.reading.read
+        if self.reading.free and self.known is None:
+            read = self.reading.unasked or read
         return read is not None and self.answers(words, read)
 
     def answers(self, words: str, read: Callable[[str], object] | None = None) -> bool:
@@ -146,13 +150,16 @@ def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[s
             if one.name == asked and one.name not in spans.found:
                 words = _left_for(one, spans.left())
                 return {**spans.found, **({one.name: words} if words else {})}
-        proper = "" if spans.found else _proper_name(message)
-        names = [one for one in free if one.known and _is_proper(one.known)]
+        left = spans.left() if spans.found else [message]
+        proper = next(filter(None, map(_proper_name, left)), "")
+        named = [one for one in free if one.known and _is_proper(one.known)]
+        names = [] if spans.found else named
         if len(proper.split()) > 1:
-            # Two words with capitals and no others are a name, whatever was asked for.
-            names = names or [one for one in free if not one.known and one.reads(f"I'm {proper}")]
+            # Two words with capitals are a name, whatever was asked for.
+            unknown = [one for one in free if not one.known and one.reads(f"I'm {proper}")]
+            names = names or unknown
         if proper and names and names[-1].answers(proper):
-            return {names[-1].name: proper}
+            return {**spans.found, names[-1].name: proper}
     return spans.found
 
 
@@ -280,15 +287,22 @@ class _Spans:
         clause, words = self._clauses[here.start], self._words
         first = self._clauses.index(clause)
         end = len(words) - self._clauses[::-1].index(clause)
-        if re.match(_RULED_OUT, plain(" ".join(words[here.stop : end]))):
+        behind = plain(" ".join(words[here.stop : end]))
+        if re.match(_TOO, behind):
+            # What it is too early for says more: "later".
+            return here.start, here.stop
+        if re.match(_RULED_OUT, behind):
             return here.start, end
-        if _is_bare(" ".join(words[here])) and not _behind_at(words, here):
-            return 0, 0
         before = [words[n] if self._open[n] else "_" for n in range(first, here.start)]
         # What is ruled out goes on: "not Mondays or Fridays".
         said = re.sub(r"_ n?or$", "_", plain(" ".join(before)))
         found = re.search(rf"{_RULING_OUT}$|_$", said)
         if found is None or (found[0] == "_" and said[-1:] == "_" and before[-1] == "_"):
+            return 0, 0
+        # "Not one of them" rules out no time, but "no, not twelve" does.
+        rest = {word.lower() for word in (*words[: here.start], *words[here.stop : end])}
+        bare = _is_bare(" ".join(words[here])) and not _behind_at(words, here)
+        if bare and not rest - {*found[0].split()} <= _BESIDE:
             return 0, 0
         # The day is out with its part: "not Monday mornings".
         part = bool(_PART_BEHIND.fullmatch(" ".join(words[here.stop : here.stop + 1])))
@@ -332,9 +346,13 @@ class _Spans:
             return True
         if asked and {*self._words[here.stop : here.stop + 1]} & _GOES_ON:
             return True
-        outside = [at for at in range(len(self._words)) if self._open[at]]
-        within = range(here.start, here.stop)
-        return {self._words[at].lower() for at in outside if at not in within} <= _BESIDE
+        within, clause = range(here.start, here.stop), self._clauses[here.start]
+        outside = [at for at, left in enumerate(self._open) if left and at not in within]
+        if not asked:
+            return {self._words[at].lower() for at in outside} <= _BESIDE
+        # Of several clauses one may be the answer: "that's too early, like three or four".
+        beside = {self._words[at].lower() for at in outside if self._clauses[at] == clause}
+        return all(word in _BESIDE | NUMBERS or word.isdigit() for word in beside)
 
 
 def _is_bare(value: str) -> bool:
