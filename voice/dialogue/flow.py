@@ -40,6 +40,11 @@ class Flow:
         return copy(self)
 
     @property
+    def hushed(self) -> bool:
+        """Whether nothing is asked until a value is said."""
+        return self._hushed
+
+    @property
     def asking(self) -> bool:
         """Whether the step needs anything: then the program drives, not the model."""
         return bool(self.team.step(self.position).needs)

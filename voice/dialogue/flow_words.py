@@ -8,14 +8,27 @@ from contextlib import suppress
 from datetime import date
 
 from voice.config.flow import PLACE
+from voice.understanding.english import bare, is_courteous
 
 WELCOME = "You're welcome."
 NOTHING_ELSE = "All right. Goodbye."
 NOTHING_THEN = "All right. If there is something else that I can do, tell me."
 ONE_MORE_THING = f"{WELCOME} I need one more thing."
+OKAY = "Okay."
+NOT_UNDERSTOOD = "Sorry, I did not get that."
+GREETING = r"hello|hi|there|good (?:morning|afternoon|evening|day)|how are you"
+"""Words that the question alone answers well, in a pattern."""
+THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b")
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 """What is left out where a value of it is not known."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def at_a_loss(message: str) -> str:
+    """What is said to a message of which nothing is understood."""
+    if THANKS.search(message.lower()):
+        return WELCOME
+    return OKAY if is_courteous(message) or not bare(message, GREETING) else NOT_UNDERSTOOD
 
 
 def filled(text: str, known: Mapping[str, str]) -> str:

@@ -13,12 +13,12 @@ from dataclasses import replace
 from voice.dialogue.call_checks import CallChecks, Limits
 from voice.dialogue.commands import Command, Emit, Generate, SpeakEnd, StopGenerating
 from voice.dialogue.fillers import ONE_MOMENT
+from voice.dialogue.flow_words import GREETING, NOT_UNDERSTOOD, OKAY, at_a_loss
 from voice.dialogue.history import History
-from voice.dialogue.lead import FROM_THE_BEGINNING, NOT_UNDERSTOOD, OKAY, WHAT_ELSE, Lead
+from voice.dialogue.lead import FROM_THE_BEGINNING, WHAT_ELSE, Lead
 from voice.dialogue.reply import Phase, Reply
 from voice.dialogue.reply_playback import ReplyPlayback
 from voice.dialogue.requests import Request, Requests, requests, to_be_done
-from voice.dialogue.team import GREETING
 from voice.dialogue.tool_calls import ToolCalls
 from voice.events import Failure, ReplyStatus, ReplyToolResult
 from voice.inputs import (
@@ -341,8 +341,11 @@ class Rounds:
             self._question = Question(held.unconfirmed)
             return self._conclude(reply, held.question)
         elif self._lead.drives(reply):
-            said = self._dialogue.user_texts(1)
-            sorry = NOT_UNDERSTOOD if said and bare(said[0], GREETING) else ""
+            said = as_said(next(iter(self._dialogue.user_texts(1)), ""))
+            flow = self._lead.under(reply.base)
+            # Else the question alone answers well.
+            needed = bare(said, GREETING) or (flow and flow.hushed)
+            sorry = at_a_loss(said) if said and needed else ""
             return self._say_behind(reply, sorry) + self._conclude(reply)
         elif not reply.wrote:
             return self._failed(reply, "the model's answer is empty", malformed=True)

@@ -19,9 +19,11 @@ from voice.config.called_for import called_for
 from voice.config.flow import NeedConfig, StepConfig, steps_from
 from voice.config.moments import plain_words
 from voice.dialogue.flow_words import (
+    GREETING,
     NOTHING_ELSE,
     NOTHING_THEN,
     ONE_MORE_THING,
+    THANKS,
     WELCOME,
     filled,
     spoken,
@@ -29,15 +31,23 @@ from voice.dialogue.flow_words import (
 from voice.inputs import SessionOptions
 from voice.types import Position, ToolCall, ToolResult, ToolSpec
 from voice.understanding.acts import Act, act_on, beside, refuses
-from voice.understanding.english import asks, asks_of_the_agent, bare, disagrees, is_courteous
+from voice.understanding.english import (
+    asks,
+    asks_of_the_agent,
+    bare,
+    disagrees,
+    is_courteous,
+    may_ask,
+)
 from voice.understanding.said_values import (
     Wanted,
-    answer_to,
+    answer_among,
     clauses,
     gives_up,
     ruled_out,
     said_values,
     says_again,
+    starts_over,
     taken_back,
 )
 
@@ -45,15 +55,7 @@ HAND_OVER = "hand_over_to_"
 START_OVER = "start_over"
 RULED_OUT = "ruled_out"
 """Argument of a tool that gets, of its values, those that a message does not want, with commas."""
-GREETING = r"hello|hi|there|good (?:morning|afternoon|evening|day)|how are you"
-"""Words that the question alone answers well, in a pattern."""
-_THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b")
-_MAY_ASK = re.compile(
-    r"(?:(?:and|but|or|so|well|then|oh) )*(?:can|could|should|shall|may|must|do|does|is|are|will"
-    r"|would|what|when|where|who|how|why|which)\b"
-)
-"""How what may be a question begins, or a request for what is not known here."""
-_YES = re.compile(r"(?:yes|yeah|yep|yup|sure)\b", re.I)
+_NO = re.compile(r"(?:no|nope|nah)\b", re.I)
 _TO_SELF = re.compile(r"\b(?:was|were|called)\b[^?]*$")
 """In the midst of a message, what talkers ask themselves: "oh, what was his name, anyway"."""
 _NOT_WANTED = re.compile(r"(?:(?<!why )(?:do|did|would|will) not|never|no longer)(?: \w+)? $")
@@ -321,13 +323,12 @@ class Team:
         asked = needs.get(position.asked)
         offered = position.known.get(asked.offers, "") if asked and asked.offers else ""
         none = any(refuses(one, self.agent(position).kept.things) for one in clauses(message))
-        leaves = none or gives_up(message) or (disagrees(message) and not offered)
-        if leaves and self._aside(position):
-            return Taken(moves=self._for_kept(position, "", failed=True))
-        if none:
-            return Taken(says=NOTHING_THEN, moves=fresh if needs else position, hushes=True)
-        if gives_up(message) and needs:
+        if needs and starts_over(message) and not self._aside(position):
             return Taken(moves=fresh)
+        if none or (needs and gives_up(message)):
+            if self._aside(position):
+                return Taken(moves=self._for_kept(position, "", failed=True))
+            return Taken(says=NOTHING_THEN, moves=fresh if needs else position, hushes=True)
         looking = position.step == self.agent(position).kept.none
         if self.over(position) or looking:
             anew = self._begins_anew(position, fresh, message, tools)
@@ -336,12 +337,16 @@ class Team:
         says, rest = self._beside(position, message, wanted)
         deed = asked.tool if asked and not asked.argument else ""
         # "Lovely, so when am I coming?" asks, and agrees to nothing yet.
-        answer = self._answer(rest, wanted, bool(says)) if deed or offered else None
+        answer = answer_among(rest, wanted, bool(says)) if deed or offered else None
         if calls := self.values(position, rest, tools):
+            if asked and offered and answer and asked.tool not in dict(calls):
+                calls = (*calls, (asked.tool, {asked.argument: offered}))
             return Taken(calls, agrees=deed if answer else "", says=says)
         says = says or self._cannot_say(position, rest) * bool(answer)
         if asked and offered and answer:
             return Taken(((asked.tool, {asked.argument: offered}),), says=says)
+        if self._aside(position) and not offered and (disagrees(message) or _NO.match(message)):
+            return Taken(moves=self._for_kept(position, "", failed=True))
         known = [one.name for one in wanted if one.known is not None]
         if value := taken_back(rest, known):
             return Taken(moves=self.forgotten(position, value))
@@ -353,20 +358,6 @@ class Team:
             return Taken(says=says)
         says = says or self._at_least(position, message)
         return Taken(says=says) if says else None
-
-    def _answer(self, message: str, wanted: Sequence[Wanted], plainly: bool) -> bool | None:
-        """As `answer_to`; a clause that says yes does among questions, courtesies and its like."""
-        if (answer := answer_to(message, wanted, plainly)) is not None:
-            return answer
-        parts = clauses(message)
-        plain_yes = [
-            one
-            for one in parts
-            if answer_to(one, wanted, plainly=True) or (_YES.match(one) and is_courteous(one))
-        ]
-        others = (one for one in parts if one not in plain_yes)
-        beside = all(is_courteous(one) or _MAY_ASK.match(one.lower()) for one in others)
-        return True if plain_yes and beside and not any(map(disagrees, parts)) else None
 
     def _begins_anew(
         self, position: Position, fresh: Position, message: str, tools: Mapping[str, ToolSpec]
@@ -399,7 +390,7 @@ class Team:
         words = message.lower()
         if says := self._cannot_say(position, message):
             return says
-        thanks = _THANKS.search(words) and not bare(message, GREETING)
+        thanks = THANKS.search(words) and not bare(message, GREETING)
         if not thanks:
             return ""
         if self.missing(position):
@@ -408,9 +399,8 @@ class Team:
 
     def _cannot_say(self, position: Position, message: str) -> str:
         """What is said to a message of which any clause may ask something; empty for others."""
-        asks_any = any(_MAY_ASK.match(one.lower()) for one in clauses(message))
-        may_ask = asks_any or message.rstrip().endswith("?")
-        return self.agent(position).cannot_say if may_ask else ""
+        asked = any(map(may_ask, clauses(message))) or message.rstrip().endswith("?")
+        return self.agent(position).cannot_say if asked else ""
 
     def values(
         self, position: Position, message: str, tools: Mapping[str, ToolSpec]

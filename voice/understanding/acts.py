@@ -92,7 +92,8 @@ _TELLING_AGAIN = (
 )
 """Asks for what was just said, which need not be named then."""
 _GETTING = (
-    r"\b(?:book|make|arrange|schedule|need|needs|want|wants|like|get|have|has|see|fit)\b"
+    r"\b(?:book|make|arrange|schedule|need|needs|want|wants|like|get|see|fit"
+    r"|(?<!^i )(?<!do i )(?<!so i )have|has)\b"
     r"(?: \w+){0,5}?"
 )
 _NEXT_ONE = (
@@ -143,7 +144,7 @@ def act_on(
         return Act.CHANGE
     if absent or (named and re.search(_ENDING, words)):
         return Act.END
-    another = re.search(_NEXT_ONE, words) is not None
+    another = re.search(_NEXT_ONE, words) and not re.search(r"\bnot (?:\w+ )?have\b", words)
     if spoken_of and another and (kept or _BESIDE.search(words) or _no_pronoun(words)):
         return Act.ANOTHER
     if named and re.search(_OTHERWISE, words) and not _AVAILABLE.search(words):

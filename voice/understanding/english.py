@@ -96,6 +96,10 @@ _ASKS_FOR_MORE = re.compile(
     r"|(?:can|could|may|shall|will|would) (?:i|we|you) (?:please |also |just |still )?(?!recommend)"
     r"|make (?:it|that|them)|instead)\b"
 )
+_MAY_ASK = re.compile(
+    r"(?:(?:and|but|or|so|well|then|oh) )*(?:can|could|should|shall|may|must|do|does|is|are|will"
+    r"|would|what|when|where|who|how|why|which)\b"
+)
 _OF_THE_AGENT = re.compile(
     r"\b(?:is any(?:one|body) (?:there|here|listening)\b"
     r"|are you\b(?! open| closed| busy)|you(?:'re| are)\b|your name|how do you do|did you"
@@ -112,6 +116,11 @@ def asks(text: str) -> bool:
     """
     words = plain(text)
     return _ASKING.match(words) is not None and not _ASKS_FOR_MORE.search(words)
+
+
+def may_ask(clause: str) -> bool:
+    """Whether words begin like a question, or like a request."""
+    return _MAY_ASK.match(clause.lower()) is not None
 
 
 def asks_of_the_agent(text: str) -> bool:
@@ -184,7 +193,7 @@ def as_said(text: str) -> str:
 
 
 _COURTESY = re.compile(
-    r"(?:(?:well|oh|ok|okay|and|so|right|alright|great|yes|yeah|no|nope) )*(?:"
+    r"(?:(?:well|oh|ok|okay|and|so|right|alright|great|yes|yeah|yep|yup|sure|no|nope) )*(?:"
     r"(?:many )?thanks?\b.*|cheers.*|thank you.*|see (?:you|ya)\b.*|take care.*"
     r"|have an? (?:\w+ )?(?:one|day|morning|afternoon|evening|night|week|weekend|time)\b.*"
     r"|(?:bye|goodbye|good ?night)\b.*|you too|you(?:'ve| have) been\b.*"

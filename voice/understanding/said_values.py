@@ -25,6 +25,8 @@ from voice.understanding.english import (
     asks,
     bare,
     disagrees,
+    is_courteous,
+    may_ask,
     plain,
     word_set,
 )
@@ -46,7 +48,8 @@ _WRONG = re.compile(
 )
 _DENYING = word_set("wrong incorrect don't isn't change")
 _JOINING = word_set("and at by for in on the to")
-_POLITE = word_set("thanks thank you well then so")
+_POLITE = word_set("thanks thank you well then so whatever")
+_SURE = re.compile(r"(?:yes|yeah|yep|yup|sure)\b", re.I)
 _JOINT = re.compile(
     r"(?<=[.?!;])\s+|,\s*|\s+(?=(?:and|but|so|or|because|also)\s+(?:i|i'd|i'm|i've|we|you|he|she|it|they"
     r"|my|is|are|do|does|did|how|what|when|where|who|which|why|can|could|may|would|will|should"
@@ -95,10 +98,12 @@ _BESIDE = word_set("""
 _BEFORE_NAME = re.compile(
     rf"(?:(?:and|but|{TAKING_BACK}|{HESITATING}|it's|it is|that's|that is)\b[ ,.!]*)+", re.I
 )
+_STARTS_OVER = re.compile(
+    r"start over|start again|(?:let's )?(?:start|begin) (?:over|again)|from the beginning"
+)
 _GIVES_UP = re.compile(
     r"(?:never mind|forget (?:it|that|about it)"
     r"|cancel(?: (?:it|that|this|everything|(?:my|the) \w+))?"
-    r"|start over|start again|(?:let's )?(?:start|begin) (?:over|again)|from the beginning"
     r"|i(?:'ve| have)? changed my mind|i don't want (?:it|that|to)(?: any more| anymore)?)"
 )
 
@@ -146,20 +151,19 @@ def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[s
             return {**_Spans(message, rest, asked).found, one.name: named}
     spans = _Spans(message, ordered, asked)
     if answer_to(message, ordered) is None and not _is_whole(message, ordered):
+        left = spans.left()
+        beside = spans.found or any(answer_to(part, ordered) for part in left)
+        others = [one for one in free if one.name != asked and beside]
+        names = _full_names(left, others)
         for one in free:
             if one.name == asked and one.name not in spans.found:
-                words = _left_for(one, spans.left())
-                return {**spans.found, **({one.name: words} if words else {})}
-        left = spans.left() if spans.found else [message]
-        proper = next(filter(None, map(_proper_name, left)), "")
-        named = [one for one in free if one.known and _is_proper(one.known)]
-        names = [] if spans.found else named
-        if len(proper.split()) > 1:
-            # Two words with capitals are a name, whatever was asked for.
-            unknown = [one for one in free if not one.known and one.reads(f"I'm {proper}")]
-            names = names or unknown
-        if proper and names and names[-1].answers(proper):
-            return {**spans.found, names[-1].name: proper}
+                words = _left_for(one, [part for part in left if part not in names.values()])
+                return {**spans.found, **names, **({one.name: words} if words else {})}
+        proper = "" if spans.found else _proper_name(message)
+        known = [one for one in free if one.known and _is_proper(one.known)]
+        if proper and known and known[-1].answers(proper):
+            return {known[-1].name: proper}
+        return {**spans.found, **(names or _full_names([proper], free))}
     return spans.found
 
 
@@ -167,6 +171,16 @@ def ruled_out(message: str, wanted: Iterable[Wanted]) -> Mapping[str, Sequence[s
     """Values by their names that a message says are not wanted, in its words."""
     known = _unknown(wanted)
     return _Spans(message, known).ruled_out if _MAY_RULE_OUT.search(plain(message)) else {}
+
+
+def _full_names(parts: Iterable[str], free: Sequence[Wanted]) -> dict[str, str]:
+    """The first that is a name of two words with capitals, new or fuller than the known one."""
+    full = [part for part in parts if len(part.split()) > 1 and _is_proper(part)]
+    for part, one in product(full, free):
+        fuller = {*(one.known or "").split()} < {*part.split()}
+        if fuller and one.reads(f"I'm {part}"):
+            return {one.name: part}
+    return {}
 
 
 def _left_for(one: Wanted, left: Sequence[str]) -> str:
@@ -203,7 +217,12 @@ def taken_back(message: str, known: Iterable[str]) -> str:
 
 def gives_up(message: str) -> bool:
     """Whether a message takes back all that was said: "never mind", "start over"."""
-    return _GIVES_UP.fullmatch(bare(message)) is not None
+    return _GIVES_UP.fullmatch(bare(message)) is not None or starts_over(message)
+
+
+def starts_over(message: str) -> bool:
+    """Whether it is all to be said anew: "start over"."""
+    return _STARTS_OVER.fullmatch(bare(message)) is not None
 
 
 def answer_to(message: str, known: Iterable[Wanted], plainly: bool = False) -> bool | None:
@@ -218,6 +237,24 @@ def answer_to(message: str, known: Iterable[Wanted], plainly: bool = False) -> b
     if agrees(words, "" if plainly else _ALSO_YES):
         return True
     return False if disagrees(_WRONG.sub("no", words)) else None
+
+
+def answer_among(message: str, wanted: Sequence[Wanted], plainly: bool) -> bool | None:
+    """As `answer_to`; a clause that says yes does among questions, courtesies and values too."""
+    if (answer := answer_to(message, wanted, plainly)) is not None:
+        return answer
+    parts = clauses(message)
+    agreeing = [one for one in parts if answer_to(one, wanted, True) or _thanks_for_yes(one)]
+    beside = all(
+        is_courteous(one) or may_ask(one) or said_values(one, wanted, "")
+        for one in parts
+        if one not in agreeing
+    )
+    return True if agreeing and beside and not any(map(disagrees, parts)) else None
+
+
+def _thanks_for_yes(clause: str) -> bool:
+    return _SURE.match(clause) is not None and is_courteous(clause)
 
 
 class _Spans:
@@ -351,8 +388,9 @@ class _Spans:
         if not asked:
             return {self._words[at].lower() for at in outside} <= _BESIDE
         # Of several clauses one may be the answer: "that's too early, like three or four".
+        several = len({*self._clauses}) > 1
         beside = {self._words[at].lower() for at in outside if self._clauses[at] == clause}
-        return all(word in _BESIDE | NUMBERS or word.isdigit() for word in beside)
+        return all(one in _BESIDE or (several and _is_bare(one)) for one in beside)
 
 
 def _is_bare(value: str) -> bool:
