@@ -344,8 +344,11 @@ class Rounds:
             said = as_said(next(iter(self._dialogue.user_texts(1)), ""))
             flow = self._lead.under(reply.base)
             # Else the question alone answers well.
-            needed = bare(said, GREETING) or (flow and flow.hushed)
+            needed = bare(said, GREETING) or (flow and (flow.hushed or not flow.asking))
             sorry = at_a_loss(said) if said and needed else ""
+            if flow and sorry != NOT_UNDERSTOOD:
+                flow.say_beside(sorry)
+                return self._conclude(reply)
             return self._say_behind(reply, sorry) + self._conclude(reply)
         elif not reply.wrote:
             return self._failed(reply, "the model's answer is empty", malformed=True)

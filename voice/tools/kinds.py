@@ -287,7 +287,7 @@ _NO_MATTER = _NO_NAME | _words(
     five six seven eight nine ten eleven twelve thirty fifteen half past o'clock am pm something
     anything all start over new list wait great problem matter get be were if so him her them fit
 
-    some maybe perhaps ideally preferably possible times send may will let go
+    some just said told already ideally preferably possible times send may will let go
     going clinic reception front desk now us visit slot free available
     """
 )  # fmt: skip

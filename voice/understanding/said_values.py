@@ -157,7 +157,9 @@ def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[s
         names = _full_names(left, others)
         for one in free:
             if one.name == asked and one.name not in spans.found:
-                words = _left_for(one, [part for part in left if part not in names.values()])
+                known = [other for other in free if other.known is not None]
+                new = (part for part in left if part not in names.values())
+                words = _left_for(one, [part for part in new if not _says_again(part, known)])
                 return {**spans.found, **names, **({one.name: words} if words else {})}
         proper = "" if spans.found else _proper_name(message)
         known = [one for one in free if one.known and _is_proper(one.known)]
@@ -202,9 +204,12 @@ def _capitals(words: Sequence[str]) -> Iterator[Sequence[str]]:
 def says_again(message: str, wanted: Iterable[Wanted]) -> bool:
     """Whether a message says nothing but what is known."""
     wanted = [*wanted]
-    known = (one for one in wanted if one.reading.free and one.known)
-    same = any(one.reading.read(message) == one.reading.read(one.known or "") for one in known)
-    return same or _is_whole(message, wanted)
+    known = [one for one in wanted if one.reading.free and one.known]
+    return _says_again(message, known) or _is_whole(message, wanted)
+
+
+def _says_again(words: str, known: Iterable[Wanted]) -> bool:
+    return any(one.reading.read(words) == one.reading.read(one.known or "") for one in known)
 
 
 def taken_back(message: str, known: Iterable[str]) -> str:
@@ -246,7 +251,10 @@ def answer_among(message: str, wanted: Sequence[Wanted], plainly: bool) -> bool 
     parts = clauses(message)
     agreeing = [one for one in parts if answer_to(one, wanted, True) or _thanks_for_yes(one)]
     beside = all(
-        is_courteous(one) or may_ask(one) or said_values(one, wanted, "")
+        is_courteous(one)
+        or may_ask(one)
+        or said_values(one, wanted, "")
+        or says_again(one, wanted)
         for one in parts
         if one not in agreeing
     )
