@@ -41,8 +41,10 @@ class Flow:
 
     @property
     def hushed(self) -> bool:
-        """Whether nothing is asked until a value is said."""
-        return self._hushed
+        """Whether nothing is asked until a value is said, but for what waits for a "yes" alone."""
+        need = next(iter(self.team.missing(self.position)), "")
+        deed = need and not self.team.step(self.position).needs[need].argument
+        return self._hushed and not deed
 
     @property
     def asking(self) -> bool:
@@ -106,7 +108,7 @@ class Flow:
         beside, self._beside = self._beside, ""
         changed, self._changed = self._changed, frozenset()
         self._hushed = self._hushed and not (arrival or changed)
-        if self._hushed:
+        if self.hushed or (self._hushed and beside):
             self._hushed = bool(beside)
             return beside.replace(ONE_MORE_THING, WELCOME)
         self.position, question = self.team.question(self.position)

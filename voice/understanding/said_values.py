@@ -251,10 +251,7 @@ def answer_among(message: str, wanted: Sequence[Wanted], plainly: bool) -> bool 
     parts = clauses(message)
     agreeing = [one for one in parts if answer_to(one, wanted, True) or _thanks_for_yes(one)]
     beside = all(
-        is_courteous(one)
-        or may_ask(one)
-        or said_values(one, wanted, "")
-        or says_again(one, wanted)
+        is_courteous(one) or may_ask(one) or said_values(one, wanted, "") or says_again(one, wanted)
         for one in parts
         if one not in agreeing
     )
