@@ -197,6 +197,7 @@ class Reading:
         anywhere: Whether it names something there is, which "it" may stand for.
         free: Whether nearly any words can be read, so that only an answer to a question for it is.
         outright: Of a free one, reads what says wherever it stands that it is one.
+        unasked: The same while nothing is known of it.
     """
 
     read: Callable[[str], object]
@@ -206,6 +207,7 @@ class Reading:
     anywhere: bool = False
     free: bool = False
     outright: Callable[[str], object] | None = None
+    unasked: Callable[[str], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)

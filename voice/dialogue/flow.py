@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 
-from voice.config.moments import Moments, is_question
-from voice.dialogue.team import ONE_MORE_THING, WELCOME, Team, spoken
+from voice.config.moments import Moments
+from voice.dialogue.flow_words import ONE_MORE_THING, WELCOME, spoken
+from voice.dialogue.team import Team
 from voice.types import Confirmation, Position, ToolSpec
-from voice.understanding.english import is_courteous
 from voice.understanding.said_values import answer_to
 
 
@@ -31,13 +31,20 @@ class Flow:
         # The greeting asks the first question.
         self.position = position or team.question(team.enter(team.front.name))[0]
         self.moment = self.offer = self._offer = self._arrival = self._beside = ""
-        self._ended = self._hushed = False
+        self._hushed = False
         self.handed_over = self.anew = False
         self._changed: frozenset[str] = frozenset()
 
     def copy(self) -> Flow:
         """Another one that stands at the same place."""
         return copy(self)
+
+    @property
+    def hushed(self) -> bool:
+        """Whether nothing is asked until a value is said, but for what waits for a "yes" alone."""
+        need = next(iter(self.team.missing(self.position)), "")
+        deed = need and not self.team.step(self.position).needs[need].argument
+        return self._hushed and not deed
 
     @property
     def asking(self) -> bool:
@@ -78,14 +85,17 @@ class Flow:
 
     def words_for(self, moments: Moments, *readings: str) -> str:
         """What is said to a moment that a message is, or to what follows one that lasts."""
-        before, ended = self.moment, self._ended
+        before = self.moment
         says, self.moment = moments.lasting(before, *readings)
         self.offer, self._offer = self._offer, moments.offer(says)
-        # Who has an emergency behind them and asks something is not asked for a day.
-        worried = any(is_question(one) or is_courteous(one) for one in readings)
-        self._ended = bool(before and not self.moment) or (ended and worried and not says)
-        self._hushed = ended and self._ended
+        if before and not self.moment:
+            # Who has an emergency behind them is not asked for a day.
+            self.hush()
         return says
+
+    def hush(self) -> None:
+        """Ask nothing until a value is said, and take no remark for an answer."""
+        self._hushed, self.position = True, replace(self.position, asked="", times=0)
 
     def aside(self) -> None:
         """Something else is said than what is asked."""
@@ -97,7 +107,9 @@ class Flow:
         self.handed_over = self.anew = False
         beside, self._beside = self._beside, ""
         changed, self._changed = self._changed, frozenset()
-        if self._hushed and beside and not (arrival or changed):
+        self._hushed = self._hushed and not (arrival or changed)
+        if self.hushed or (self._hushed and beside):
+            self._hushed = bool(beside)
             return beside.replace(ONE_MORE_THING, WELCOME)
         self.position, question = self.team.question(self.position)
         greeting = self.team.agent(self.position).greeting

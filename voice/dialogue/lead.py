@@ -21,10 +21,8 @@ from voice.types import Position, Role, ToolCall, ToolResult, ToolSpec
 from voice.understanding.english import asks, asks_of_the_agent
 from voice.understanding.said_values import answer_to
 
-OKAY = "Okay."
 FROM_THE_BEGINNING = "Okay, from the beginning."
 WHAT_ELSE = "Okay. What would you like to change?"
-NOT_UNDERSTOOD = "Sorry, I did not get that."
 
 
 class Lead:

@@ -13,12 +13,12 @@ from dataclasses import replace
 from voice.dialogue.call_checks import CallChecks, Limits
 from voice.dialogue.commands import Command, Emit, Generate, SpeakEnd, StopGenerating
 from voice.dialogue.fillers import ONE_MOMENT
+from voice.dialogue.flow_words import GREETING, NOT_UNDERSTOOD, OKAY, at_a_loss
 from voice.dialogue.history import History
-from voice.dialogue.lead import FROM_THE_BEGINNING, NOT_UNDERSTOOD, OKAY, WHAT_ELSE, Lead
+from voice.dialogue.lead import FROM_THE_BEGINNING, WHAT_ELSE, Lead
 from voice.dialogue.reply import Phase, Reply
 from voice.dialogue.reply_playback import ReplyPlayback
 from voice.dialogue.requests import Request, Requests, requests, to_be_done
-from voice.dialogue.team import GREETING
 from voice.dialogue.tool_calls import ToolCalls
 from voice.events import Failure, ReplyStatus, ReplyToolResult
 from voice.inputs import (
@@ -44,7 +44,7 @@ from voice.understanding.doubt import (
     leaves_open,
     only_tells,
 )
-from voice.understanding.english import bare
+from voice.understanding.english import as_said, bare
 from voice.understanding.held_back import HeldBack, Question, confirmed_ones
 from voice.understanding.left_out import left_out, not_understood
 from voice.understanding.number_check import is_grounded
@@ -106,6 +106,8 @@ class Rounds:
             known: Ids of entries.
         """
         newest = next(iter(self._dialogue.user_texts(1)), "")
+        if self._lead.drives(reply):
+            newest = as_said(newest)
         question, self._question = self._question, Question()
         agreed = question.answered(newest, self._lead.asking_first())
         if agreed:
@@ -226,6 +228,9 @@ class Rounds:
             moved = self._lead.move(taken.moves)
             if taken.calls:
                 return moved + self.call(reply, self._made(taken.calls))
+            if taken.hushes:
+                flow.hush()
+                return moved + self._conclude(reply)
             begins = not (taken.moves.known or flow.team.over(taken.moves))
             okay = FROM_THE_BEGINNING if begins else OKAY
             return moved + self._say_behind(reply, okay) + self._conclude(reply)
@@ -337,8 +342,14 @@ class Rounds:
             self._question = Question(held.unconfirmed)
             return self._conclude(reply, held.question)
         elif self._lead.drives(reply):
-            said = self._dialogue.user_texts(1)
-            sorry = NOT_UNDERSTOOD if said and bare(said[0], GREETING) else ""
+            said = as_said(next(iter(self._dialogue.user_texts(1)), ""))
+            flow = self._lead.under(reply.base)
+            # Else the question alone answers well.
+            needed = bare(said, GREETING) or (flow and (flow.hushed or not flow.asking))
+            sorry = at_a_loss(said) if said and needed else ""
+            if flow and sorry != NOT_UNDERSTOOD:
+                flow.say_beside(sorry)
+                return self._conclude(reply)
             return self._say_behind(reply, sorry) + self._conclude(reply)
         elif not reply.wrote:
             return self._failed(reply, "the model's answer is empty", malformed=True)
@@ -426,7 +437,7 @@ class Rounds:
             return self.call(reply, (also,))
         if flow and (flow.handed_over or flow.anew) and not reply.carried:
             # What a message says beside asking for another agent, or another thing, may be for it.
-            said = next(iter(self._dialogue.user_texts(1)), "")
+            said = as_said(next(iter(self._dialogue.user_texts(1)), ""))
             read = flow.team.values if flow.handed_over else flow.team.values_anew
             if values := read(flow.position, said, self._tools):
                 reply.carry()

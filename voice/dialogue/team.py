@@ -11,27 +11,43 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from datetime import date
 
 from voice.config.agent import AgentConfig
 from voice.config.answers import answers_to
 from voice.config.called_for import called_for
-from voice.config.flow import PLACE, NeedConfig, StepConfig, steps_from
+from voice.config.flow import NeedConfig, StepConfig, steps_from
 from voice.config.moments import plain_words
+from voice.dialogue.flow_words import (
+    GREETING,
+    NOTHING_ELSE,
+    NOTHING_THEN,
+    ONE_MORE_THING,
+    THANKS,
+    WELCOME,
+    filled,
+    spoken,
+)
 from voice.inputs import SessionOptions
 from voice.types import Position, ToolCall, ToolResult, ToolSpec
-from voice.understanding.acts import Act, act_on, beside
-from voice.understanding.english import asks, asks_of_the_agent, bare, disagrees, is_courteous
+from voice.understanding.acts import Act, act_on, beside, refuses
+from voice.understanding.english import (
+    asks,
+    asks_of_the_agent,
+    bare,
+    disagrees,
+    is_courteous,
+    may_ask,
+)
 from voice.understanding.said_values import (
     Wanted,
-    answer_to,
+    answer_among,
     clauses,
     gives_up,
     ruled_out,
     said_values,
     says_again,
+    starts_over,
     taken_back,
 )
 
@@ -39,20 +55,7 @@ HAND_OVER = "hand_over_to_"
 START_OVER = "start_over"
 RULED_OUT = "ruled_out"
 """Argument of a tool that gets, of its values, those that a message does not want, with commas."""
-WELCOME = "You're welcome."
-NOTHING_ELSE = "All right. Goodbye."
-ONE_MORE_THING = f"{WELCOME} I need one more thing."
-GREETING = r"hello|hi|there|good (?:morning|afternoon|evening|day)|how are you"
-"""Words that the question alone answers well, in a pattern."""
-_THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b")
-_MAY_ASK = re.compile(
-    r"(?:(?:and|but|or|so|well|then|oh) )*(?:can|could|should|shall|may|must|do|does|is|are|will"
-    r"|would|what|when|where|who|how|why|which)\b"
-)
-"""How what may be a question begins, or a request for what is not known here."""
-_OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
-"""In a sentence, what is left out where a value of it is not known."""
-_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_NO = re.compile(r"(?:no|nope|nah)\b", re.I)
 _TO_SELF = re.compile(r"\b(?:was|were|called)\b[^?]*$")
 """In the midst of a message, what talkers ask themselves: "oh, what was his name, anyway"."""
 _NOT_WANTED = re.compile(r"(?:(?<!why )(?:do|did|would|will) not|never|no longer)(?: \w+)? $")
@@ -77,6 +80,7 @@ class Taken:
         says: What there is to say to its questions beside the step.
         moves: Where the conversation stands, once a value is taken back, or everything; the calls
             are made there.
+        hushes: Whether nothing is asked until a value is said.
     """
 
     calls: tuple[tuple[str, Mapping[str, str]], ...] = ()
@@ -84,6 +88,7 @@ class Taken:
     refuses: bool = False
     says: str = ""
     moves: Position | None = None
+    hushes: bool = False
 
 
 class Team:
@@ -148,8 +153,11 @@ class Team:
         """
         kept = self.agent(position).kept
         if call.name in kept.tools and call.name != kept.another:
-            if result.error and kept.none and not position.known:
-                return replace(position, step=kept.none, path=(), asked="", times=0)
+            ends = call.name == kept.end and not self.over(position)
+            if result.error and kept.none and (ends or not position.known):
+                if position.step == kept.none:
+                    return position
+                return replace(position, step=kept.none, path=(), known={}, asked="", times=0)
             position = self._for_kept(position, call.name, result.error)
         if result.error:
             return position
@@ -181,7 +189,7 @@ class Team:
             return position, ""
         ask = self.step(position).needs[value].questions(position.known)
         times = position.times if position.asked == value else 0
-        text = _filled(ask[min(times, len(ask) - 1)], position)
+        text = filled(ask[min(times, len(ask) - 1)], position.known)
         return replace(position, asked=value, times=times + 1), text
 
     def unasked(self, position: Position) -> Position:
@@ -195,7 +203,7 @@ class Team:
         if now.agent != before.agent and not now.path:
             return self.agent(now).greeting
         moved = (now.agent, now.step) != (before.agent, before.step)
-        return _filled(self.step(now).says, now) if moved else ""
+        return filled(self.step(now).says, now.known) if moved else ""
 
     def over(self, position: Position) -> bool:
         """Whether a flow stands where nothing more is asked."""
@@ -223,10 +231,18 @@ class Team:
             yield kept.tell, {}
 
     def _act(self, position: Position, message: str) -> Act | None:
-        """What a message wants done with what is kept."""
+        """What a message wants done with what is kept, or a clause of it with its end.
+
+        Who wants none made wants none ended.
+        """
         begun = bool(position.known and self.missing(position)) and not self._aside(position)
         spoken_of = self.over(position) or self._aside(position)
-        return act_on(message, self.agent(position).kept.things, spoken_of, begun)
+        things = self.agent(position).kept.things
+        parts = [one for one in clauses(message) if not refuses(one, things)]
+        if act := act_on(", ".join(parts), things, spoken_of, begun):
+            return act
+        ends = not gives_up(message) and "cancel" in map(bare, parts)
+        return Act.END if ends else None
 
     def _aside(self, position: Position) -> bool:
         """Whether it stands in a step to which no other goes."""
@@ -304,21 +320,33 @@ class Team:
         needs = dict(self._open(position))
         wanted = list(self._readable(position, tools))
         fresh = self.enter(position.agent, None, position.reason, position.hidden)
-        if gives_up(message) and needs:
-            end = self._for_kept(position, "", failed=True) if self._aside(position) else fresh
-            return Taken(moves=end)
-        if self.over(position):
-            return self._begins_anew(position, fresh, message, tools)
-        says, rest = self._beside(position, message, wanted)
         asked = needs.get(position.asked)
-        deed = asked.tool if asked and not asked.argument else ""
         offered = position.known.get(asked.offers, "") if asked and asked.offers else ""
+        none = any(refuses(one, self.agent(position).kept.things) for one in clauses(message))
+        if needs and starts_over(message) and not self._aside(position):
+            return Taken(moves=fresh)
+        if none or (needs and gives_up(message)):
+            if self._aside(position):
+                return Taken(moves=self._for_kept(position, "", failed=True))
+            return Taken(says=NOTHING_THEN, moves=fresh if needs else position, hushes=True)
+        looking = position.step == self.agent(position).kept.none
+        if self.over(position) or looking:
+            anew = self._begins_anew(position, fresh, message, tools)
+            if self.over(position) or (anew and anew.moves):
+                return anew
+        says, rest = self._beside(position, message, wanted)
+        deed = asked.tool if asked and not asked.argument else ""
         # "Lovely, so when am I coming?" asks, and agrees to nothing yet.
-        answer = answer_to(rest, wanted, plainly=bool(says)) if deed or offered else None
+        answer = answer_among(rest, wanted, bool(says)) if deed or offered else None
         if calls := self.values(position, rest, tools):
+            if asked and offered and answer and asked.tool not in dict(calls):
+                calls = (*calls, (asked.tool, {asked.argument: offered}))
             return Taken(calls, agrees=deed if answer else "", says=says)
+        says = says or self._cannot_say(position, rest) * bool(answer)
         if asked and offered and answer:
             return Taken(((asked.tool, {asked.argument: offered}),), says=says)
+        if self._aside(position) and not offered and (disagrees(message) or _NO.match(message)):
+            return Taken(moves=self._for_kept(position, "", failed=True))
         known = [one.name for one in wanted if one.known is not None]
         if value := taken_back(rest, known):
             return Taken(moves=self.forgotten(position, value))
@@ -343,7 +371,10 @@ class Team:
         first = self.step(fresh).needs.get(next(iter(self.missing(fresh)), ""))
         # "No, ..." to "Is there anything else?" begins nothing, however its rest was heard.
         no = any(disagrees(one) for one in clauses(message)[:1])
-        if first and not no and first.tool in (name for name, _ in calls):
+        told = [one for one in self._readable(fresh, tools) if one.name in self.missing(fresh)[:1]]
+        # A remark begins nothing: "so I write it down".
+        tells = any(one.reads(part) for one in told for part in clauses(rest))
+        if first and not no and tells and first.tool in (name for name, _ in calls):
             return Taken(calls, says=says, moves=fresh)
         says = says or self._at_least(position, message) or NOTHING_ELSE * no
         return Taken(says=says) if says else None
@@ -357,14 +388,19 @@ class Team:
     def _at_least(self, position: Position, message: str) -> str:
         """What there is to say to a message that brings the step nothing; empty for nothing."""
         words = message.lower()
-        if message.rstrip().endswith("?") or _MAY_ASK.match(words):
-            return self.agent(position).cannot_say
-        thanks = _THANKS.search(words) and not bare(message, GREETING)
+        if says := self._cannot_say(position, message):
+            return says
+        thanks = THANKS.search(words) and not bare(message, GREETING)
         if not thanks:
             return ""
         if self.missing(position):
             return ONE_MORE_THING
         return WELCOME if self.over(position) and is_courteous(message) else ""
+
+    def _cannot_say(self, position: Position, message: str) -> str:
+        """What is said to a message of which any clause may ask something; empty for others."""
+        asked = any(map(may_ask, clauses(message))) or message.rstrip().endswith("?")
+        return self.agent(position).cannot_say if asked else ""
 
     def values(
         self, position: Position, message: str, tools: Mapping[str, ToolSpec]
@@ -405,7 +441,7 @@ class Team:
         for clause in parts:
             to_self = clause != parts[-1] and _TO_SELF.search(clause)
             asked = asks(clause) and not to_self
-            answers = (_filled(one, position) for one in answers_to(agent.asides, clause))
+            answers = (filled(one, position.known) for one in answers_to(agent.asides, clause))
             say = next(filter(None, answers), "") or self._waits(position, clause)
             if not say and asked and not asks_of_the_agent(clause):
                 say = agent.cannot_say
@@ -566,23 +602,3 @@ class Team:
                 path = path[: path.index(to)]
             position = replace(position, step=to, path=path, known=known)
         return position
-
-
-def _filled(text: str, position: Position) -> str:
-    known = position.known
-    text = _OPTIONAL.sub(
-        lambda part: part[1] * all(known.get(name) for name in PLACE.findall(part[1])), text
-    )
-    return PLACE.sub(lambda place: spoken(position.known.get(place[1], "")), text)
-
-
-def spoken(value: str) -> str:
-    """A known value as it is said: a date, which is kept with its year, by its weekday.
-
-    >>> spoken("2026-12-01"), spoken("10:00 AM")
-    ('Tuesday, December 1', '10:00 AM')
-    """
-    with suppress(ValueError):
-        day = date.fromisoformat(value if _ISO_DATE.fullmatch(value) else "")
-        return f"{day:%A}, {day:%B} {day.day}"
-    return value

@@ -13,7 +13,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 
 from voice.dialogue.flow import Flow
-from voice.dialogue.team import Team, spoken
+from voice.dialogue.flow_words import spoken
+from voice.dialogue.team import Team
 from voice.errors import StoreError
 from voice.inputs import FlowResumed
 from voice.tools import SessionScope, Toolbox, phrasing

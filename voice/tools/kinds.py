@@ -50,9 +50,9 @@ _NO_NAME = _words(
     did is are was have has had not rather say tell know need want would like make change wrong
     on at monday tuesday wednesday thursday friday saturday sunday today tomorrow morning
     afternoon evening time day appointment nothing never mind cancel stop help person nurse doctor
-    human somebody someone hang the a an my your me thanks thank bye goodbye that's it's right
-    correct fine good sure ok okay yes yeah no nope please sorry hello hi hey again else other
-    another first last both people january february march april june july august september
+    human somebody someone maybe perhaps hang the a an my your me thanks thank bye goodbye that's
+    it's right correct fine good sure ok okay yes yeah no nope please sorry hello hi hey again else
+    other another first last both people january february march april june july august september
     october november december and or but born for from with about to of in so then well next any
     i'm i'd i'll i've we're he's she's there urgent number name call late early older
     """
@@ -239,12 +239,14 @@ _VISIT = (
     r"(?:an?|the|my|some|any|another)?(?: \w+)? ?"
     r"(?:appointment|visit|slot|booking|doctor|gp|doc|somebody|someone|one)"
 )
+_SAYS_WHAT = r"(?:the |my )?(?:reason|matter|problem)(?:'s| is| was)"
 _MATTER_LEAD = re.compile(
     rf"{_HELLO}(?:{_ASKS_FOR}\b ?)*(?:please )?(?:to )?(?:(?:make|book|get|have|see|arrange|come|be"
     rf"|schedule|send|check|look at)\b(?: in)?(?: to)? ?)?(?:(?:with|for|to see) )?(?:{_VISIT}\b)?"
-    rf"(?: (?:with|for|to see) {_VISIT}\b)?(?: please)?[ ,]*(?:(?:it's|it is|i'm calling|i call)? ?"
-    r"(?:about|because of|because|for|to have|to get)\b)?[ ,]*(?:(?:i've got|i have got|i've had"
-    r"|i have had|i got|i'm having|i am having|i've been having|there's)\b ?"
+    rf"(?: (?:with|for|to see) {_VISIT}\b)?(?: please)?[ ,]*(?:{_SAYS_WHAT} )?(?:(?:it's|it is"
+    r"|i'm calling|i call)? ?(?:about|because of|because|for|to have|to get)\b)?[ ,]*"
+    r"(?:(?:i've got|i have got|i've had|i have had|i got|i'm having|i am having|i've been having"
+    r"|there's)\b ?"
     r"|(?:i've|i have|with) (?=an? |some |my |this |these |the |bad |pain))?",
     re.I,
 )
@@ -253,10 +255,15 @@ _MATTER_TAIL = re.compile(
     rf"|with {_VISIT}|(?:on|(?<!looked )at|for|in|around|by|and|or|so|but|the|of|to|with|as)))+$",
     re.I,
 )
-_TROUBLE = re.compile(
-    r"\b(?:pain\w*|hurt\w*|\w*ach(?:e|es|ing)|sore|swollen|swelling|stiff|can't|cough\w*|fever|rash"
-    r"|itch\w*|blood|bleed\w*|sick|dizzy|burn\w*|broken|blocked|checked|looked at|worse|need|lump"
-    r"|shot|jab|vaccin\w*|test|infect\w*|sprain\w*|twist\w*|fell)\b",
+_COMPLAINT = (
+    r"pain\w*|hurt\w*|\w*ach(?:e|es|ing)|sore|swollen|swelling|stiff|cough\w*|fever|rash"
+    r"|itch\w*|blood|bleed\w*|sick|dizzy|burn\w*|broken|blocked|lump|shot|jab|vaccin\w*|infect\w*"
+    r"|sprain\w*|twist\w*|fell|fall|follow[ -]?up|check[ -]?up"
+)
+_TROUBLE = re.compile(rf"\b(?:{_COMPLAINT}|can't|checked|looked at|worse|need|test)\b", re.I)
+_TOLD_OUTRIGHT = re.compile(
+    rf"{_HELLO}(?:{_SAYS_WHAT}|(?:it|that)(?:'s| is) (?:about|because)"
+    r"|(?:i'm|i am) (?:calling|here|writing) (?:about|because|for))\b",
     re.I,
 )
 _TALE = re.compile(
@@ -280,7 +287,7 @@ _NO_MATTER = _NO_NAME | _words(
     five six seven eight nine ten eleven twelve thirty fifteen half past o'clock am pm something
     anything all start over new list wait great problem matter get be were if so him her them fit
 
-    some maybe perhaps ideally preferably possible times send may will let go
+    some just said told already ideally preferably possible times send may will let go
     going clinic reception front desk now us visit slot free available
     """
 )  # fmt: skip
@@ -310,6 +317,20 @@ def matter(said: str, _: datetime) -> str:
         raise Unreadable("matter", said)
     texts = [text for text, _ in told]
     return A_PRIVATE_MATTER if A_PRIVATE_MATTER in texts else _in_few_words(told)
+
+
+def matter_outright(said: str, now: datetime) -> str:
+    """As `matter`, of words that say that they tell it: "the reason is my knee"."""
+    if not _TOLD_OUTRIGHT.match(said.replace("’", "'")):
+        raise Unreadable("matter", said)
+    return matter(said, now)
+
+
+def trouble(said: str, now: datetime) -> str:
+    """As `matter_outright`, and of a complaint: "my knee hurts"."""
+    if not re.search(rf"\b(?:{_COMPLAINT})\b", said, re.I):
+        return matter_outright(said, now)
+    return matter(said, now)
 
 
 def _in_few_words(told: Sequence[tuple[str, int]]) -> str:
@@ -345,7 +366,7 @@ def choice(options: Mapping[str, tuple[str, ...]]) -> Readable:
 
 KINDS: Mapping[str, Readable] = {
     "person": Readable(person, free=True, outright=person_outright),
-    "words": Readable(matter, free=True),
+    "words": Readable(matter, free=True, outright=matter_outright, unasked=trouble),
     "phone number": Readable(phone_number),
     "birth date": Readable(birth_date),
     "day": Readable(day),

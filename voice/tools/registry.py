@@ -95,6 +95,7 @@ class Readable:
         free: Whether nearly any words can be read, as for a name: in a flow, then, only an answer
             to the question for it is one.
         outright: Of a free one, reads what says wherever it stands that it is one: "I'm Anna".
+        unasked: The same while nothing is known of it: "my knee hurts", but no mere remark.
     """
 
     read: Callable[[str, datetime], object]
@@ -104,6 +105,7 @@ class Readable:
     refuses: bool = True
     free: bool = False
     outright: Callable[[str, datetime], object] | None = None
+    unasked: Callable[[str, datetime], object] | None = None
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler

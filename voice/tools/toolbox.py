@@ -547,6 +547,7 @@ def _read(value: Readable) -> Reading:
         value.whole,
         free=value.free,
         outright=value.outright and partial(meaning, value.outright),
+        unasked=value.unasked and partial(meaning, value.unasked),
     )
 
 

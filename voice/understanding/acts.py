@@ -36,7 +36,7 @@ _ABSENT = (
     rf"|\b{_SOMEONE} (?:will|am|are|is) not (?:be )?(?:coming|attending)\b"
     r"(?! (?:up|out|back|off|down|round|to terms)\b)"
     r"|\btake (?:me|us|him|her|my \w+) off(?= the (?:list|book|diary|calendar|schedule)|$)"
-    r"|\bcancel(?:ling)?(?= (?:on|for|today|tomorrow)\b|$)"
+    rf"|\b(?:cancel(?:ling)?|call off)(?= (?:\w+ ){{0,3}}?(?:on|for|{_DAY})\b|$)"
 )
 """Says by itself that somebody does not come to what is arranged; a symptom does not."""
 _MISSING = rf"{_NOT_ABLE} {_WORDS}?(?:make|keep|manage|attend)\b|\b(?:have|has|going) to miss\b"
@@ -85,8 +85,15 @@ _TELLING = (
     r"|\bwhat (?:did|have) you (?:book|got down|down)\b|\bwhich appointment|\b(?:what|how many)"
     r" appointments (?:have i|do i|are|i)\b"
 )
+_TELLING_AGAIN = (
+    r"\bwhat (?:is|was|were) (?:the|my) (?:\w+ )?(?:day|date|time|details)\b"
+    rf"|\b(?:repeat|give me|(?:can|could|will|would) you (?:say|read)) {_MINE}\b"
+    r"|^(?:when|what (?:day|date|time)) (?:is|was) (?:it|that)\b"
+)
+"""Asks for what was just said, which need not be named then."""
 _GETTING = (
-    r"\b(?:book|make|arrange|schedule|need|needs|want|wants|like|get|have|has|see|fit)\b"
+    r"\b(?:book|make|arrange|schedule|need|needs|want|wants|like|get|see|fit"
+    r"|(?<!^i )(?<!do i )(?<!so i )have|has)\b"
     r"(?: \w+){0,5}?"
 )
 _NEXT_ONE = (
@@ -137,14 +144,34 @@ def act_on(
         return Act.CHANGE
     if absent or (named and re.search(_ENDING, words)):
         return Act.END
-    another = re.search(_NEXT_ONE, words) is not None
+    another = re.search(_NEXT_ONE, words) and not re.search(r"\bnot (?:\w+ )?have\b", words)
     if spoken_of and another and (kept or _BESIDE.search(words) or _no_pronoun(words)):
         return Act.ANOTHER
     if named and re.search(_OTHERWISE, words) and not _AVAILABLE.search(words):
         return Act.CHANGE
-    if named and re.search(_TELLING, words) and not _AVAILABLE.search(words):
+    again = spoken_of and re.search(_TELLING_AGAIN, words)
+    if (again or (named and re.search(_TELLING, words))) and not _AVAILABLE.search(words):
         return Act.TELL
     return None
+
+
+def refuses(clause: str, things: Sequence[str]) -> bool:
+    """Whether a clause says that none is to be made: "I don't want to book".
+
+    >>> refuses("no, I don't need an appointment", ("appointment",))
+    True
+    >>> refuses("I don't need the appointment", ("appointment",))
+    False
+    """
+    one = rf"(?:an?|any|another)(?: \w+)? (?:{'|'.join(things)})"
+    what = rf"(?: to (?:book|make|schedule|arrange)(?: (?:it|that|one|anything|{one}))?| {one})"
+    refused = re.search(
+        rf"(?:\b(?:do|did) not (?:\w+ )?(?:want|need|require){what}"
+        rf"|^(?:no )+(?:{'|'.join(things)})(?: needed)?)"
+        r"(?: any more| today| yet| at all| at the moment)?$",
+        plain_words(clause),
+    )
+    return bool(things) and refused is not None
 
 
 def beside(message: str) -> str:

@@ -97,6 +97,10 @@ _ASKS_FOR_MORE = re.compile(
     r"|(?:can|could|may|shall|will|would) (?:i|we|you) (?:please |also |just |still )?(?!recommend)"
     r"|make (?:it|that|them)|instead)\b"
 )
+_MAY_ASK = re.compile(
+    r"(?:(?:and|but|or|so|well|then|oh) )*(?:can|could|should|shall|may|must|do|does|is|are|will"
+    r"|would|what|when|where|who|how|why|which)\b"
+)
 _OF_THE_AGENT = re.compile(
     r"\b(?:is any(?:one|body) (?:there|here|listening)\b"
     r"|are you\b(?! open| closed| busy)|you(?:'re| are)\b|your name|how do you do|did you"
@@ -113,6 +117,11 @@ def asks(text: str) -> bool:
     """
     words = plain(text)
     return _ASKING.match(words) is not None and not _ASKS_FOR_MORE.search(words)
+
+
+def may_ask(clause: str) -> bool:
+    """Whether words begin like a question, or like a request."""
+    return _MAY_ASK.match(clause.lower()) is not None
 
 
 def asks_of_the_agent(text: str) -> bool:
@@ -151,7 +160,7 @@ def without_article(text: str) -> str:
 _AS_TYPED = {
     "tmrw": "tomorrow", "tmw": "tomorrow", "tmr": "tomorrow", "2moro": "tomorrow",
     "tonite": "tonight", "2nite": "tonight", "ur": "your", "plz": "please", "pls": "please",
-    "thx": "thanks", "w/": "with",
+    "thx": "thanks", "w/": "with", "appt": "appointment", "appts": "appointments",
 }  # fmt: skip
 """How people type what they would say otherwise."""
 _WITHOUT_APOSTROPHE = re.compile(
@@ -180,8 +189,27 @@ def written_out(text: str) -> str:
     return _with_apostrophes(said)
 
 
+_UNMARKED = (
+    (re.compile(r"\b((?:do|does|did|is|are|was|were|have|has|had|ca|wo)n)t\b", re.I), r"\1't"),
+    (re.compile(r"\b(that|what|when|where|there|he|she|who)s\b", re.I), r"\1's"),
+    (re.compile(r"\b(i)(m|ve)\b", re.I), r"\1'\2"),
+)  # fmt: skip
+"""Contractions without their apostrophe."""
+
+
+def as_said(text: str) -> str:
+    """As `written_out`, and contractions with their apostrophe.
+
+    >>> as_said("whats that, i dont need an appt")
+    "what's that, i don't need an appointment"
+    """
+    for pattern, instead in _UNMARKED:
+        text = pattern.sub(instead, text)
+    return written_out(text)
+
+
 _COURTESY = re.compile(
-    r"(?:(?:well|oh|ok|okay|and|so|right|alright|great|yes|yeah|no|nope) )*(?:"
+    r"(?:(?:well|oh|ok|okay|and|so|right|alright|great|yes|yeah|yep|yup|sure|no|nope) )*(?:"
     r"(?:many )?thanks?\b.*|cheers.*|thank you.*|see (?:you|ya)\b.*|take care.*"
     r"|have an? (?:\w+ )?(?:one|day|morning|afternoon|evening|night|week|weekend|time)\b.*"
     r"|(?:bye|goodbye|good ?night)\b.*|you too|you(?:'ve| have) been\b.*"

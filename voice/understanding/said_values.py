@@ -25,6 +25,8 @@ from voice.understanding.english import (
     asks,
     bare,
     disagrees,
+    is_courteous,
+    may_ask,
     plain,
     word_set,
 )
@@ -46,7 +48,8 @@ _WRONG = re.compile(
 )
 _DENYING = word_set("wrong incorrect don't isn't change")
 _JOINING = word_set("and at by for in on the to")
-_POLITE = word_set("thanks thank you well then so")
+_POLITE = word_set("thanks thank you well then so whatever")
+_SURE = re.compile(r"(?:yes|yeah|yep|yup|sure)\b", re.I)
 _JOINT = re.compile(
     r"(?<=[.?!;])\s+|,\s*|\s+(?=(?:and|but|so|or|because|also)\s+(?:i|i'd|i'm|i've|we|you|he|she|it|they"
     r"|my|is|are|do|does|did|how|what|when|where|who|which|why|can|could|may|would|will|should"
@@ -77,7 +80,8 @@ _RULED_OUT = (
 )
 """What stands before and behind a value that is not wanted: "not Mondays, Fridays I have choir"."""
 _PART_BEHIND = re.compile(r"(?:morning|afternoon|evening)s?", re.I)
-_MAY_RULE_OUT = re.compile(f"{_RULING_OUT}|\\b{_RULED_OUT}")
+_TOO = r"(?:(?:is|are|would be|seems) )?(?:\w+ )?too (?:early|late|soon)\b"
+_MAY_RULE_OUT = re.compile(f"{_RULING_OUT}|\\b{_RULED_OUT}|\\b{_TOO}")
 _ONE = re.compile(r"(?:that|this|the|which|other|first|second|last|same) one(?: please)?", re.I)
 """No number."""
 _GOES_ON = word_set("would will is sounds works suits looks seems might could if then please")
@@ -94,9 +98,12 @@ _BESIDE = word_set("""
 _BEFORE_NAME = re.compile(
     rf"(?:(?:and|but|{TAKING_BACK}|{HESITATING}|it's|it is|that's|that is)\b[ ,.!]*)+", re.I
 )
+_STARTS_OVER = re.compile(
+    r"start over|start again|(?:let's )?(?:start|begin) (?:over|again)|from the beginning"
+)
 _GIVES_UP = re.compile(
-    r"(?:never mind|forget (?:it|that|about it)|cancel (?:it|that|this|everything|(?:my|the) \w+)"
-    r"|start over|start again|(?:let's )?(?:start|begin) (?:over|again)|from the beginning"
+    r"(?:never mind|forget (?:it|that|about it)"
+    r"|cancel(?: (?:it|that|this|everything|(?:my|the) \w+))?"
     r"|i(?:'ve| have)? changed my mind|i don't want (?:it|that|to)(?: any more| anymore)?)"
 )
 
@@ -117,6 +124,8 @@ class Wanted:
     def reads(self, words: str) -> bool:
         """Whether some words say it, and another one than is known; a free one, outright."""
         read = self.reading.outright if self.reading.free else self.reading.read
+        if self.reading.free and self.known is None:
+            read = self.reading.unasked or read
         return read is not None and self.answers(words, read)
 
     def answers(self, words: str, read: Callable[[str], object] | None = None) -> bool:
@@ -142,17 +151,21 @@ def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[s
             return {**_Spans(message, rest, asked).found, one.name: named}
     spans = _Spans(message, ordered, asked)
     if answer_to(message, ordered) is None and not _is_whole(message, ordered):
+        left = spans.left()
+        beside = spans.found or any(answer_to(part, ordered) for part in left)
+        others = [one for one in free if one.name != asked and beside]
+        names = _full_names(left, others)
         for one in free:
             if one.name == asked and one.name not in spans.found:
-                words = _left_for(one, spans.left())
-                return {**spans.found, **({one.name: words} if words else {})}
+                known = [other for other in free if other.known is not None]
+                new = (part for part in left if part not in names.values())
+                words = _left_for(one, [part for part in new if not _says_again(part, known)])
+                return {**spans.found, **names, **({one.name: words} if words else {})}
         proper = "" if spans.found else _proper_name(message)
-        names = [one for one in free if one.known and _is_proper(one.known)]
-        if len(proper.split()) > 1:
-            # Two words with capitals and no others are a name, whatever was asked for.
-            names = names or [one for one in free if not one.known and one.reads(f"I'm {proper}")]
-        if proper and names and names[-1].answers(proper):
-            return {names[-1].name: proper}
+        known = [one for one in free if one.known and _is_proper(one.known)]
+        if proper and known and known[-1].answers(proper):
+            return {known[-1].name: proper}
+        return {**spans.found, **(names or _full_names([proper], free))}
     return spans.found
 
 
@@ -160,6 +173,16 @@ def ruled_out(message: str, wanted: Iterable[Wanted]) -> Mapping[str, Sequence[s
     """Values by their names that a message says are not wanted, in its words."""
     known = _unknown(wanted)
     return _Spans(message, known).ruled_out if _MAY_RULE_OUT.search(plain(message)) else {}
+
+
+def _full_names(parts: Iterable[str], free: Sequence[Wanted]) -> dict[str, str]:
+    """The first that is a name of two words with capitals, new or fuller than the known one."""
+    full = [part for part in parts if len(part.split()) > 1 and _is_proper(part)]
+    for part, one in product(full, free):
+        fuller = {*(one.known or "").split()} < {*part.split()}
+        if fuller and one.reads(f"I'm {part}"):
+            return {one.name: part}
+    return {}
 
 
 def _left_for(one: Wanted, left: Sequence[str]) -> str:
@@ -181,9 +204,12 @@ def _capitals(words: Sequence[str]) -> Iterator[Sequence[str]]:
 def says_again(message: str, wanted: Iterable[Wanted]) -> bool:
     """Whether a message says nothing but what is known."""
     wanted = [*wanted]
-    known = (one for one in wanted if one.reading.free and one.known)
-    same = any(one.reading.read(message) == one.reading.read(one.known or "") for one in known)
-    return same or _is_whole(message, wanted)
+    known = [one for one in wanted if one.reading.free and one.known]
+    return _says_again(message, known) or _is_whole(message, wanted)
+
+
+def _says_again(words: str, known: Iterable[Wanted]) -> bool:
+    return any(one.reading.read(words) == one.reading.read(one.known or "") for one in known)
 
 
 def taken_back(message: str, known: Iterable[str]) -> str:
@@ -196,7 +222,12 @@ def taken_back(message: str, known: Iterable[str]) -> str:
 
 def gives_up(message: str) -> bool:
     """Whether a message takes back all that was said: "never mind", "start over"."""
-    return _GIVES_UP.fullmatch(bare(message)) is not None
+    return _GIVES_UP.fullmatch(bare(message)) is not None or starts_over(message)
+
+
+def starts_over(message: str) -> bool:
+    """Whether it is all to be said anew: "start over"."""
+    return _STARTS_OVER.fullmatch(bare(message)) is not None
 
 
 def answer_to(message: str, known: Iterable[Wanted], plainly: bool = False) -> bool | None:
@@ -211,6 +242,24 @@ def answer_to(message: str, known: Iterable[Wanted], plainly: bool = False) -> b
     if agrees(words, "" if plainly else _ALSO_YES):
         return True
     return False if disagrees(_WRONG.sub("no", words)) else None
+
+
+def answer_among(message: str, wanted: Sequence[Wanted], plainly: bool) -> bool | None:
+    """As `answer_to`; a clause that says yes does among questions, courtesies and values too."""
+    if (answer := answer_to(message, wanted, plainly)) is not None:
+        return answer
+    parts = clauses(message)
+    agreeing = [one for one in parts if answer_to(one, wanted, True) or _thanks_for_yes(one)]
+    beside = all(
+        is_courteous(one) or may_ask(one) or said_values(one, wanted, "") or says_again(one, wanted)
+        for one in parts
+        if one not in agreeing
+    )
+    return True if agreeing and beside and not any(map(disagrees, parts)) else None
+
+
+def _thanks_for_yes(clause: str) -> bool:
+    return _SURE.match(clause) is not None and is_courteous(clause)
 
 
 class _Spans:
@@ -280,15 +329,22 @@ class _Spans:
         clause, words = self._clauses[here.start], self._words
         first = self._clauses.index(clause)
         end = len(words) - self._clauses[::-1].index(clause)
-        if re.match(_RULED_OUT, plain(" ".join(words[here.stop : end]))):
+        behind = plain(" ".join(words[here.stop : end]))
+        if re.match(_TOO, behind):
+            # What it is too early for says more: "later".
+            return here.start, here.stop
+        if re.match(_RULED_OUT, behind):
             return here.start, end
-        if _is_bare(" ".join(words[here])) and not _behind_at(words, here):
-            return 0, 0
         before = [words[n] if self._open[n] else "_" for n in range(first, here.start)]
         # What is ruled out goes on: "not Mondays or Fridays".
         said = re.sub(r"_ n?or$", "_", plain(" ".join(before)))
         found = re.search(rf"{_RULING_OUT}$|_$", said)
         if found is None or (found[0] == "_" and said[-1:] == "_" and before[-1] == "_"):
+            return 0, 0
+        # "Not one of them" rules out no time, but "no, not twelve" does.
+        rest = {word.lower() for word in (*words[: here.start], *words[here.stop : end])}
+        bare = _is_bare(" ".join(words[here])) and not _behind_at(words, here)
+        if bare and not rest - {*found[0].split()} <= _BESIDE:
             return 0, 0
         # The day is out with its part: "not Monday mornings".
         part = bool(_PART_BEHIND.fullmatch(" ".join(words[here.stop : here.stop + 1])))
@@ -332,9 +388,14 @@ class _Spans:
             return True
         if asked and {*self._words[here.stop : here.stop + 1]} & _GOES_ON:
             return True
-        outside = [at for at in range(len(self._words)) if self._open[at]]
-        within = range(here.start, here.stop)
-        return {self._words[at].lower() for at in outside if at not in within} <= _BESIDE
+        within, clause = range(here.start, here.stop), self._clauses[here.start]
+        outside = [at for at, left in enumerate(self._open) if left and at not in within]
+        if not asked:
+            return {self._words[at].lower() for at in outside} <= _BESIDE
+        # Of several clauses one may be the answer: "that's too early, like three or four".
+        several = len({*self._clauses}) > 1
+        beside = {self._words[at].lower() for at in outside if self._clauses[at] == clause}
+        return all(one in _BESIDE or (several and _is_bare(one)) for one in beside)
 
 
 def _is_bare(value: str) -> bool:

@@ -146,7 +146,8 @@ async def test_hours_are_told_and_cancelling_asks_first_wherever_the_flow_is(
         told = await caller.says("when do you close on Friday?")
         assert told.startswith("We are open") and caller.flow["known"] == known
         assert (await caller.says("cancel my appointment")).startswith("I see no appointment yet.")
-        asked = await caller.says("Anna Schmidt")
+        assert caller.flow["step"] == "find"
+        asked = await caller.says(f"a rash on my arm, {in_some_days()} at ten. Anna Schmidt")
         assert asked.endswith("Shall I book it?")
         told = await caller.says("what are your opening hours?")
         assert told.startswith("We are open") and told.endswith(". Shall I book it?")

@@ -345,10 +345,127 @@ async def test_who_calls_is_asked_before_no_appointment_is_found() -> None:
             ("hi, I won't be able to come on Friday", r"I see no .* Under which name is it\?"),
             (
                 "Ruth Adler",
-                r"Thank you\. I find no appointment under Ruth Adler, .* What is the matter\?",
+                r"I find no appointment under Ruth Adler\. Under which other name .* nurse .*",
             ),
-            ("a vaccination, monday at ten", r"I have Ruth Adler on Monday, .*"),
+            ("maybe it's under Kent. Ruth Kent", r"I find no appointment under Ruth Kent\. .*"),
+            ("a vaccination, monday at ten", r"I see\. Monday, .* What is the patient's name\?"),
         )
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ((), "i'd like to cancel please"), ((), "need to cancel my appt for thursday"),
+        ((), "I want to call off thursday"), (("my knee",), "No. CANCEL. I have one on monday"),
+        (("my knee", "monday"), "i dont want to book, cancel my visit"),
+    ],
+)  # fmt: skip
+@virtual
+async def test_who_cancels_is_asked_for_names_and_books_nothing(
+    before: tuple[str, ...], said: str
+) -> None:
+    async with calling(clinic(), ANNA) as line:
+        for words in before:
+            await typed(line, words)
+        await holds(
+            line,
+            (said, r"I see no appointment yet\. Under which name is it\?"),
+            ("Ruth Adler", r"I find no appointment under Ruth Adler\. Under which other .*"),
+            ("no, I don't have another name", r"Okay\. Is there anything else\?"),
+        )
+
+
+@pytest.mark.parametrize(
+    "said", ["I don't want to book anything", "cancel that", "no i dont need an appointment"]
+)
+@virtual
+async def test_a_booking_is_left_without_another_question(said: str) -> None:
+    async with calling(clinic(), ANNA) as line:
+        for words in ("a vaccination", "monday"):
+            await typed(line, words)
+        await holds(
+            line,
+            (said, r"All right\. If there is something else that I can do, tell me\."),
+            ("okay", r"Okay\."),
+            ("friday at two. Ruth Adler", r"Thank you\. Friday, .* What is the matter\?"),
+            ("my knee", r"I have Ruth Adler on Friday, .* for: my knee\. .*"),
+        )
+
+
+@pytest.mark.parametrize(
+    ("said", "time"),
+    [
+        ("noon is too early, got anything later? like two or three", "2:00 PM"),
+        ("no, not 12", "12:30 PM"), ("12 doesn't work", "12:30 PM"),
+        ("that's too early for me. make it 4", "4:00 PM"), ("too early", "12:30 PM"),
+    ],
+)  # fmt: skip
+@virtual
+async def test_a_time_that_is_refused_is_not_offered_again(said: str, time: str) -> None:
+    async with calling(clinic(), ANNA) as line:
+        for words in ("a vaccination, Ruth Adler here", "tuesday afternoon"):
+            reply = await typed(line, words)
+        assert "Is 12:00 PM all right?" in reply
+        reply = await typed(line, said)
+        assert f"at {time}, for" in reply or f"Is {time} all right?" in reply
+        assert "12:00" not in reply
+
+
+@pytest.mark.parametrize(
+    ("said", "booked"),
+    [
+        ("yes. is it ok if his dad brings him", True), ("ok whatever, yes", True),
+        ("sure, and can I bring my dog", True), ("yep that's it thank you so much", True),
+        ("yes, no, wait", False), ("yes but not at eleven", False),
+        ("yes, can you make it twelve", False), ("lovely, what does it cost", False),
+        ("yes if my boss lets me go", False),
+    ],
+)  # fmt: skip
+@virtual
+async def test_a_yes_counts_beside_questions_and_not_beside_corrections(
+    said: str, booked: bool
+) -> None:
+    async with calling(clinic(), ANNA) as line:
+        for words in ("a vaccination", "friday at eleven", "Ruth Adler"):
+            await typed(line, words)
+        assert (await typed(line, said)).startswith("Booked: ") is booked
+
+
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [
+        ("thx", r"You're welcome\."), ("great, my wife will be pleased, thank you", r"You're .*"),
+        ("whats the time and date again so i write it down", r"You have 1 appointment: Friday, .*"),
+        ("sorry, when was that", r"You have 1 appointment: Friday, .*"), ("yes", r"Okay\."),
+        ("I need to find a pen", r"Sorry, I did not get that\."),
+        ("i have an appointment then", r"Sorry, I did not get that\."),
+        ("thanks. can I pay in cash there", HELP), ("see you on friday", r"Okay\."),
+    ],
+)  # fmt: skip
+@virtual
+async def test_behind_a_booking_no_remark_begins_another(said: str, reply: str) -> None:
+    async with calling(clinic(), ANNA) as line:
+        for words in ("a vaccination", "friday at eleven", "Ruth Adler", "yes"):
+            await typed(line, words)
+        await holds(line, (said, reply), ("my husband fell", r"I see\. What day would suit you\?"))
+
+
+@virtual
+async def test_behind_an_emergency_a_remark_is_no_matter() -> None:
+    async with calling(clinic(), ANNA) as line:
+        for words in ("my dad can't breathe", "they are on their way"):
+            reply = await typed(line, words)
+        await holds(
+            line,
+            ("the ambulance is here. thank you", r"You're welcome\."),
+            ("he is sitting up again", r"Sorry, I did not get that\."),
+            ("he needs a follow up with the doctor", r"I see\. What day would suit you\?"),
+            ("thursday. Robert Kessler", r"Thank you\. Thursday, .* At what time\?"),
+            ("friday, early as possible", r"The next free time is Friday, .* 9:00 AM all right\?"),
+            ("yes. Robert Kessler", r"I have Robert Kessler on Friday, .*"),
+            ("haha no. the reason is a sore hip", r".* 9:00 AM, for: a sore hip\. Shall I .*"),
+        )
+        assert reply.startswith("Good.")
 
 
 @virtual

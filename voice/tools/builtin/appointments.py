@@ -55,13 +55,15 @@ _SOON = re.compile(
     r"(?:(?:when|what|which)(?:'s| is| are)? )?(?:(?:the|your|very) )*"
     r"(?:earliest|soonest|next|first)"
     r"(?: (?:possible|available|free|appointment|time|slot|day|thing|one|opening))*" + _YOURS + "|"
-    r"as (?:soon|early) as (?:possible|you can|i can)|(?:at )?any ?(?:time|day)"
+    r"(?:as )?(?:soon|early) as (?:possible|you can|i can)|(?:like |right )?when you open"
+    r"|(?:at )?any ?(?:time|day)"
     r"|any of (?:them|those)"
     r"|when ?ever|whichever|(?:i )?don't (?:mind|care)|no preference|you (?:choose|pick|decide)"
     r"|(?:what|which)(?: (?:other )?(?:times?|days?|slots?))?(?: (?:do|have|are|is|you|there|got))*"
     r" (?:have|got|free|available|left|open|offer)"
 )
 _LATER = re.compile(r"(?:(?:any|some)(?:thing|time) |a (?:bit|little) )?(later|earlier)")
+_TOO = re.compile(r"(?:(?:that's|it's|that is|it is|is|a bit|way) )*too (early|late)")
 _SHIFT = re.compile(
     r"(?:by )?(?P<by>.+) (?P<way>later|earlier|sooner)"
     r"|(?P<to>back|forward|up|postpone|delay)(?: (?:it|that|this))?(?: by)? (?P<length>.+)"
@@ -111,6 +113,8 @@ def _soon(said: str, _: datetime) -> timedelta | str | int:
     words = said.lower().replace("’", "'").strip(" .?")
     if found := _LATER.fullmatch(words):
         return found[1]
+    if found := _TOO.fullmatch(words):
+        return "later" if found[1] == "early" else "earlier"
     if _WEEK_ON.fullmatch(words):
         return _A_WEEK
     if found := _SHIFT.fullmatch(words):
@@ -219,8 +223,8 @@ def _found(
         return noted(f"{_told(on)}.", on)
     within = wish.within if exact or at is None else (at, at + 1)
     free = _free(asked.days, within, now, store, excluded)
-    if not free and on and (earlier := _LATER.fullmatch(soon.lower())):
-        nearby = _reach(now.date() if earlier[1] == "earlier" else on + timedelta(1), now)
+    if not free and on and soon and (way := _soon(soon, now)) in ("earlier", "later"):
+        nearby = _reach(now.date() if way == "earlier" else on + timedelta(1), now)
         free = _free(nearby, _wish("", part, "", {}, now).within, now, store, excluded)
     chosen = exact
     if wish.which is not None:
@@ -358,6 +362,18 @@ def list_appointments(*, scope: SessionScope, store: Store) -> str:
     if not told:
         raise _none(scope)
     return f"You have {phrasing.counted(len(told), 'appointment')}: {phrasing.joined(told)}."
+
+
+@tool(read_only=True)
+def find_appointment(
+    name: Annotated[str, kinds.KINDS["person"]], *, scope: SessionScope, store: Store
+) -> Noted:
+    """Find the appointment of somebody by name."""
+    now = scope.now()
+    who = kinds.person(name, now)
+    if all(kept != who for _, kept, _ in store.appointments(now.timestamp())):
+        raise ToolError(f"I find no appointment under {who}.")
+    return Noted(f"There is one under {who}.", {"name": who})
 
 
 def _whether_to_cancel(given: Mapping[str, Any], *, scope: SessionScope, store: Store) -> str:

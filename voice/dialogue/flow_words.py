@@ -1,0 +1,51 @@
+"""The sentences of a flow: those that are the same in all, and those that name known values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import date
+
+from voice.config.flow import PLACE
+from voice.understanding.english import bare, is_courteous
+
+WELCOME = "You're welcome."
+NOTHING_ELSE = "All right. Goodbye."
+NOTHING_THEN = "All right. If there is something else that I can do, tell me."
+ONE_MORE_THING = f"{WELCOME} I need one more thing."
+OKAY = "Okay."
+NOT_UNDERSTOOD = "Sorry, I did not get that."
+GREETING = r"hello|hi|there|good (?:morning|afternoon|evening|day)|how are you"
+"""Words that the question alone answers well, in a pattern."""
+THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b")
+_OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
+"""What is left out where a value of it is not known."""
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def at_a_loss(message: str) -> str:
+    """What is said to a message of which nothing is understood."""
+    if THANKS.search(message.lower()):
+        return WELCOME
+    return OKAY if is_courteous(message) or not bare(message, GREETING) else NOT_UNDERSTOOD
+
+
+def filled(text: str, known: Mapping[str, str]) -> str:
+    """A sentence of an agent's file with what is known."""
+    text = _OPTIONAL.sub(
+        lambda part: part[1] * all(known.get(name) for name in PLACE.findall(part[1])), text
+    )
+    return PLACE.sub(lambda place: spoken(known.get(place[1], "")), text)
+
+
+def spoken(value: str) -> str:
+    """A known value as it is said: a date, which is kept with its year, by its weekday.
+
+    >>> spoken("2026-12-01"), spoken("10:00 AM")
+    ('Tuesday, December 1', '10:00 AM')
+    """
+    with suppress(ValueError):
+        day = date.fromisoformat(value if _ISO_DATE.fullmatch(value) else "")
+        return f"{day:%A}, {day:%B} {day.day}"
+    return value
