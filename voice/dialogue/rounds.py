@@ -41,12 +41,13 @@ from voice.understanding.doubt import (
     asked_about,
     declines,
     leaves_open,
-    only_tells,
+    worth_asking,
 )
 from voice.understanding.english import bare
 from voice.understanding.held_back import HeldBack, Question, confirmed_ones
 from voice.understanding.left_out import left_out, not_understood
 from voice.understanding.number_check import is_grounded
+from voice.understanding.remarks import only_tells
 from voice.understanding.tool_words import closing_question, own_words
 
 WENT_WRONG = "Sorry, something went wrong."
@@ -398,8 +399,11 @@ class Rounds:
         After a hand-over it is the other agent who says it.
         """
         if reply.doubted:
-            self._question = Question((*self._question.calls, *reply.doubted))
-            return self._say_behind(reply, asked_about(reply.doubted, self._tools))
+            doubted = worth_asking(reply.doubted, self._tools)
+            if not doubted:
+                return self._say_behind(reply, NOT_UNDERSTOOD)
+            self._question = Question((*self._question.calls, *doubted))
+            return self._say_behind(reply, asked_about(doubted, self._tools))
         question = reply.question or reply.asks_next
         flow = self._lead.under(reply.base)
         if flow is None or reply.base is None:
