@@ -17,7 +17,14 @@ from voice.understanding.corrections import Correction, made_instead, on_the_sam
 from voice.understanding.details import detailed
 from voice.understanding.doubt import in_doubt, named, names_nothing
 from voice.understanding.english import as_read
-from voice.understanding.filled import completed, filled, measured, taken_out, without_strays
+from voice.understanding.filled import (
+    completed,
+    filled,
+    measured,
+    taken_out,
+    whole_text,
+    without_strays,
+)
 from voice.understanding.held_back import (
     HeldBack,
     Question,
@@ -169,6 +176,7 @@ class CallChecks:
                 call = on_the_same(call, spec, seen)
                 if alone:
                     call = completed(filled(call, request, spec), request, spec)
+                    call = whole_text(call, request, spec)
                 call = measured(call, request, spec)
             found.append(call)
         return tuple(found)

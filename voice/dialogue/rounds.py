@@ -333,6 +333,8 @@ class Rounds:
             return self._tell_all(reply)
         if reply.again:
             return self._miss(reply, reply.again)
+        if held.question and not held.unconfirmed and only_tells(self._checks.request(reply)):
+            return self._conclude(reply, I_SEE)
         if held.question and not (self._lead.drives(reply) and self._ends(held.unconfirmed)):
             self._question = Question(held.unconfirmed)
             return self._conclude(reply, held.question)

@@ -46,6 +46,7 @@ _ONE_MORE = re.compile(
     r"(?:(?:and|also|plus|ok|okay|yes|then|please|set|make) )*(?:another )?one (?:more )?"
     r"(?:also |too )?(?:for|at|on) (?P<when>.+)"
 )
+_POINTING_AT = re.compile(r"\b(?:that|this|it|there|the same)\b", re.IGNORECASE)
 _ALSO = re.compile(r" (?:too|as well|also|please)\b")
 _ENDING_IT = re.compile(r"\b(cancel|stop|delete|remove) (?:it|that)(?=\W*$)", re.IGNORECASE)
 _CHANGING = re.compile(
@@ -142,14 +143,16 @@ def pointed_out(message: str, messages: Sequence[Message]) -> str:
 def on_the_same(call: ToolCall, tool: ToolSpec, messages: Sequence[Message]) -> ToolCall:
     """A call on the list that the turn before was on, where the user names none: "add a torch".
 
-    That is an optional value which a tool has its name from. What only reads tells of any.
+    That is an optional value which a tool has its name from. What only reads is on that list where
+    the words point at it: "what's still on it".
     """
     thing = call.name.rpartition("_")[2]
     optional = _parameters(tool).keys() - {*tool.parameters.get("required", ()), *call.arguments}
     asked = [at for at, one in enumerate(messages) if one.role is Role.USER][-2:]
     calls = [one for message in messages[asked[0] :] for one in message.tool_calls] if asked else []
     same = calls[-1].arguments.get(thing) if calls and calls[-1].name.endswith(thing) else None
-    if tool.read_only or thing not in optional or not same:
+    open_ = tool.read_only and not _POINTING_AT.search(messages[asked[-1]].content)
+    if open_ or thing not in optional or not same:
         return call
     return replace(call, arguments={**call.arguments, thing: same})
 
@@ -205,7 +208,7 @@ class Correction:
         """
         before = messages[:-1]
         for new, old in self.readings:
-            made = list(_made(before if old else before[_last_done(before) :], tools))
+            made = list(_made(before if old else before[_last_done(before, tools) :], tools))
             calls = _again(made if old else made[:1], tools, new, old)
             # "Make it three" of a drink with two shots may mean drinks.
             if calls and (old or new in _required_values(calls[-1], tools)):
@@ -264,14 +267,21 @@ def _readable(value: str | None, name: str, tool: ToolSpec) -> str | None:
     return number if number and reading.read(number) is not None else value
 
 
-def _last_done(messages: Sequence[Message]) -> int:
-    """Where the newest turn begins that has called something which did not fail."""
-    failed, done = _failed(messages), False
+def _last_done(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> int:
+    """Where the newest turn begins that has changed something; the end, where another was read of.
+
+    What has failed did nothing.
+    """
+    failed, told = _failed(messages), {""}
     for at in range(len(messages) - 1, -1, -1):
-        done = done or any(call.call_id not in failed for call in messages[at].tool_calls)
-        if done and messages[at].role is Role.USER:
-            return at
-    return 0
+        calls = [one for one in messages[at].tool_calls if one.call_id not in failed]
+        things = {call.name.rpartition("_")[2].removesuffix("s") for call in calls}
+        if any(call.name in tools and not tools[call.name].read_only for call in calls):
+            same = told <= {*things, ""}
+            asked = (n for n in range(at, -1, -1) if messages[n].role is Role.USER)
+            return next(asked, 0) if same else len(messages)
+        told |= things
+    return len(messages)
 
 
 def _failed(messages: Sequence[Message]) -> set[str | None]:

@@ -38,7 +38,7 @@ _WANTING = re.compile(
     r"\b(?:needs?|wants?|i'll|i'd|please|(?:can|could|will|would) (?:you|i|we)|instead|should|too"
     r"|as well|(?:the|that|this|another|small|large|medium) one|both|the rest|meant|mean|said|only"
     r"|wrong|without|don't|do not|wanna|would like"
-    r"|prefer|looking for|wondering|asking|timers?|alarms?|lists?|reminders?|orders?)\b"
+    r"|prefer|looking for|wondering|(?<!is )asking|timers?|alarms?|lists?|reminders?|orders?)\b"
 )
 _SHORTEST_TALE = 4
 """Words."""

@@ -43,6 +43,7 @@ TOOLS = {
         spec("set_device", "device", "state", "room?"),
         spec("move_item", "item", "to"),
         spec("get_time", "place", read_only=True),
+        spec("list_alarms", read_only=True),
     )
 }
 
@@ -286,9 +287,11 @@ def test_a_correction_reaches_over_turns_in_which_nothing_was_done() -> None:
     failed = ToolCall("f", "get_time", {"place": "warmer"})
     told = Message(Role.AGENT, tool_calls=(failed,))
     assert corrected("make it 8", told, Message(Role.TOOL, "Error: none.", call_id="f")) == moved
-    # What was done since is what is spoken of.
+    # What was told since is what is spoken of, if it is another thing.
     known = Message(Role.TOOL, "It is noon.", call_id="f")
     assert corrected("make it 8", *remark, told, known) == []
+    alarms = Message(Role.AGENT, tool_calls=(replace(failed, name="list_alarms"),))
+    assert corrected("make it 8", *remark, alarms, known) == moved
 
 
 def test_one_more_at_another_time_is_of_the_kind_that_was_made_last() -> None:
