@@ -41,6 +41,7 @@ from voice.understanding.doubt import (
     asked_about,
     declines,
     leaves_open,
+    wants_a_change,
     worth_asking,
 )
 from voice.understanding.english import bare
@@ -357,6 +358,8 @@ class Rounds:
         if only_tells(self._checks.request(reply)):
             return self._conclude(reply, I_SEE)
         if all(self._tools[call.name].read_only for call in calls):
+            if wants_a_change(self._checks.request(reply)):
+                return self._conclude(reply, NOT_UNDERSTOOD)
             return self._say_behind(reply, NOT_SURE) + self.call(reply, calls)
         if self._checks.like_nothing(reply, calls):
             to_what = to_be_done(self._checks.request(reply))

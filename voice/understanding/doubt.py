@@ -37,6 +37,10 @@ I_SEE = f"I see. {ANYTHING_TO_DO}"
 LEAST_SURE = 0.84
 """Of ten shares, nine of them the model's confidence; chosen in docs/LOG.md (2026-11-26)."""
 
+LEAST_SURE_OF_NAMED = 0.75
+"""The same of one call that carries every word, where its thing is named: "a reminder: …"."""
+
+_CHANGING = re.compile(r"(?:make|put|set|turn|switch) (?:it|this|that|them|the|my)\b")
 _ACKNOWLEDGING = word_set("""
     ah alright good got great i it know lovely nice oh ok okay right see sounds sure that
     that's to well
@@ -63,7 +67,9 @@ def in_doubt(
     """
     if confidence is None:
         return False
-    return (9 * confidence + carried(request, calls, tools)) / 10 < LEAST_SURE
+    share = carried(request, calls, tools)
+    plainly = share == 1 and len(calls) == 1 and _is_named(calls[0], request)
+    return (9 * confidence + share) / 10 < (LEAST_SURE_OF_NAMED if plainly else LEAST_SURE)
 
 
 def asked_about(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> str:
@@ -73,6 +79,23 @@ def asked_about(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> str
         return f"{phrasing.sentence(phrasing.joined([*meant]))}, is that right?"
     wanted = dict.fromkeys(_phrase(call, tools[call.name]) for call in calls)
     return f"Do you want me to {', and to '.join(wanted)}?"
+
+
+def _is_named(call: ToolCall, request: str) -> bool:
+    """Whether a request has the word for what a call makes: "remind me", "an alarm"."""
+    thing = re.escape(call.name.rpartition("_")[2])
+    return (
+        re.search(rf"\b(?:{thing}s?|{thing.removesuffix('er')} me)\b", plain(request)) is not None
+    )
+
+
+def wants_a_change(request: str) -> bool:
+    """Whether a request is to change a thing, which nothing does that only reads.
+
+    >>> wants_a_change("please make it warmer"), wants_a_change("make five euros pounds")
+    (True, False)
+    """
+    return _CHANGING.match(bare(request)) is not None
 
 
 def worth_asking(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> tuple[ToolCall, ...]:

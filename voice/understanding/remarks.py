@@ -66,8 +66,8 @@ def only_tells(message: str) -> bool:
     told = _TELLING.match(words) is not None and len(words.split()) >= _SHORTEST_TALE
     if not told or message.rstrip().endswith("?") or asks(words) or _WANTING.search(words):
         return False
-    clauses = [plain(message[start:end]) for start, end in _clauses(message)]
-    return not any(_COMMANDING.match(one) or asks(one) for one in clauses[1:])
+    _, *others = (plain(message[start:end]) for start, end in _spans(message))
+    return not any(_COMMANDING.match(one) or asks(one) for one in others)
 
 
 def asked_for(
@@ -80,8 +80,8 @@ def asked_for(
     all they need.
     """
     told, asked = "", ""
-    for start, end, tells in _kinds(request):
-        clause = f" {plain(request[start:end])} "
+    for said, tells in clauses(request):
+        clause = f" {plain(said)} "
         told, asked = (told + clause, asked) if tells else (told, asked + clause)
     beside = [
         call for call in calls if _is_said(call, told) and not _is_said(call, asked, some=True)
@@ -103,7 +103,7 @@ def _is_said(call: ToolCall, text: str, some: bool = False) -> bool:
     return bool(said) and (any(said) if some else all(said))
 
 
-def _clauses(message: str) -> Iterator[tuple[int, int]]:
+def _spans(message: str) -> Iterator[tuple[int, int]]:
     start = 0
     for cut in _CUT.finditer(message):
         yield start, cut.start()
@@ -111,14 +111,14 @@ def _clauses(message: str) -> Iterator[tuple[int, int]]:
     yield start, len(message)
 
 
-def _kinds(message: str) -> Iterator[tuple[int, int, bool]]:
+def clauses(message: str) -> Iterator[tuple[str, bool]]:
     """The clauses of a message, and whether each tells of something."""
     tells = False
-    for start, end in _clauses(message):
+    for start, end in _spans(message):
         words = plain(message[start:end])
         if not (tells and _GOES_ON.match(words)):
             tells = re.match(_REASON, words) is not None or (
                 (_TELLING.match(words) or _DOING.match(words)) is not None
                 and not (message[end : end + 1] == "?" or asks(words) or _WANTING.search(words))
             )
-        yield start, end, tells
+        yield message[start:end], tells

@@ -32,10 +32,10 @@ async def test_lists_are_apart_and_have_several_names(call: Call) -> None:
     assert await call("read_list", list="christmas") == "The christmas list is empty."
 
 
-async def test_a_new_list_is_asked_what_it_begins_with(call: Call, scope: SessionScope) -> None:
+async def test_a_new_list_begins_with_what_is_put_on_it(call: Call, scope: SessionScope) -> None:
     scope.said = ("Make a list called allotment.",)
     asked = await call("add_to_list", item="allotment")
-    assert asked == "Error: What shall I put on the allotment list?"
+    assert asked == "Error: Just tell me what to put on the allotment list."
     scope.said = ("put a book on the list called allotment",)
     assert await call("add_to_list", item="a book", list="allotment") == (
         "Added a book to the allotment list."

@@ -202,6 +202,35 @@ def test_where_nothing_sensible_is_left_it_was_not_understood() -> None:
     assert not script.of(RunTool)
 
 
+def test_a_change_is_not_answered_by_what_only_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TOOLS, "get_time", replace(TOOLS["get_time"], read_only=True))
+    script = Script()
+    script.user("please make it two degrees warmer")
+    script.model("", TIME, confidence=0.3)
+    assert script.spoken() == NOT_UNDERSTOOD
+    assert not script.of(RunTool)
+
+
+@pytest.mark.parametrize(
+    ("request_text", "doubted"),
+    [
+        ("remind me to phone Ana at two", False),
+        ("a reminder: phone Ana at two", False),
+        # Without its name, with other words or beside another call it has to be surer.
+        ("phone Ana at two", True),
+        ("remind me to phone Ana at two with Bo", True),
+    ],
+)
+def test_a_call_that_is_named_and_carries_every_word_is_sure_sooner(
+    request_text: str, doubted: bool
+) -> None:
+    reminder = ToolCall("r", "set_reminder", {"text": "phone Ana", "when": "at two"})
+    tools = {"set_reminder": ToolSpec("set_reminder", "Remember something.", {})}
+    assert in_doubt(0.75, request_text, [reminder], tools) is doubted
+    assert in_doubt(0.75, request_text, [reminder, replace(reminder, name="set_alarm")], tools)
+    assert in_doubt(0.6, request_text, [reminder], tools)
+
+
 def test_of_several_requests_those_in_doubt_are_asked_about_at_the_end() -> None:
     script = Script()
     script.user("set a timer and put milk down and set a timer")

@@ -27,7 +27,7 @@ def add_to_list(item: str, list: str = "", *, scope: SessionScope, store: Store)
     name = _said_name(list)
     if re.search(rf"\blist (?:called|named) {re.escape(item)}\W*$", " ".join(scope.said[:1]), re.I):
         # It is a list as soon as something is on it.
-        raise ToolError(f"What shall I put on the {_said_name(item)} list?")
+        raise ToolError(f"Just tell me what to put on the {_said_name(item)} list.")
     items = _items_of(item, name)
     on_list = {_key(known) for known in store.items(_stored_name(name))}
     new = [each for each in items if _key(each) not in on_list]
