@@ -54,14 +54,16 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
     folded = [word[0].casefold() for word in words]
     carried_by = carriers(folded, calls)
     told = _known([*(text for spec in specs for text in (spec.name, spec.description)), *results])
-    aside = " ".join(one for one, tells in clauses(request.casefold()) if tells)
+    aside = {
+        word for one, tells in clauses(request.casefold()) if tells for word in _WORD.findall(one)
+    }
     parts = []
     told_before = [*_before(folded, carried_by, calls), *_comma(request, words, carried_by, calls)]
     for first, last in [*told_before, *_gaps(folded, carried_by, calls)]:
         for start, end in _pieces(folded, first, last):
-            named = (word for word in folded[start:end] if not _is_grammar(word))
+            named = (word for word in folded[start:end] if not (word in aside or _is_grammar(word)))
             said = " ".join(folded[start:end]).replace("’", "'")
-            if _ASKING.fullmatch(said) or said in aside:
+            if _ASKING.fullmatch(said):
                 continue
             if folded[start] not in VERBS and (failed or _ASIDE.match(said)):
                 continue
