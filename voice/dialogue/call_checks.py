@@ -13,11 +13,18 @@ from voice.dialogue.reply import Reply
 from voice.dialogue.requests import distinct, mixed_up
 from voice.tools.spoken_results import spoken_result
 from voice.types import ToolCall, ToolSpec
-from voice.understanding.corrections import Correction, made_instead, repeated
+from voice.understanding.corrections import Correction, made_instead, on_the_same, repeated
 from voice.understanding.details import detailed
 from voice.understanding.doubt import in_doubt, named, names_nothing
 from voice.understanding.english import as_read
-from voice.understanding.filled import completed, filled, measured, taken_out, without_strays
+from voice.understanding.filled import (
+    completed,
+    filled,
+    measured,
+    taken_out,
+    whole_text,
+    without_strays,
+)
 from voice.understanding.held_back import (
     HeldBack,
     Question,
@@ -27,6 +34,7 @@ from voice.understanding.held_back import (
 )
 from voice.understanding.left_out import carried
 from voice.understanding.opposites import Opposed, asks_to_end, opposed, setters
+from voice.understanding.remarks import asked_for
 from voice.understanding.terms import unkept
 
 _WHICH = re.compile(r"\b(?:which|what)\b.*\?\s*$", re.IGNORECASE)
@@ -153,7 +161,8 @@ class CallChecks:
     def _as_said(self, reply: Reply, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
         """Calls with the values that the request says; those that a client runs as they are."""
         request, tools = self.request(reply), self.own_tools(reply)
-        calls = distinct(request, calls, tools)
+        seen = reply.seen(self._dialogue).view(self._limits.max_history)
+        calls = asked_for(request, distinct(request, calls, tools), tools)
         # Beside one that is of something, a call of "both" has none of its own.
         known = (c for c in calls if c.name not in tools or not names_nothing(c, tools[c.name]))
         calls = tuple(known) or calls
@@ -172,8 +181,10 @@ class CallChecks:
                 call = made_instead(call, tools, request)
                 spec = tools[call.name]
                 call = without_strays(taken_out(call, spec), request, spec)
+                call = on_the_same(call, spec, seen)
                 if alone:
                     call = completed(filled(call, request, spec), request, spec)
+                    call = whole_text(call, request, spec)
                 call = measured(call, request, spec)
             found.append(call)
         return tuple(found)

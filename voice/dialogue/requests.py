@@ -71,7 +71,8 @@ _TO_BE_DONE = re.compile(
     r"|\b(?P<alone>cancel|change|clear|close|delete|lock|move|open|remove|start|stop|unlock)\b"
 )
 _NEVER_MIND = re.compile(
-    rf"(?:(?:oh|no|ok|okay|actually|wait)\W+)*never ?mind\W+(?=(?:{'|'.join(VERBS)})\b)",
+    rf"(?:(?:oh|no|ok|okay|actually|wait)\W+)*(?:never ?mind|(?:leave|forget) it)(?: then)?\W+"
+    rf"(?=(?:just )?(?:{'|'.join(VERBS)})\b)",
     re.IGNORECASE,
 )
 _TOO = re.compile(r"(?:and )?(?P<thing>(?:the|my) [\w' ]+?) (?:too|as well|also)\W*", re.IGNORECASE)

@@ -42,12 +42,14 @@ from voice.understanding.doubt import (
     declines,
     denies_the_menu,
     leaves_open,
-    only_tells,
+    wants_a_change,
+    worth_asking,
 )
 from voice.understanding.english import as_said, bare
 from voice.understanding.held_back import HeldBack, Question, confirmed_ones
 from voice.understanding.left_out import left_out, not_understood
 from voice.understanding.number_check import is_grounded
+from voice.understanding.remarks import only_tells
 from voice.understanding.tool_words import closing_question, own_words
 
 WENT_WRONG = "Sorry, something went wrong."
@@ -338,6 +340,8 @@ class Rounds:
             return self._tell_all(reply)
         if reply.again:
             return self._miss(reply, reply.again)
+        if held.question and not held.unconfirmed and only_tells(self._checks.request(reply)):
+            return self._conclude(reply, I_SEE)
         if held.question and not (self._lead.drives(reply) and self._ends(held.unconfirmed)):
             self._question = Question(held.unconfirmed)
             return self._conclude(reply, held.question)
@@ -366,6 +370,8 @@ class Rounds:
         if only_tells(self._checks.request(reply)):
             return self._conclude(reply, I_SEE)
         if all(self._tools[call.name].read_only for call in calls):
+            if wants_a_change(self._checks.request(reply)):
+                return self._conclude(reply, NOT_UNDERSTOOD)
             return self._say_behind(reply, NOT_SURE) + self.call(reply, calls)
         if self._checks.like_nothing(reply, calls):
             to_what = to_be_done(self._checks.request(reply))
@@ -410,8 +416,11 @@ class Rounds:
         After a hand-over it is the other agent who says it.
         """
         if reply.doubted:
-            self._question = Question((*self._question.calls, *reply.doubted))
-            return self._say_behind(reply, asked_about(reply.doubted, self._tools))
+            doubted = worth_asking(reply.doubted, self._tools)
+            if not doubted:
+                return self._say_behind(reply, NOT_UNDERSTOOD)
+            self._question = Question((*self._question.calls, *doubted))
+            return self._say_behind(reply, asked_about(doubted, self._tools))
         question = reply.question or reply.asks_next
         flow = self._lead.under(reply.base)
         if flow is None or reply.base is None:

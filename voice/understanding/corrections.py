@@ -21,14 +21,14 @@ from voice.understanding.opposites import asks_to_end
 from voice.understanding.repairs import kind_of, repaired
 
 _CORRECTING = (
-    rf"{TAKING_BACK}|wait|actually|i said|i wanted|make it"
+    rf"{TAKING_BACK}|wait|actually|i said|i wanted|make it|put it (?:at|on|to)"
     r"|that's (?:wrong|not right|not what i said)"
 )
 _LEAD = (
     rf"(?:(?:{_CORRECTING}|{HESITATING}|and|but|i'll have|i'd like|i want|i need|it's|it is|it was"
-    r"|with|have|use|put|for|at|about|around|roughly)\b ?)*"
+    r"|ok|okay|so|just|with|have|use|put|for|at|about|around|roughly)\b ?)*"
 )
-_TAIL = r"(?: (?:please|sorry|after all|instead|actually|though|then|i said|i meant))*"
+_TAIL = r"(?: (?:now|please|sorry|after all|instead|actually|though|then|i said|i meant))*"
 _SAID = re.compile(rf"{_LEAD}(?P<value>.+?){_TAIL}")
 _DENIED = re.compile(rf"{_LEAD}(?:not|did you say|you said) (?:the |an? )?(?P<rest>.+)")
 _LENGTH = re.compile(r"\b(?:second|minute|hour|day)s?\b")
@@ -42,6 +42,12 @@ _POINTING = re.compile(
     r"\b(until|till|to|on|before|after) (?:then|that day)\b|\b(the day (?:after|before))(?=\W*$)",
     re.IGNORECASE,
 )
+_ONE_MORE = re.compile(
+    r"(?:(?:and|also|plus|ok|okay|yes|then|please|set|make) )*(?:another )?one (?:more )?"
+    r"(?:also |too )?(?:for|at|on) (?P<when>.+)"
+)
+_POINTING_AT = re.compile(r"\b(?:that|this|it|there|the same)\b", re.IGNORECASE)
+_ALSO = re.compile(r" (?:too|as well|also|please)\b")
 _ENDING_IT = re.compile(r"\b(cancel|stop|delete|remove) (?:it|that)(?=\W*$)", re.IGNORECASE)
 _CHANGING = re.compile(
     r"\b(?:change|make|swap|switch|replace|turn|instead|it|that|them|one|mine)\b", re.IGNORECASE
@@ -121,13 +127,34 @@ def pointed_out(message: str, messages: Sequence[Message]) -> str:
     That is the newest day that a call before it was given, and the newest thing that was made.
     """
     calls = [call for one in reversed(messages) for call in reversed(one.tool_calls)]
+    parts = [part for call in calls if len(part := call.name.split("_")) == 2]
+    one_more = _ONE_MORE.fullmatch(plain(message))
+    thing = next((thing for verb, thing in parts if verb in ("set", "change")), "")
+    if one_more and thing and is_moment(when := _ALSO.sub("", one_more["when"])):
+        return f"set {'an' if thing[0] in 'aeiou' else 'a'} {thing} for {when}"
     if _POINTING.search(message):
         values = (str(value) for call in calls for value in call.arguments.values())
         day = next(filter(is_day, values), "")
         return _POINTING.sub(rf"\1\2 {day}", message) if day else message
-    parts = (call.name.split("_") for call in calls)
-    thing = next((part[1] for part in parts if len(part) == 2 and part[0] in MAKING), "")
+    thing = next((thing for verb, thing in parts if verb in MAKING), "")
     return _ENDING_IT.sub(rf"\1 the {thing}", message) if thing else message
+
+
+def on_the_same(call: ToolCall, tool: ToolSpec, messages: Sequence[Message]) -> ToolCall:
+    """A call on the list that the turn before was on, where the user names none: "add a torch".
+
+    That is an optional value which a tool has its name from. What only reads is on that list where
+    the words point at it: "what's still on it".
+    """
+    thing = call.name.rpartition("_")[2]
+    optional = _parameters(tool).keys() - {*tool.parameters.get("required", ()), *call.arguments}
+    asked = [at for at, one in enumerate(messages) if one.role is Role.USER][-2:]
+    calls = [one for message in messages[asked[0] :] for one in message.tool_calls] if asked else []
+    same = calls[-1].arguments.get(thing) if calls and calls[-1].name.endswith(thing) else None
+    open_ = tool.read_only and not _POINTING_AT.search(messages[asked[-1]].content)
+    if open_ or thing not in optional or not same:
+        return call
+    return replace(call, arguments={**call.arguments, thing: same})
 
 
 def made_instead(call: ToolCall, tools: Mapping[str, ToolSpec], message: str) -> ToolCall:
@@ -180,9 +207,8 @@ class Correction:
             tools: Those that run here, by name.
         """
         before = messages[:-1]
-        asked = max((at for at, one in enumerate(before) if one.role is Role.USER), default=0)
         for new, old in self.readings:
-            made = list(_made(before if old else before[asked:], tools))
+            made = list(_made(before if old else before[_last_done(before, tools) :], tools))
             calls = _again(made if old else made[:1], tools, new, old)
             # "Make it three" of a drink with two shots may mean drinks.
             if calls and (old or new in _required_values(calls[-1], tools)):
@@ -241,9 +267,30 @@ def _readable(value: str | None, name: str, tool: ToolSpec) -> str | None:
     return number if number and reading.read(number) is not None else value
 
 
+def _last_done(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> int:
+    """Where the newest turn begins that has changed something; the end, where another was read of.
+
+    What has failed did nothing.
+    """
+    failed, told = _failed(messages), {""}
+    for at in range(len(messages) - 1, -1, -1):
+        calls = [one for one in messages[at].tool_calls if one.call_id not in failed]
+        things = {call.name.rpartition("_")[2].removesuffix("s") for call in calls}
+        if any(call.name in tools and not tools[call.name].read_only for call in calls):
+            same = told <= {*things, ""}
+            asked = (n for n in range(at, -1, -1) if messages[n].role is Role.USER)
+            return next(asked, 0) if same else len(messages)
+        told |= things
+    return len(messages)
+
+
+def _failed(messages: Sequence[Message]) -> set[str | None]:
+    return {one.call_id for one in messages if one.content.startswith("Error: ")}
+
+
 def _made(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Iterator[ToolCall]:
     """Calls that have changed something, the newest first."""
-    failed = {one.call_id for one in messages if one.content.startswith("Error: ")}
+    failed = _failed(messages)
     for message in reversed(messages):
         for call in reversed(message.tool_calls):
             spec = tools.get(call.name)

@@ -14,7 +14,6 @@ from itertools import pairwise
 
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 from voice.understanding.corrections import MAKING
-from voice.understanding.doubt import only_tells
 from voice.understanding.english import (
     ARTICLES,
     GRAMMAR,
@@ -25,6 +24,7 @@ from voice.understanding.english import (
     plain,
     word_set,
 )
+from voice.understanding.remarks import only_tells
 
 _LONGEST, _MOST = 5, 20
 """Words of a value, and of a message."""

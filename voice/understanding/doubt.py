@@ -21,10 +21,10 @@ from voice.understanding.english import (
     GRAMMAR,
     NUMBERS,
     VERBS,
-    asks,
     bare,
     disagrees,
     plain,
+    without_article,
     word_set,
 )
 from voice.understanding.left_out import carried
@@ -37,31 +37,22 @@ I_SEE = f"I see. {ANYTHING_TO_DO}"
 LEAST_SURE = 0.84
 """Of ten shares, nine of them the model's confidence; chosen in docs/LOG.md (2026-11-26)."""
 
+LEAST_SURE_OF_NAMED = 0.75
+"""The same of one call that carries every word, where its thing is named: "a reminder: …"."""
+
+_CHANGING = re.compile(r"(?:make|put|set|turn|switch) (?:it|this|that|them|the|my)\b")
 _ACKNOWLEDGING = word_set("""
     ah alright good got great i it know lovely nice oh ok okay right see sounds sure that
     that's to well
 """)
 _COUNTING = NUMBERS | word_set("a an another some")
+_MOST_ASKED = 2
+"""Calls; of more than these nobody knows what a "yes" would do."""
 _LONGEST_THING = 3
 """Words of what a request names, where it names nothing else."""
 _LONGEST_PHRASE = 10
 """Words of a tool's description that are spoken."""
-_TELLING = re.compile(
-    r"(?:(?:oh|well|so|right|honestly|you know|hey|ah|ugh|wow|and|but|hmm+|okay|ok|yeah|no) )*"
-    r"(?:i|i'm|i've|my|our|his|her|their|he|she|he's|she's|they|they're|they've|we|we're|we've|it"
-    r"|it's|this|these|those|that|that's|there|there's|you|you're|you've|your|some(?:one|body)"
-    r"|every(?:one|body)|no(?:body|thing)|mum|mom|dad|gran|grandad"
-    r"|the \w+(?: \w+)? (?:is|are|was|were|has|have|had|keeps|won|lost|broke|went|came|did|just))\b"
-)
-_WANTING = re.compile(
-    r"\b(?:needs?|wants?|i'll|i'd|please|(?:can|could|will|would) (?:you|i|we)|instead|should|too"
-    r"|as well|(?:the|that|this|another|small|large|medium) one|both|the rest|meant|mean|said|only"
-    r"|wrong|without|don't|do not|wanna|would like"
-    r"|prefer|looking for|wondering|asking|timers?|alarms?|lists?|reminders?|orders?)\b"
-)
 _DECLINING = re.compile(r"\b(?:can't|cannot|no tool|not good at|won't|did not get|not sure)\b")
-_SHORTEST_TALE = 4
-"""Words."""
 
 
 def in_doubt(
@@ -76,7 +67,9 @@ def in_doubt(
     """
     if confidence is None:
         return False
-    return (9 * confidence + carried(request, calls, tools)) / 10 < LEAST_SURE
+    share = carried(request, calls, tools)
+    plainly = share == 1 and len(calls) == 1 and _is_named(calls[0], request)
+    return (9 * confidence + share) / 10 < (LEAST_SURE_OF_NAMED if plainly else LEAST_SURE)
 
 
 def asked_about(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> str:
@@ -86,6 +79,38 @@ def asked_about(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> str
         return f"{phrasing.sentence(phrasing.joined([*meant]))}, is that right?"
     wanted = dict.fromkeys(_phrase(call, tools[call.name]) for call in calls)
     return f"Do you want me to {', and to '.join(wanted)}?"
+
+
+def _is_named(call: ToolCall, request: str) -> bool:
+    """Whether a request has the word for what a call makes: "remind me", "an alarm"."""
+    thing = re.escape(call.name.rpartition("_")[2])
+    return (
+        re.search(rf"\b(?:{thing}s?|{thing.removesuffix('er')} me)\b", plain(request)) is not None
+    )
+
+
+def wants_a_change(request: str) -> bool:
+    """Whether a request is to change a thing, which nothing does that only reads.
+
+    >>> wants_a_change("please make it warmer"), wants_a_change("make five euros pounds")
+    (True, False)
+    """
+    return _CHANGING.match(bare(request)) is not None
+
+
+def worth_asking(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> tuple[ToolCall, ...]:
+    """Those of calls in doubt that a person could have meant; none where there are too many.
+
+    One that says a thing twice ("put camping on a list: camping") or again ("and camping") is none,
+    nor is one that only reads beside one that changes something.
+    """
+    kept: dict[tuple[str, str], ToolCall] = {}
+    for call in calls:
+        values = [without_article(plain(str(value))) for value in call.arguments.values()]
+        if len({*values}) == len(values):
+            kept.setdefault((call.name, next(iter(values), "")), call)
+    changing = [call for call in kept.values() if not tools[call.name].read_only]
+    return tuple(changing or kept.values()) if len(changing or kept) <= _MOST_ASKED else ()
 
 
 def named(request: str, counted: bool = False) -> str:
@@ -131,19 +156,6 @@ def _meant(call: ToolCall, spec: ToolSpec) -> str:
         return spec.meant(call.arguments) if spec.meant else ""
     except ToolError:
         return ""
-
-
-def only_tells(message: str) -> bool:
-    """Whether a message tells of something, and neither asks nor wants anything.
-
-    >>> only_tells("the train was so packed I stood on one leg"), only_tells("my bread is ready")
-    (True, True)
-    >>> only_tells("I need the train times"), only_tells("turn it off, it was so loud")
-    (False, False)
-    """
-    words = plain(message)
-    told = _TELLING.match(words) is not None and len(words.split()) >= _SHORTEST_TALE
-    return told and not (message.rstrip().endswith("?") or asks(words) or _WANTING.search(words))
 
 
 def declines(reply: str) -> bool:

@@ -22,6 +22,9 @@ _LONGEST = 5
 """Words of a value."""
 _LONGEST_AT_AN_END = 8
 """Words of a value that a free text begins or ends with."""
+_LONGEST_REST = 3
+"""Words that a free text goes on for."""
+_DETERMINERS = word_set("a an the my our your his her their this that some")
 _DENYING = word_set("no not never without don't isn't except instead or if")
 _WITHOUT = r"(?:\bwithout|\binstead of|\brather than|(?:\band|\bwith|\bbut|,) no) (?:any )?"
 _EDGES = word_set("and with a an the please to for in on")
@@ -81,6 +84,26 @@ def taken_out(call: ToolCall, spec: ToolSpec) -> ToolCall:
                 kept = " ".join(rest).strip(",.;:!? ")
                 return replace(call, arguments={**call.arguments, text: kept, name: said})
     return call
+
+
+def whole_text(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
+    """A call whose free text goes on to the end of the request: "check on the sourdough starter".
+
+    What follows is a few words that name something, and no call carries them.
+    """
+    texts = [name for name in spec.parameters.get("required", ()) if name not in spec.readings]
+    text = str(call.arguments.get(texts[0], "")) if len(texts) == 1 else ""
+    found = re.search(rf"\b{re.escape(text)}(?P<rest>(?: [\w'’-]+)+)\W*$", request, re.I)
+    words = found["rest"].lower().split() if found and text else []
+    small = GRAMMAR | VERBS | NUMBERS | {*spec.name.split("_")}
+    named = words[1:] if words[:1] and words[0] in _DETERMINERS else words
+    if found is None or not named or len(named) > _LONGEST_REST or not small.isdisjoint(named):
+        return call
+    if any(number is not None for number in carriers(words, [call])):
+        return call
+    if any(_reads(one, " ".join(words)) for one in spec.readings.values()):
+        return call
+    return replace(call, arguments={**call.arguments, texts[0]: f"{text}{found['rest']}"})
 
 
 def completed(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:

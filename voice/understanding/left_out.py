@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from voice.tools import phrasing
 from voice.types import Message, Role, ToolCall, ToolSpec
 from voice.understanding.english import GRAMMAR, VERBS, as_read
+from voice.understanding.remarks import clauses
 
 _JOINTS = frozenset(("and", "or", "but", "then"))
 _ARTICLES = frozenset(("the", "a", "an", "some", "of", "also", "please"))
@@ -54,11 +55,14 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
     folded = [word[0].casefold() for word in words]
     carried_by = carriers(folded, calls)
     told = _known([*(text for spec in specs for text in (spec.name, spec.description)), *results])
+    aside = {
+        word for one, tells in clauses(request.casefold()) if tells for word in _WORD.findall(one)
+    }
     parts = []
     told_before = [*_before(folded, carried_by, calls), *_comma(request, words, carried_by, calls)]
     for first, last in [*told_before, *_gaps(folded, carried_by, calls)]:
         for start, end in _pieces(folded, first, last):
-            named = (word for word in folded[start:end] if not _is_grammar(word))
+            named = (word for word in folded[start:end] if not (word in aside or _is_grammar(word)))
             said = " ".join(folded[start:end]).replace("’", "'")
             if _ASKING.fullmatch(said):
                 continue
@@ -85,12 +89,11 @@ def carried(request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpe
 
     Words of grammar do not count, nor what is said beside the request; 1 where there are no others.
     """
-    clauses = re.split(r"[,.;!?]+\s+", request.casefold())
     values = [str(value) for call in calls for value in call.arguments.values()]
     asked = " ".join(
         one
-        for one in clauses
-        if not _ASIDE.match(one) or any(value.casefold() in one for value in values)
+        for one, tells in clauses(request.casefold())
+        if not (tells or _ASIDE.match(one)) or any(value.casefold() in one for value in values)
     )
     names = (call.name.replace("_", " ") for call in calls)
     specs = [tools[call.name] for call in calls if call.name in tools]

@@ -86,6 +86,10 @@ def test_a_singular_that_fits_several_is_asked_about() -> None:
     with pytest.raises(ToolError, match=r"^Which one: the kitchen light or bedroom light\?$"):
         find(devices, "light")
     assert find(devices, "lights") == devices
+    assert find(devices, "light", messages=("turn off all light please", "the fan")) == devices
+    for one in ("not all the light", "that's all, the light off"):
+        with pytest.raises(ToolError, match="Which one"):
+            find(devices, "light", messages=(one,))
 
 
 def test_a_room_that_the_model_left_out_is_taken_from_the_message() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.voice.tools.conftest import Call
+from voice.tools import SessionScope
 
 
 async def test_items_come_and_go(call: Call) -> None:
@@ -29,6 +30,16 @@ async def test_lists_are_apart_and_have_several_names(call: Call) -> None:
     assert await call("read_list", list="todo") == "The todo list has 1 item: call mom and dad."
     assert await call("read_list") == "The shopping list has 1 item: milk."
     assert await call("read_list", list="christmas") == "The christmas list is empty."
+
+
+async def test_a_new_list_begins_with_what_is_put_on_it(call: Call, scope: SessionScope) -> None:
+    scope.said = ("Make a list called allotment.",)
+    asked = await call("add_to_list", item="allotment")
+    assert asked == "Error: Just tell me what to put on the allotment list."
+    scope.said = ("put a book on the list called allotment",)
+    assert await call("add_to_list", item="a book", list="allotment") == (
+        "Added a book to the allotment list."
+    )
 
 
 async def test_nothing_is_put_on_a_list_twice(call: Call) -> None:

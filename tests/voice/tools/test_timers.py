@@ -52,6 +52,19 @@ async def test_timers_run_down_and_are_cancelled(call: Call, clock: Clock) -> No
     assert await call("cancel_timer", name="egg") == "Error: There is no egg timer."
 
 
+async def test_who_asks_for_one_timer_is_told_of_that_one(call: Call, scope: SessionScope) -> None:
+    await call("set_timer", duration="nine minutes", name="pasta")
+    await call("set_timer", duration="an hour")
+    both = "2 timers: pasta, 9 minutes left; 1 hour left."
+    for said, told in {
+        "how long is left on the pasta?": "1 timer: pasta, 9 minutes left.",
+        "how long is left?": both,
+        "is the antipasta running": both,
+    }.items():
+        scope.said = (said,)
+        assert await call("list_timers") == told
+
+
 async def test_a_timer_is_found_by_its_length_and_all_of_them_at_once(call: Call) -> None:
     for duration in ("ten minutes", "an hour", "two hours"):
         await call("set_timer", duration=duration)

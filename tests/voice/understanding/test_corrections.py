@@ -11,6 +11,7 @@ from voice.understanding.corrections import (
     Correction,
     followed,
     made_instead,
+    on_the_same,
     pointed_out,
     repeated,
     with_the_rest,
@@ -42,6 +43,7 @@ TOOLS = {
         spec("set_device", "device", "state", "room?"),
         spec("move_item", "item", "to"),
         spec("get_time", "place", read_only=True),
+        spec("list_alarms", read_only=True),
     )
 }
 
@@ -262,3 +264,61 @@ def test_what_was_set_is_set_once_more_at_another_time(said: str, when: str | No
     expected = {**set_, "when": when} if when else None
     assert once_more(said, "set_reminder", **set_) == expected
     assert once_more(said, "change_reminder", **set_) is None
+
+
+def test_a_correction_reaches_over_turns_in_which_nothing_was_done() -> None:
+    def corrected(said: str, *between: Message) -> list[tuple[str, dict[str, str]]]:
+        alarm = ToolCall("c", "set_alarm", {"when": "6:15 tomorrow"})
+        dialogue = (
+            Message(Role.USER, "wake me at 6:15 tomorrow"),
+            Message(Role.AGENT, tool_calls=(alarm,)),
+            Message(Role.TOOL, "Alarm set.", call_id="c"),
+            *between,
+            Message(Role.USER, said),
+        )
+        correction = Correction.of(said)
+        made = correction.calls(dialogue, TOOLS) if correction else ()
+        return [(call.name, call.arguments) for call in made]
+
+    remark = Message(Role.USER, "it's Saturday tomorrow, isn't it"), Message(Role.AGENT, "I see.")
+    moved = [("change_alarm", {"to": "8 tomorrow", "when": "6:15 tomorrow"})]
+    assert corrected("ok so make it 8 instead", *remark) == moved
+    assert corrected("just put it at 8", *remark) == moved
+    failed = ToolCall("f", "get_time", {"place": "warmer"})
+    told = Message(Role.AGENT, tool_calls=(failed,))
+    assert corrected("make it 8", told, Message(Role.TOOL, "Error: none.", call_id="f")) == moved
+    # What was told since is what is spoken of, if it is another thing.
+    known = Message(Role.TOOL, "It is noon.", call_id="f")
+    assert corrected("make it 8", *remark, told, known) == []
+    alarms = Message(Role.AGENT, tool_calls=(replace(failed, name="list_alarms"),))
+    assert corrected("make it 8", *remark, alarms, known) == moved
+
+
+def test_one_more_at_another_time_is_of_the_kind_that_was_made_last() -> None:
+    def pointed(said: str, name: str = "set_alarm") -> str:
+        return pointed_out(said, [Message(Role.AGENT, tool_calls=(ToolCall("c", name, {}),))])
+
+    assert pointed("and one for sunday too 9am") == "set an alarm for sunday 9am"
+    assert pointed("and one for sunday at 9", "change_reminder") == "set a reminder for sunday at 9"
+    for other in ("and one for the sauce", "and what about sunday", "the one for sunday"):
+        assert pointed(other) == other
+    latte = "and one for six"
+    assert pointed(latte, "order_drink") == latte
+
+
+def test_the_list_of_the_turn_before_is_meant_where_none_is_named() -> None:
+    def listed(call: ToolCall, before: ToolCall) -> object:
+        dialogue = (
+            Message(Role.USER, "what is on it"),
+            Message(Role.AGENT, tool_calls=(before,)),
+            Message(Role.USER, "add also a torch"),
+        )
+        return on_the_same(call, TOOLS[call.name], dialogue).arguments.get("list")
+
+    torch = ToolCall("c", "add_to_list", {"item": "a torch"})
+    camping = {"item": "tent", "list": "camping"}
+    assert listed(torch, ToolCall("b", "remove_from_list", camping)) == "camping"
+    assert listed(torch, ToolCall("b", "remove_from_list", {"item": "tent"})) is None
+    assert listed(torch, ToolCall("b", "set_timer", {"list": "camping"})) is None
+    named = ToolCall("c", "add_to_list", {"item": "a torch", "list": "shopping"})
+    assert listed(named, ToolCall("b", "add_to_list", camping)) == "shopping"

@@ -10,6 +10,7 @@ from tests.support.script import CLIENT_TOOL, TOOLS, Script
 from voice.config import ToolsConfig, TurnConfig
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Generate, RunTool
+from voice.dialogue.lead import NOT_UNDERSTOOD
 from voice.tools import Toolbox
 from voice.types import Confirmation, Reading, ToolCall, ToolResult, ToolSpec
 from voice.understanding.doubt import (
@@ -20,6 +21,7 @@ from voice.understanding.doubt import (
     in_doubt,
     leaves_open,
     names_nothing,
+    worth_asking,
 )
 
 ADD = ToolCall("a", "add_to_list", {"item": "milk"})
@@ -167,6 +169,68 @@ def test_what_only_reads_is_told_with_a_caution(monkeypatch: pytest.MonkeyPatch)
     assert script.spoken() == f"{NOT_SURE} It is noon."
 
 
+MILK = ToolCall("m", "add_to_list", {"item": "the milk"})
+
+
+@pytest.mark.parametrize(
+    ("calls", "asked"),
+    [
+        ([ADD, MILK], [ADD]),
+        ([ADD, TIME], [ADD]),
+        ([ADD, GONE], [ADD, GONE]),
+        ([TIME], [TIME]),
+        # A thing that is put on itself.
+        ([replace(ADD, arguments={"item": "camping", "list": "camping"}), GONE], [GONE]),
+        ([replace(ADD, arguments={"item": "camping", "list": "camping"})], []),
+        # More than anybody could say yes to.
+        ([ADD, GONE, TIMER], []),
+    ],
+)
+def test_only_what_a_person_may_have_meant_is_asked_about(
+    calls: list[ToolCall], asked: list[ToolCall]
+) -> None:
+    tools = {**TOOLS, "get_time": replace(TOOLS["get_time"], read_only=True)}
+    assert worth_asking(calls, tools) == tuple(asked)
+
+
+def test_where_nothing_sensible_is_left_it_was_not_understood() -> None:
+    script = Script()
+    script.user("camping what camping")
+    twice = {"item": "camping", "list": "camping"}
+    script.model("", replace(ADD, arguments=twice), confidence=0.3)
+    assert script.spoken() == NOT_UNDERSTOOD
+    assert not script.of(RunTool)
+
+
+def test_a_change_is_not_answered_by_what_only_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TOOLS, "get_time", replace(TOOLS["get_time"], read_only=True))
+    script = Script()
+    script.user("please make it two degrees warmer")
+    script.model("", TIME, confidence=0.3)
+    assert script.spoken() == NOT_UNDERSTOOD
+    assert not script.of(RunTool)
+
+
+@pytest.mark.parametrize(
+    ("request_text", "doubted"),
+    [
+        ("remind me to phone Ana at two", False),
+        ("a reminder: phone Ana at two", False),
+        # Without its name, with other words or beside another call it has to be surer.
+        ("phone Ana at two", True),
+        ("remind me to phone Ana at two with Bo", True),
+    ],
+)
+def test_a_call_that_is_named_and_carries_every_word_is_sure_sooner(
+    request_text: str, doubted: bool
+) -> None:
+    reminder = ToolCall("r", "set_reminder", {"text": "phone Ana", "when": "at two"})
+    tools = {"set_reminder": ToolSpec("set_reminder", "Remember something.", {})}
+    assert in_doubt(0.75, request_text, [reminder], tools) is doubted
+    assert in_doubt(0.75, request_text, [reminder, replace(reminder, name="set_alarm")], tools)
+    assert in_doubt(0.6, request_text, [reminder], tools)
+
+
 def test_of_several_requests_those_in_doubt_are_asked_about_at_the_end() -> None:
     script = Script()
     script.user("set a timer and put milk down and set a timer")
@@ -178,7 +242,7 @@ def test_of_several_requests_those_in_doubt_are_asked_about_at_the_end() -> None
     script.sent()
     script.played()
     script.user("yes", turn_id=2, seconds=9)
-    assert [run.call.call_id for run in script.of(RunTool)] == ["a", "t", "u"]
+    assert [run.call.call_id for run in script.of(RunTool)] == ["a", "t"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,14 @@ from voice.config import ToolsConfig, TurnConfig
 from voice.tools import Toolbox
 from voice.tools.scope import SessionScope
 from voice.types import Reading, ToolCall, ToolSpec
-from voice.understanding.filled import completed, filled, measured, taken_out, without_strays
+from voice.understanding.filled import (
+    completed,
+    filled,
+    measured,
+    taken_out,
+    whole_text,
+    without_strays,
+)
 
 
 def reading(*words: str, anywhere: bool = False) -> Reading:
@@ -143,3 +150,32 @@ def test_what_is_no_value_is_left_out(
     assert [
         *without_strays(ToolCall("c", tool, given), request_text, SPECS[tool]).arguments
     ] == kept
+
+
+@pytest.mark.parametrize(
+    ("request_text", "tool", "text", "whole"),
+    [
+        (
+            "remind me in a fortnight to check on the sourdough starter.",
+            "set_reminder",
+            "check on the sourdough",
+            "check on the sourdough starter",
+        ),
+        ("and on sunday at six, phone the coach", "set_reminder", "phone", "phone the coach"),
+        ("add bread rolls", "add_to_list", "bread", "bread rolls"),
+        # Courtesy, where it goes, when it is, and another thing are none of it.
+        ("add milk please", "add_to_list", "milk", "milk"),
+        ("add milk to the list", "add_to_list", "milk", "milk"),
+        ("add milk and eggs", "add_to_list", "milk", "milk"),
+        ("remind me to call mum tomorrow", "set_reminder", "call mum", "call mum"),
+        ("remind me to call mum, lovely weather", "set_reminder", "call mum", "call mum"),
+    ],
+)
+def test_a_free_text_goes_on_to_the_end_of_the_request(
+    request_text: str, tool: str, text: str, whole: str
+) -> None:
+    toolbox = Toolbox(ToolsConfig(database=":memory:"), TurnConfig())
+    (spec,) = toolbox.specs([tool], SessionScope("s"))
+    name = spec.parameters["required"][0]
+    call = ToolCall("c", tool, {name: text})
+    assert whole_text(call, request_text, spec).arguments == {name: whole}

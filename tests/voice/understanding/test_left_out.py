@@ -102,3 +102,19 @@ def test_another_request_between_those_that_were_served_is_left_out() -> None:
     words = "set a timer for ten minutes, add soap to my list and set an alarm for seven"
     assert said(words, *calls) == "I did not get this: add soap."
     assert said("a timer for ten minutes and set an alarm for seven", *calls) == ""
+
+
+def test_what_is_told_beside_a_request_is_not_missed() -> None:
+    spec = ToolSpec("cancel_timer", "Stop a running timer.", {})
+    call = ToolCall("c", "cancel_timer", {"name": "sauce"})
+    for said, parts in {
+        "cancel the sauce one. ordering pizza lol": (),
+        "cancel the sauce one because the cake needs twenty": (),
+        "cancel the sauce one and the pizza": ("pizza",),
+    }.items():
+        dialogue = (
+            Message(Role.USER, said),
+            Message(Role.AGENT, tool_calls=(call,)),
+            Message(Role.TOOL, "Cancelled.", call_id="c"),
+        )
+        assert left_out(dialogue, {spec.name: spec}).parts == parts

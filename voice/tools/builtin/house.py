@@ -233,7 +233,15 @@ def find(
     """
     said_device, said_room = _bare(device), _bare(room)
     words = _words(f"{said_room} {said_device}")
-    wants_all = "all" in words or "every" in words or said_device in ("lights", "lamps", "blinds")
+    newest = re.sub(r"[^\w\s]", " ", " ".join(messages[:1]).lower())
+    wants_all = (
+        "all" in words
+        or "every" in words
+        or said_device in ("lights", "lamps", "blinds")
+        or re.search(
+            rf"(?<!not )\b(?:all|every)(?: of)?(?: the| my)? {re.escape(said_device)}\b", newest
+        )
+    )
     words -= _EVERY
     found = _called(words, devices)
     exact = [each for each in found if _words(each.name) == words]
@@ -242,7 +250,7 @@ def find(
     if not found:
         place = f" in the {said_room}" if said_room and said_room not in said_device else ""
         raise ToolError(f"{_there_is_no(said_device)}{place}.")
-    said = _words(re.sub(r"[^\w\s]", " ", " ".join(messages[:1]).lower()))
+    said = _words(newest)
     named = [each for each in found if _words(each.name) <= said]
     if len(named) == 1:
         return named

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from voice.tools import phrasing
 from voice.tools.registry import Known, ToolError, tool
+from voice.tools.scope import SessionScope
 from voice.tools.store import Store
 
 _SHOPPING = "shopping"
@@ -21,9 +22,12 @@ _PAIRS = (
 
 
 @tool()
-def add_to_list(item: str, list: str = "", *, store: Store) -> str:
+def add_to_list(item: str, list: str = "", *, scope: SessionScope, store: Store) -> str:
     """Put an item on a list."""
     name = _said_name(list)
+    if re.search(rf"\blist (?:called|named) {re.escape(item)}\W*$", " ".join(scope.said[:1]), re.I):
+        # It is a list as soon as something is on it.
+        raise ToolError(f"Just tell me what to put on the {_said_name(item)} list.")
     items = _items_of(item, name)
     on_list = {_key(known) for known in store.items(_stored_name(name))}
     new = [each for each in items if _key(each) not in on_list]

@@ -71,8 +71,15 @@ def set_timer(
 @tool(read_only=True)
 def list_timers(*, scope: SessionScope, store: Store) -> str:
     """Say which timers are running."""
+    # "How long is left on the pasta?" asks for that one.
     now, timers = scope.now(), _running(store, scope)
-    return listed(timers, "No timers are running.", lambda timer: _with_time_left(timer, now))
+    newest = " ".join(scope.said[:1]).lower()
+    named = [
+        one for one in timers if one.label and re.search(rf"\b{re.escape(one.label)}\b", newest)
+    ]
+    return listed(
+        named or timers, "No timers are running.", lambda timer: _with_time_left(timer, now)
+    )
 
 
 @tool()

@@ -1,0 +1,124 @@
+"""What a message tells beside what it asks for: "I'm leaving in ten minutes, turn off the light".
+
+A message is cut into clauses at its punctuation and before a reason. One that tells of something
+asks for nothing, so a call with values from there alone was not asked for: "wake me at seven
+because work begins at eight" wants one alarm. The words are English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from voice.types import ToolCall, ToolSpec
+from voice.understanding.english import VERBS, asks, plain, word_set
+
+_REASON = (
+    r"(?:because|cause|cos|since (?:i|we|my|our|the|it|he|she|they|work|school)\b|as (?:i|we)\b)"
+)
+_CUT = re.compile(rf"[.!?;,]+\s+|\s+(?={_REASON})", re.IGNORECASE)
+_GOES_ON = re.compile(r"(?:in|at|on|by|with|for|from|to|until|and (?:i|my|we|the)|lol|haha)\b")
+"""How a clause begins that belongs to the one before it."""
+_OPENING = (
+    r"(?:(?:oh|well|so|right|honestly|you know|hey|ah|ugh|wow|and|but|hmm+|okay|ok|yeah|no|wait) )*"
+)
+_TELLING = re.compile(
+    rf"{_OPENING}"
+    r"(?:i|i'm|i've|my|our|his|her|their|he|she|he's|she's|they|they're|they've|we|we're|we've|it"
+    r"|it's|its|this|these|those|that|that's|there|there's|you|you're|you've|your|some(?:one|body)"
+    r"|every(?:one|body)|no(?:body|thing)|mum|mom|dad|gran|grandad"
+    r"|the \w+(?: \w+)? (?:is|are|was|were|has|have|had|keeps|won|lost|broke|went|came|did|just))\b"
+)
+_DOING = re.compile(
+    rf"{_OPENING}(?!any|every|some|no|dur|shopp|stri|includ|start|end|morn|even|follow|br|r)"
+    r"\w{2,}ing\b(?! list)"
+)
+"""The speaker's own doing: "ordering pizza"."""
+_WANTING = re.compile(
+    r"\b(?:needs?|wants?|i'll|i'd|please|(?:can|could|will|would) (?:you|i|we)|instead|should|too"
+    r"|as well|(?:the|that|this|another|small|large|medium) one|both|the rest|meant|mean|said|only"
+    r"|wrong|without|don't|do not|wanna|would like"
+    r"|prefer|looking for|wondering|(?<!is )asking|timers?|alarms?|lists?|reminders?|orders?)\b"
+)
+_SHORTEST_TALE = 4
+"""Words."""
+_COMMANDS = VERBS - word_set("""
+    are can could did do does don't figure have how i'd i'll is let look ring time what what's when
+    where which who will work would
+""")
+_COMMANDING = re.compile(
+    r"(?:(?:so|and|then|but|please|ok|okay|now|just|also|can you|could you|would you) )*"
+    rf"(?:{'|'.join(sorted(_COMMANDS))})\b"
+)
+
+
+def only_tells(message: str) -> bool:
+    """Whether a message tells of something, and neither asks nor wants anything.
+
+    >>> only_tells("the train was so packed I stood on one leg"), only_tells("my bread is ready")
+    (True, True)
+    >>> only_tells("I need the train times"), only_tells("turn it off, it was so loud")
+    (False, False)
+    >>> only_tells("I'm leaving in ten minutes, turn off the light")
+    False
+    """
+    words = plain(message)
+    told = _TELLING.match(words) is not None and len(words.split()) >= _SHORTEST_TALE
+    if not told or message.rstrip().endswith("?") or asks(words) or _WANTING.search(words):
+        return False
+    _, *others = (plain(message[start:end]) for start, end in _spans(message))
+    return not any(_COMMANDING.match(one) or asks(one) for one in others)
+
+
+def asked_for(
+    request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]
+) -> tuple[ToolCall, ...]:
+    """The calls without those that take all their values from what is told beside the request.
+
+    All, where none would be left. What a list takes may be named in a remark ("we are out of milk,
+    and add eggs"): of the tools that are called for the rest only those are left out that read
+    all they need.
+    """
+    told, asked = "", ""
+    for said, tells in clauses(request):
+        clause = f" {plain(said)} "
+        told, asked = (told + clause, asked) if tells else (told, asked + clause)
+    beside = [
+        call for call in calls if _is_said(call, told) and not _is_said(call, asked, some=True)
+    ]
+    names = {call.name for call in calls if call not in beside}
+    dropped = [
+        call for call in beside if call.name not in names or _reads_all(tools.get(call.name))
+    ]
+    return tuple(call for call in calls if call not in dropped) if names else tuple(calls)
+
+
+def _reads_all(spec: ToolSpec | None) -> bool:
+    return spec is not None and {*spec.parameters.get("required", ())} <= {*spec.readings}
+
+
+def _is_said(call: ToolCall, text: str, some: bool = False) -> bool:
+    """Whether values of a call, and ``some`` or all of them, are words of a text."""
+    said = [f" {plain(str(value))} " in f" {text} " for value in call.arguments.values()]
+    return bool(said) and (any(said) if some else all(said))
+
+
+def _spans(message: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for cut in _CUT.finditer(message):
+        yield start, cut.start()
+        start = cut.end()
+    yield start, len(message)
+
+
+def clauses(message: str) -> Iterator[tuple[str, bool]]:
+    """The clauses of a message, and whether each tells of something."""
+    tells = False
+    for start, end in _spans(message):
+        words = plain(message[start:end])
+        if not (tells and _GOES_ON.match(words)):
+            tells = re.match(_REASON, words) is not None or (
+                (_TELLING.match(words) or _DOING.match(words)) is not None
+                and not (message[end : end + 1] == "?" or asks(words) or _WANTING.search(words))
+            )
+        yield message[start:end], tells
