@@ -10,7 +10,7 @@ from tests.support.script import CLIENT_TOOL, TOOLS, Script
 from voice.config import ToolsConfig, TurnConfig
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Generate, RunTool
-from voice.dialogue.lead import NOT_UNDERSTOOD
+from voice.dialogue.flow_words import NOT_UNDERSTOOD
 from voice.tools import Toolbox
 from voice.types import Confirmation, Reading, ToolCall, ToolResult, ToolSpec
 from voice.understanding.doubt import (
