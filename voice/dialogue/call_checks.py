@@ -135,7 +135,8 @@ class CallChecks:
             for name, spec in self.own_tools(reply).items()
             if not {*spec.parameters.get("required", ())} <= {*spec.readings}
         )
-        return opposed(newest[0], calls, values, choosing, texts)
+        whole = next(iter(self._dialogue.user_texts(1)), "")
+        return opposed(newest[0], calls, values, choosing, texts, whole)
 
     def held_back(self, reply: Reply, calls: tuple[ToolCall, ...]) -> HeldBack:
         """The calls that are made at once, and the question in the place of the others.

@@ -105,6 +105,7 @@ def opposed(
     setters: frozenset[str] = frozenset(),
     choosing: bool = False,
     texts: frozenset[str] = frozenset(),
+    whole: str = "",
 ) -> Opposed:
     """Those of an answer's calls that do the opposite of what a message of the user's asks.
 
@@ -114,12 +115,13 @@ def opposed(
         setters: Names of tools that set something to a value, and so may end it as well.
         choosing: Whether the user was asked which one is meant: "just the milk" may go, then.
         texts: Names of tools that take any words.
+        whole: The message, where what it asks is a part of it.
     """
     denied = tuple(call for call in calls if _is_denied(_plain(message), call, setters))
     if denied:
         return Opposed(denied, KEPT)
     ending = bool(calls) and all(_verb(call.name) in _ENDING for call in calls)
-    if ending and _REPLACES.search(_plain(message)) and not asks_to_end(message):
+    if ending and _REPLACES.search(_plain(whole or message)) and not asks_to_end(message):
         return Opposed(tuple(calls), NOTHING_INSTEAD)
     if _PERMISSION.match(_plain(message)):
         wrong = [call for call in calls if call.name in texts and not _names(message, call)]

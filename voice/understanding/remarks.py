@@ -35,7 +35,7 @@ _DOING = re.compile(
 )
 """The speaker's own doing: "ordering pizza"."""
 _WANTING = re.compile(
-    r"\b(?:needs?|wants?|i'll|i'd|please|(?:can|could|will|would) (?:you|i|we)|instead|should|too"
+    r"\b(?:needs?|wants?|\w+'(?:ll|d)|please|(?:can|could|will|would) (?:you|i|we)|instead|should|too"
     r"|as well|(?:the|that|this|another|small|large|medium) one|both|the rest|meant|mean|said|only"
     r"|wrong|without|don't|do not|wanna|would like"
     r"|prefer|looking for|wondering|(?<!is )asking|timers?|alarms?|lists?|reminders?|orders?)\b"

@@ -110,6 +110,7 @@ def test_every_tool_belongs_to_an_agent(toolbox: Toolbox) -> None:
         ("coffee", "can you make it iced", "swap_in_order"),
         ("coffee", "make it an iced tea", ""),
         ("coffee", "swap the tea for a mocha", ""),
+        ("coffee", "it's freezing, change it to a hot chocolate", ""),
         ("coffee", "a latte with sugar instead of honey", ""),
         ("coffee", "I drink tea instead of coffee", ""),
         ("coffee", "are you open on sundays?", "answer_question"),

@@ -41,6 +41,13 @@ def test_a_call_that_does_the_opposite(message: str, made: ToolCall) -> None:
     assert opposed(message, [made]).calls == (made,)
 
 
+def test_what_is_put_in_another_place_is_not_to_go() -> None:
+    made = call("remove_drink", drink="mocha")
+    whole = "swap the milks over: oat in the latte, soy in the mocha"
+    assert opposed("soy in the mocha", [made], whole=whole).calls == (made,)
+    assert not opposed("take the mocha off", [made], whole=f"{whole}, and take the mocha off").calls
+
+
 @pytest.mark.parametrize(
     ("message", "made"),
     [

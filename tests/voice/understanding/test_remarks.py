@@ -92,6 +92,10 @@ def test_what_is_told_becomes_no_call(request_text: str, asked: ToolCall, told: 
             "I'd like the lamp off, and stop the pasta",
             (call("set_device", device="lamp", state="off"), PASTA),
         ),
+        (
+            "she'd like the lamp off, then stop the pasta",
+            (call("set_device", device="lamp", state="off"), PASTA),
+        ),
         # Without values of its own.
         ("stop the pasta, what is it", (PASTA, call("get_time"))),
         ("I need eggs. Stop the pasta", (call("add_to_list", item="eggs"), PASTA)),

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from num2words import num2words
 
 from voice.tools import phrasing
-from voice.tools.builtin.coffee_menu import SIZES, STYLES, offered
+from voice.tools.builtin.coffee_menu import SIZES, STYLES, named_in, offered
 from voice.tools.registry import Readable, ToolError, Unreadable
 from voice.tools.scope import Drink
 from voice.tools.spoken_numbers import amount, digits
@@ -212,6 +212,8 @@ def detail(said: str) -> tuple[str, str]:
     """
     if said in _HOT_OR_COLD:
         return "name", _HOT_OR_COLD[said]
+    if named_in(said):
+        raise Unreadable("detail", said)
     for part, (_, label) in _PARTS.items():
         if not digits(said).isdigit() and _reads(part, said):
             return part, label(said)
