@@ -35,9 +35,9 @@ _DOING = re.compile(
 )
 """The speaker's own doing: "ordering pizza"."""
 _WANTING = re.compile(
-    r"\b(?:needs?|wants?|\w+'(?:ll|d)|please|(?:can|could|will|would) (?:you|i|we)|instead|should|too"
-    r"|as well|(?:the|that|this|another|small|large|medium) one|both|the rest|meant|mean|said|only"
-    r"|wrong|without|don't|do not|wanna|would like"
+    r"\b(?:needs?|wants?|\w+'(?:ll|d)|please|(?:can|could|will|would) (?:you|i|we)|instead|should"
+    r"|too|as well|(?:the|that|this|another|small|large|medium) one|both|the rest|meant|mean|said"
+    r"|only|wrong|without|don't|do not|wanna|would like"
     r"|prefer|looking for|wondering|(?<!is )asking|timers?|alarms?|lists?|reminders?|orders?)\b"
 )
 _SHORTEST_TALE = 4
