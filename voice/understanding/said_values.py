@@ -41,14 +41,15 @@ _ASKS = re.compile(r"(?:what|when|where|which|who|how|why|is|are|was|did|will|wo
 _ALSO_YES = (
     r"(?:that's |that |it's |it |all )?(?:sounds |looks |is )?(?:good|fine|great|perfect|lovely)"
     r"(?: to me| for me)?|(?:that )?works(?: for me)?|(?:(?:i'll )?take|book|confirm|place)"
-    r" (?:it|that)(?: one)?|that one|absolutely|definitely|(?:that's|it's|all) correct|wonderful"
+    r" (?:it|that)(?: one)?|(?:call|ring|phone) (?:me|us)|that one|absolutely|definitely"
+    r"|(?:that's|it's|all) correct|wonderful"
 )
 _WRONG = re.compile(
     r"(?:(?:that's|it's|that is|it is|is) )?(?:wrong|not (?:right|correct)|incorrect)"
 )
 _DENYING = word_set("wrong incorrect don't isn't change")
 _JOINING = word_set("and at by for in on the to")
-_POLITE = word_set("thanks thank you well then so whatever")
+_POLITE = word_set("thanks thank you well then so whatever hurry quick quickly fast")
 _SURE = re.compile(r"(?:yes|yeah|yep|yup|sure)\b", re.I)
 _JOINT = re.compile(
     r"(?<=[.?!;])\s+|,\s*|\s+(?=(?:and|but|so|or|because|also)\s+(?:i|i'd|i'm|i've|we|you|he|she|it|they"

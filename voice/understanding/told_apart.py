@@ -19,7 +19,8 @@ _MESSAGE = re.compile(
     re.IGNORECASE,
 )
 _PART = re.compile(
-    rf"(?:^|[,;]? and |[,;] |(?<!for)(?<!in)(?<!at)(?<!with) (?=one|the|{_NUMBER} (?:of|with)))"
+    r"(?:^|[,;]? and |[,;] |(?<!\bfor)(?<!\bin)(?<!\bat)(?<!\bwith) "
+    rf"(?=one|the|{_NUMBER} (?:of|with)))"
     rf"(?P<some>{_SOME})(?= (?!more\b))",
     re.IGNORECASE,
 )
@@ -30,7 +31,7 @@ _COUNTED = re.compile(
 """Where another thing is counted, with what it is to have or not to have."""
 _OF_ALL = re.compile(r"[,;]? (?:and )?(?:both|all|each)(?: of them)? (?P<rest>.+)", re.IGNORECASE)
 _BEHIND = re.compile(r"(?:with|without|no|in|for|at|to|plus)\b", re.IGNORECASE)
-_PLAIN = ("without", "not", "plain", "none", "normal")
+_PLAIN = ("without", "not", "plain", "none", "normal", "regular")
 """Says that a part has none of what the others have."""
 _SMALL = re.compile(
     r"^(?:(?:should be|is|are|being|to be|made|an?)\b ?)+"

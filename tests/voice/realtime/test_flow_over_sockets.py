@@ -171,6 +171,8 @@ async def test_who_wants_a_person_is_handed_over_and_comes_back(clinic: Resource
         assert "5 5 5 1 2 3 4" in await caller.says("555 1234")
         assert "call 911 now" in await caller.says("he is not breathing")
         assert (await caller.says("the ambulance is coming")).startswith("Good.")
+        assert "call 911 now" in await caller.says("he is choking")
+        assert (await caller.says("nobody's in danger, it was the radio")).startswith("Good.")
         assert (await caller.says("yes")).endswith("Shall a nurse call 5 5 5 1 2 3 4?")
         assert "called back" in await caller.says("yes")
         kept = clinic.toolbox.database.export(LOCAL)["appointments"]

@@ -415,6 +415,7 @@ async def test_a_time_that_is_refused_is_not_offered_again(said: str, time: str)
     ("said", "booked"),
     [
         ("yes. is it ok if his dad brings him", True), ("ok whatever, yes", True),
+        ("yes please hurry", True), ("yes call me", True),
         ("sure, and can I bring my dog", True), ("yep that's it thank you so much", True),
         ("yes, no, wait", False), ("yes but not at eleven", False),
         ("yes, can you make it twelve", False), ("lovely, what does it cost", False),

@@ -657,6 +657,7 @@ async def test_one_of_several_kinds_is_asked_about_and_the_count_kept(
         (("how much is it", "do you have a tea?"), {Drink("tea"): 2}, "That comes to €4."),
         (("total?", "hello"), {Drink("tea"): 1}, "That comes to €2."),
         (("what do i pay", "a latte maybe"), {}, "A latte is €3.50."),
+        (("what does oat milk cost", ""), {Drink("tea"): 1}, "Extra oat milk costs €0.60."),
         (("how much is an oat latte", ""), {Drink("tea"): 1}, "A latte with oat milk is €4.10."),
     ],
 )  # fmt: skip

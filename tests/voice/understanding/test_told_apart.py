@@ -24,6 +24,8 @@ def is_drink(words: str) -> bool:
          ("two teas with lemon", "two teas with milk")),
         ("gimme 3 lattes 2 with sugar", ("gimme two lattes with sugar", "gimme one latte")),
         ("3 teas, 2 of them with milk 1 without", ("two teas with milk", "one tea")),
+        ("4 lattes. 2 with soy 1 with oat 1 normal",
+         ("two lattes with soy", "one latte with oat", "one latte")),
         ("two lattes with sugar and one latte without sugar",
          ("two lattes with sugar", "one latte")),
         ("a tea with milk and two mochas without foam",

@@ -338,7 +338,7 @@ def _ready(scope: SessionScope) -> str:
 @tool(read_only=True)
 def answer_question(message: str, *, scope: SessionScope) -> str:
     """Answer a question about what there is to be had."""
-    if asks_the_price(message) and (told := _what_it_costs(scope)):
+    if asks_the_price(message, scope.shop) and (told := _what_it_costs(scope)):
         return told
     if asks_when_ready(message) and (told := _ready(scope)):
         return told

@@ -160,10 +160,10 @@ def answer(question: str, shop: ShopConfig) -> str:
     return f"Sorry, I do not know that{f' about {phrasing.joined(things)}' if things else ''}."
 
 
-def asks_the_price(message: str) -> bool:
-    """Whether a question is what something costs, and not of a drink that it names."""
+def asks_the_price(message: str, shop: ShopConfig) -> bool:
+    """Whether a question is what something costs, and not of a drink or an extra that it names."""
     said = message.lower()
-    return _PRICE.search(said) is not None and not named_in(said)
+    return _PRICE.search(said) is not None and not (named_in(said) or _extras(said, shop))
 
 
 def asks_when_ready(message: str) -> bool:
@@ -209,11 +209,13 @@ def _prices(said: str, shop: ShopConfig) -> str:
     if not shop.prices:
         return "Sorry, I do not know the prices."
     drinks = named_in(said)
+    if not drinks and (alone := _extras(said, shop)):
+        each = [f"extra {one} costs {money(shop.more[one], shop.currency)}" for one in alone]
+        return f"{phrasing.sentence(phrasing.joined(each))}."
     size = next((one for one in sorted(SIZES, key=len)[::-1] if re.search(rf"\b{one}\b", said)), "")
-    whole = re.sub(rf"\b({'|'.join(_MILKS)})\b(?! milk)", r"\1 milk", said[:_READ])
-    parts = digits(whole, fractions=False) if len(drinks) == 1 else size
-    extras = (part for part in shop.more if part not in SIZES)
-    found = (re.search(rf"(?:\b\d+ )?\b{re.escape(part)}s?\b", parts) for part in extras)
+    parts = digits(_with_milk(said), fractions=False) if len(drinks) == 1 else size
+    extras = map(re.escape, _extras(parts, shop))
+    found = (re.search(rf"(?:\b\d+ )?\b{part}s?\b", parts) for part in extras)
     added = phrasing.joined([match[0] for match in found if match])
     behind = f" with {added}" if added else ""
     costs = ((one, price(one, parts, shop)) for one in drinks or [*shop.prices][:3])
@@ -222,6 +224,17 @@ def _prices(said: str, shop: ShopConfig) -> str:
     if not told:
         return not_offered(drinks[0], shop)
     return f"{phrasing.sentence(phrasing.joined(told))}."
+
+
+def _with_milk(said: str) -> str:
+    return re.sub(rf"\b({'|'.join(_MILKS)})\b(?! milk)", r"\1 milk", said[:_READ])
+
+
+def _extras(said: str, shop: ShopConfig) -> list[str]:
+    """What is added to drinks for a price, as far as it is named."""
+    whole = _with_milk(said)
+    extras = (part for part in shop.more if part not in SIZES)
+    return [part for part in extras if re.search(rf"\b{re.escape(part)}s?\b", whole)]
 
 
 def _kinds_of(said: str, menu: list[str]) -> list[str]:
