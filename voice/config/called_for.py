@@ -15,8 +15,8 @@ from voice.config.moments import found_anywhere, plain_words
 _LONGEST = 80
 """Words of a message that values are taken from."""
 _OPENERS = re.compile(
-    r"^(?:(?:ok|okay|so|well|right|alright|hey|hi|hello|great|cool|thanks|thank you|anyway"
-    r"|and|but|then|quickly|quick)\b\W*)+(?=\w)",
+    r"^(?:(?:ok|okay|so|well|right|alright|hey|hi|hello|great|good|cool|thanks|thank you|anyway"
+    r"|haha|lol|and|but|then|quickly|quick)\b\W*)+(?=\w)",
     re.IGNORECASE,
 )
 """What a message may begin with and be the same: a pattern is also looked for without it."""

@@ -19,6 +19,7 @@ from voice.events import FlowChanged
 from voice.inputs import SessionOptions
 from voice.types import Position, Role, ToolCall, ToolResult, ToolSpec
 from voice.understanding.english import asks, asks_of_the_agent
+from voice.understanding.remarks import asking_sentence
 from voice.understanding.said_values import answer_to
 
 FROM_THE_BEGINNING = "Okay, from the beginning."
@@ -85,6 +86,8 @@ class Lead:
             yield from flow.team.wanted(flow.position, message, self._tools)
         elif options.agent_tools and not options.client_tools:
             yield from called_for(message, options.calls)
+            if (alone := asking_sentence(message)) != message:
+                yield from called_for(alone, options.calls)
             if options.answers and asks(message) and not asks_of_the_agent(message):
                 yield options.answers, {}
 

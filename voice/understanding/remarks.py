@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from voice.types import ToolCall, ToolSpec
-from voice.understanding.english import VERBS, asks, plain, word_set
+from voice.understanding.english import VERBS, asks, is_courteous, plain, word_set
 
 _REASON = (
     r"(?:because|cause|cos|since (?:i|we|my|our|the|it|he|she|they|work|school)\b|as (?:i|we)\b)"
@@ -68,6 +68,21 @@ def only_tells(message: str) -> bool:
         return False
     _, *others = (plain(message[start:end]) for start, end in _spans(message))
     return not any(_COMMANDING.match(one) or asks(one) for one in others)
+
+
+def asking_sentence(message: str) -> str:
+    """The one sentence of a message that is no remark or courtesy; the message where none is it.
+
+    >>> asking_sentence("It's no secret. Remember that I like tea.")
+    'Remember that I like tea.'
+    """
+    sentences = re.split(r"(?<=[.!?])\s+", message.strip())
+    asking = [one for one in sentences if not (is_courteous(one) or _only_remarks(one))]
+    return asking[0] if len(asking) == 1 else message
+
+
+def _only_remarks(sentence: str) -> bool:
+    return all(tells for _, tells in clauses(sentence))
 
 
 def asked_for(
