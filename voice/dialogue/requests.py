@@ -269,10 +269,16 @@ def distinct(
 ) -> tuple[ToolCall, ...]:
     """The calls without those that are made once more of the same words: "one latte, black, ta".
 
-    Several things have words of their own, or are counted.
+    Several things have words of their own, or are counted. Beside another call of its tool, what
+    is named to say that it is not meant is none: "20 minutes, not 25".
     """
     kept: list[ToolCall] = []
+    said = _plain(request)
+    meant = [call for call in calls if not _is_denied(said, call)]
+    names = {call.name for call in meant}
     for call in calls:
+        if call not in meant and call.name in names:
+            continue
         twins = (at for at, one in enumerate(kept) if _once(request, one, call, tools))
         at = next(twins, None)
         if at is None:
@@ -280,6 +286,11 @@ def distinct(
         elif len(call.arguments) > len(kept[at].arguments):
             kept[at] = call
     return tuple(kept)
+
+
+def _is_denied(said: str, call: ToolCall) -> bool:
+    values = (re.escape(_plain(str(value))) for value in call.arguments.values())
+    return any(re.search(rf"\b(?:not|rather than) (?:the |an? )?{one}\b", said) for one in values)
 
 
 def _once(request: str, one: ToolCall, two: ToolCall, tools: Mapping[str, ToolSpec]) -> bool:

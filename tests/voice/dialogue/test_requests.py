@@ -64,6 +64,14 @@ def test_words_that_are_said_once_are_of_one_call(
     assert distinct(message, calls, TOOLS) == tuple(calls[at] for at in kept)
 
 
+def test_what_is_named_as_not_meant_is_no_call_beside_what_is() -> None:
+    twenty, more = (ToolCall("c", "change_timer", {"duration": one}) for one in ("20", "25"))
+    assert distinct("make it 20 minutes not 25", [twenty, more], TOOLS) == (twenty,)
+    assert distinct("not the 25, the 20", [more, twenty], TOOLS) == (twenty,)
+    # Alone it may be what another rule asks about.
+    assert distinct("not 25", [more], TOOLS) == (more,)
+
+
 def test_what_is_to_be_done_with_another_thing_too_is_a_request() -> None:
     assert requests("never mind, cancel it, and the alarm too") == ("cancel it", "cancel the alarm")
     assert requests("turn the lamp off and the fan as well") == (
