@@ -107,7 +107,7 @@ READING: Plan = (
     ("list_facts", {}),
     ("recall_fact", {"question": "what is my name"}),
     ("list_appointments", {}),
-    ("find_appointment", {"name": "Anna Schmidt"}),
+    ("find_appointment", {"name": "Tom Reed"}),
     ("get_opening_hours", {}),
     ("start_over", {}),
     ("get_time", {}),
