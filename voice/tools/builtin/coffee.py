@@ -605,8 +605,8 @@ def _is_part(said: str, ordered: Drink) -> bool:
         r"\b(?:drinks?|ones?|cups?)\b", ordered.name.split()[-1], said
     ).partition("without")
     words, label = set(has.split()), _label(ordered, 1, always_count=False)
-    hot = {"hot"} - (
-        {"hot"} if re.search(r"\b(?:iced|cold|frappe|lemonade|water)\b", label) else set()
+    iced = re.search(r"\b(?:iced|cold|frappe|lemonade|water)\b", label) is not None
+    own = {singular(word) for word in re.findall(r"[\w'-]+", label)} | (
+        {"hot"} if not iced else set()
     )
-    own = {singular(word) for word in re.findall(r"[\w'-]+", label)} | hot
     return words <= own and ordered.name.split()[-1] in words and not own & set(lacks.split())

@@ -231,8 +231,7 @@ def swapped(drink: Drink, old: str, new: str) -> Drink | None:
         name = drink.name.removeprefix("iced ")
         return replace(drink, name=f"iced {name}" if value == "iced" else name)
     if not old:
-        before = getattr(drink, part)
-        return replace(drink, **{part: with_extras(value, before) if part == "extras" else value})
+        return _given(drink, part, value)
     for key in filter(None, (old, _NOUN.sub("", old))):
         for of in ("name", *_PARTS):
             found = re.search(rf"\b{re.escape(key)}s?\b", getattr(drink, of))
@@ -245,6 +244,12 @@ def swapped(drink: Drink, old: str, new: str) -> Drink | None:
     return None
 
 
+def _given(drink: Drink, part: str, value: str) -> Drink:
+    """A drink with a detail; what is extra comes to those it has."""
+    before = getattr(drink, part)
+    return replace(drink, **{part: with_extras(value, before) if part == "extras" else value})
+
+
 def _put(drink: Drink, of: str, old: str, new: str) -> Drink:
     """A drink whose part ``of`` has something else in the place of the old."""
     part, value = (of, _PARTS[of][1](new)) if _reads(of, new) else detail(new)
@@ -252,9 +257,7 @@ def _put(drink: Drink, of: str, old: str, new: str) -> Drink:
     kept = [piece for piece in pieces if old not in piece]
     gone = next(piece for piece in pieces if old in piece)
     if part != of:
-        drink = replace(drink, **{of: " and ".join(kept)})
-        before = getattr(drink, part)
-        return replace(drink, **{part: with_extras(value, before) if part == "extras" else value})
+        return _given(replace(drink, **{of: " and ".join(kept)}), part, value)
     noun = gone[gone.index(old) + len(old) :]
     value = value if value.endswith(noun) else value + noun
     return replace(drink, **{of: " and ".join((*kept, value))})
