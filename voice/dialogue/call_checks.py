@@ -87,7 +87,7 @@ class CallChecks:
         """What the model was asked, of the user's last message, as rules read it."""
         if reply.requests:
             return as_read(reply.requests.current.text)
-        return next(iter(reply.seen(self._dialogue).user_texts(1)), "")
+        return reply.seen(self._dialogue).newest_said
 
     def own_tools(self, reply: Reply) -> dict[str, ToolSpec]:
         """The tools that the model may call and that run here."""
@@ -135,7 +135,7 @@ class CallChecks:
             for name, spec in self.own_tools(reply).items()
             if not {*spec.parameters.get("required", ())} <= {*spec.readings}
         )
-        whole = next(iter(self._dialogue.user_texts(1)), "")
+        whole = self._dialogue.newest_said
         return opposed(newest[0], calls, values, choosing, texts, whole)
 
     def held_back(self, reply: Reply, calls: tuple[ToolCall, ...]) -> HeldBack:

@@ -155,6 +155,11 @@ class History:
         """Add an entry of another dialogue, whose id is new here."""
         self._insert(len(self._entries), entry)
 
+    @property
+    def newest_said(self) -> str:
+        """The user's last message; empty for none."""
+        return next(iter(self.user_texts(1)), "")
+
     def user_texts(self, count: int) -> tuple[str, ...]:
         """What the user said in the last so many messages, newest first, as rules read it."""
         texts = [e.message.content for e in self._entries if e.message.role is Role.USER]

@@ -145,7 +145,7 @@ class Lead:
         """Take in what a call has brought; none is news no more."""
         if self._flow is None or call is None:
             return []
-        before, said = self._flow.position, next(iter(dialogue.user_texts(1)), "")
+        before, said = self._flow.position, dialogue.newest_said
         after = self._flow.team.learned(before, call, result, said)
         if after.agent != before.agent:
             after = replace(after, hidden=frozenset(entry.item_id for entry in dialogue))

@@ -107,7 +107,7 @@ class Rounds:
                 dialogue.
             known: Ids of entries.
         """
-        newest = next(iter(self._dialogue.user_texts(1)), "")
+        newest = self._dialogue.newest_said
         if self._lead.drives(reply):
             newest = as_said(newest)
         question, self._question = self._question, Question()
@@ -346,7 +346,7 @@ class Rounds:
             self._question = Question(held.unconfirmed)
             return self._conclude(reply, held.question)
         elif self._lead.drives(reply):
-            said = as_said(next(iter(self._dialogue.user_texts(1)), ""))
+            said = as_said(self._dialogue.newest_said)
             flow = self._lead.under(reply.base)
             # Else the question alone answers well.
             needed = bare(said, GREETING) or (flow and (flow.hushed or not flow.asking))
@@ -384,7 +384,7 @@ class Rounds:
 
     def _miss(self, reply: Reply, again: Request) -> list[Command]:
         """Say what the tools that were called have against words that no call carries."""
-        said = next(iter(self._dialogue.user_texts(1)), "")
+        said = self._dialogue.newest_said
         # "My brain" or "whack a bit of cinnamon on it" name nothing that could be had.
         thing = re.search(rf"\b(?:an?|some) {re.escape(again.text)}", said, re.IGNORECASE)
         told = self._checks.not_to_be_had(reply, again.again) if thing else ""
@@ -446,7 +446,7 @@ class Rounds:
             return self.call(reply, (also,))
         if flow and (flow.handed_over or flow.anew) and not reply.carried:
             # What a message says beside asking for another agent, or another thing, may be for it.
-            said = as_said(next(iter(self._dialogue.user_texts(1)), ""))
+            said = as_said(self._dialogue.newest_said)
             read = flow.team.values if flow.handed_over else flow.team.values_anew
             if values := read(flow.position, said, self._tools):
                 reply.carry()

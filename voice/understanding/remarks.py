@@ -77,12 +77,12 @@ def asking_sentence(message: str) -> str:
     'Remember that I like tea.'
     """
     sentences = re.split(r"(?<=[.!?])\s+", message.strip())
-    asking = [one for one in sentences if not (is_courteous(one) or _only_remarks(one))]
+    asking = [
+        one
+        for one in sentences
+        if not (is_courteous(one) or all(tells for _, tells in clauses(one)))
+    ]
     return asking[0] if len(asking) == 1 else message
-
-
-def _only_remarks(sentence: str) -> bool:
-    return all(tells for _, tells in clauses(sentence))
 
 
 def asked_for(
