@@ -272,7 +272,7 @@ def _last_done(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> in
 
     What has failed did nothing.
     """
-    failed, told = _failed(messages), {""}
+    failed, told = failed_ones(messages), {""}
     for at in range(len(messages) - 1, -1, -1):
         calls = [one for one in messages[at].tool_calls if one.call_id not in failed]
         things = {call.name.rpartition("_")[2].removesuffix("s") for call in calls}
@@ -284,13 +284,14 @@ def _last_done(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> in
     return len(messages)
 
 
-def _failed(messages: Sequence[Message]) -> set[str | None]:
+def failed_ones(messages: Sequence[Message]) -> set[str | None]:
+    """Ids of the calls that a tool has answered with an error."""
     return {one.call_id for one in messages if one.content.startswith("Error: ")}
 
 
 def _made(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Iterator[ToolCall]:
     """Calls that have changed something, the newest first."""
-    failed = _failed(messages)
+    failed = failed_ones(messages)
     for message in reversed(messages):
         for call in reversed(message.tool_calls):
             spec = tools.get(call.name)

@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from voice.tools.spoken_numbers import DIGITS
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
-from voice.understanding.corrections import MAKING
+from voice.understanding.corrections import MAKING, failed_ones
 from voice.understanding.english import (
     ARTICLES,
     GRAMMAR,
@@ -39,9 +40,7 @@ _SMALL = (
 _LINKS = word_set("and with in on the to for please a an of but or as is it some any")
 _IT = "it"
 _NEVER_MIND = re.compile(r"^(?:(?:oh|no|well|ok|okay)\W+)*never ?mind\W+(?=\w+ \w)", re.IGNORECASE)
-_IN_WORDS = {
-    "2": "two", "3": "three", "4": "four", "5": "five", "6": "six", "7": "seven", "8": "eight",
-}  # fmt: skip
+_IN_WORDS = {digit: name for name, digit in DIGITS.items() if "2" <= digit <= "8"}
 
 
 def detailed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> ToolCall | None:
@@ -96,7 +95,7 @@ def _made(before: Sequence[Message], tools: Mapping[str, ToolSpec]) -> list[Tool
 
     Turns that only read are none.
     """
-    failed = {one.call_id for one in before if one.content.startswith("Error: ")}
+    failed = failed_ones(before)
     turns: list[list[ToolCall]] = [[]]
     for one in before:
         turns += [[]] * (one.role is Role.USER)
