@@ -18,6 +18,7 @@ from voice.understanding.doubt import (
     I_SEE,
     NOT_SURE,
     asked_about,
+    denies_the_menu,
     in_doubt,
     leaves_open,
     names_nothing,
@@ -336,3 +337,17 @@ def test_what_has_no_article_is_no_thing_that_is_not_to_be_had(
     script.tool(latte, "Added: latte.")
     script.model("Okay.")
     assert script.spoken() == f"Added: latte. {told}"
+
+
+@pytest.mark.parametrize(
+    ("reply", "denied"),
+    [
+        ("I can't see the menu. Shall I ask for a mocha?", True),
+        ("I don't have the menu or the prices here, sorry.", True),
+        ("Sorry, I don't know the prices.", True),
+        ("We have tea, and a menu at the counter.", False),
+        ("I can't hear you.", False),
+    ],
+)
+def test_a_reply_that_denies_the_menu_is_told_from_others(reply: str, denied: bool) -> None:
+    assert denies_the_menu(reply) == denied
