@@ -17,7 +17,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,9 @@ from benchmarks.voice.everyday_checks import Verdict, judge
 from dlm.datagen.rows import rows
 from voice.config import load_config
 from voice.demo.server import EMBEDDED
-from voice.events import ReplyEnded, ReplyToolCall, ReplyToolResult, SessionEnded, SessionEvent
 from voice.session.resources import Resources
-from voice.session.session import Session
-from voice.tools import Toolbox
-from voice.types import Message, Role, ToolCall
+from voice.session.typed import typing
 
-TURN_LIMIT_S = 60.0
 SETS = ("open", "aside", "questions")
 FOLDER = Path(__file__).parent / "everyday_sets"
 
@@ -58,67 +54,19 @@ class Turn:
     expected: Mapping[str, Any]
 
 
-class Listener:
-    """Collects what a session does in each turn."""
-
-    def __init__(self) -> None:
-        self.calls: list[ToolCall] = []
-        self.results: list[str] = []
-        self.replies: list[str] = []
-        self.over = asyncio.Event()
-        self.ended = False
-
-    def take(self, event: SessionEvent) -> None:
-        """Note an event; never blocks."""
-        match event:
-            case ReplyToolCall(call=call):
-                self.calls.append(call)
-            case ReplyToolResult(result=result):
-                self.results.append(result.content)
-            case ReplyEnded(text=text):
-                self.replies.append(text.strip())
-                self.over.set()
-            case SessionEnded():
-                self.ended = True
-                self.over.set()
-
-    def begin(self) -> None:
-        """Forget the turn before."""
-        self.calls, self.results, self.replies = [], [], []
-        self.over.clear()
-
-
 async def converse(resources: Resources, conversation: Mapping[str, Any]) -> list[Turn]:
     """Hold one conversation; what follows a goodbye is not said."""
-    toolbox = Toolbox(resources.config.tools, resources.config.turn)
-    own = replace(resources, toolbox=toolbox)
-    session = Session(own, replace(own.options(), speak=False))
-    listener, turns = Listener(), []
-    read_only = frozenset(name for name in toolbox.names if toolbox.is_read_only(name))
-    running = asyncio.create_task(session.run(listener.take))
-    try:
-        await asyncio.sleep(0)
+    turns = []
+    async with typing(resources) as talk:
         for number, expected in enumerate(conversation["turns"]):
-            if listener.ended:
+            if talk.ended:
                 break
-            listener.begin()
-            said = Message(Role.USER, expected["say"])
-            session.add_item(f"item_typed_{number}", said, None)
-            session.create_response()
-            async with asyncio.timeout(TURN_LIMIT_S):
-                await listener.over.wait()
-                # What ends the conversation is fed behind the reply.
-                await asyncio.sleep(0)
-            reply = " ".join(listener.replies)
-            verdict = judge(expected, conversation["kind"], listener.calls, reply, read_only)
-            calls = tuple((call.name, dict(call.arguments)) for call in listener.calls)
+            done = await talk.say(expected["say"])
+            verdict = judge(expected, conversation["kind"], done.calls, done.reply, talk.read_only)
+            calls = tuple((call.name, dict(call.arguments)) for call in done.calls)
             place = conversation["id"], conversation["kind"], conversation["agent"], number
-            done = calls, tuple(listener.results), reply, verdict, expected
-            turns.append(Turn(*place, expected["say"], *done))
-    finally:
-        session.close()
-        await running
-        await toolbox.close()
+            became = calls, done.results, done.reply, verdict, expected
+            turns.append(Turn(*place, expected["say"], *became))
     return turns
 
 

@@ -255,11 +255,10 @@ class _Messages:
         return read_message
 
     def _assistant(self, where: str, message: Row) -> Row:
-        if self.before == "assistant":
+        if (weight := message.get("weight")) not in (None, 0, 1):
+            raise ValueError(f"{where}.weight: got {weight!r}, expected 0 or 1")
+        if self.before == "assistant" and weight != 0:
             raise ValueError(f"{where}: two assistant messages in a row")
-        if message.get("weight") not in (None, 1):
-            told = f"{where}.weight: got {message['weight']!r}, expected 1"
-            raise ValueError(f"{told}: all that the assistant says is learned")
         raw = message.get("tool_calls") or []
         if not isinstance(raw, list):
             raise ValueError(f"{where}.tool_calls: got {_kind(raw)}, expected a list")
@@ -271,8 +270,11 @@ class _Messages:
             raise ValueError(f"{where}: got {len(raw)} calls though parallel_tool_calls is false")
         calls = [self._call(f"{where}.tool_calls[{i}]", call) for i, call in enumerate(raw)]
         self.calls = list(self.waiting)
+        read_message = {"role": "assistant", "content": content, "tool_calls": calls}
+        if weight == 0:
+            return read_message | {"cut": True}
         self.answers += 1
-        return {"role": "assistant", "content": content, "tool_calls": calls}
+        return read_message
 
     def _call(self, where: str, raw: Any) -> Row:
         call = _object(where, raw)
@@ -301,7 +303,7 @@ class _Messages:
 
     def finish(self) -> None:
         if not self.answers:
-            raise ValueError("messages: expected at least one of role assistant")
+            raise ValueError("messages: expected at least one of role assistant to learn")
 
 
 def _check(where: str, arguments: Row, tool: Row) -> None:

@@ -161,6 +161,7 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
             config.replay,
         ),
         declarations=config.model().declarations,
+        joined=config.joined,
     )
     if examples is not None and rows is not None:
         _print_survey(examples, rows, recipe)

@@ -34,8 +34,19 @@ def causal(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """Every position sees those before it and itself. (B, H, T, N) to the same."""
     if not _plainly(queries):
         return functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
-    length = queries.shape[2]
-    return _plain(queries, keys, values, queries.new_ones(length, length, dtype=torch.bool).tril())
+    return _plain(queries, keys, values, causal_mask(queries.shape[2], queries.device))
+
+
+def causal_mask(length: int, device: torch.device | str = "cpu") -> Tensor:
+    """(T, T) bool, true where a position sees another."""
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()
+
+
+def masked(queries: Tensor, keys: Tensor, values: Tensor, sees: Tensor) -> Tensor:
+    """Attention where ``sees`` (..., T, S) bool is true. (B, H, T, N), of S keys, to (B, H, T, N)."""
+    if _plainly(queries):
+        return _plain(queries, keys, values, sees)
+    return functional.scaled_dot_product_attention(queries, keys, values, attn_mask=sees)
 
 
 def _plainly(queries: Tensor) -> bool:
@@ -70,12 +81,53 @@ class Joint:
     def __call__(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         """(B, H, T + A, N) to the same."""
         own = causal(*(x[:, :, : self.length] for x in (queries, keys, values)))
-        asking, mask = queries[:, :, self.length :], self.copies_see
-        if _plainly(queries):
-            copies = _plain(asking, keys, values, mask)
-        else:
-            copies = functional.scaled_dot_product_attention(asking, keys, values, attn_mask=mask)
+        copies = masked(queries[:, :, self.length :], keys, values, self.copies_see)
         return torch.cat((own, copies), dim=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A dialogue of several in one row, with its copies.
+
+    Attributes:
+        shared: Number of the part that it goes on from, and sees; None for none.
+        sees: (own + copies, shared + own + copies) bool, what each of its positions looks at.
+    """
+
+    shared: int | None
+    sees: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Attention in one row of dialogues laid end to end, none of which sees another.
+
+    Attributes:
+        parts: In the order in which they lie.
+        lengths: Of each part's own positions, and then of each one's copies.
+    """
+
+    parts: tuple[Part, ...]
+    lengths: tuple[int, ...]
+
+    @_eager
+    def __call__(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """(1, H, T + A, N) to the same."""
+        # Cut once: each slice of its own would cost a gradient as long as the row.
+        asking, *asked = (x.split(self.lengths, dim=2) for x in (queries, keys, values))
+        clean, noisy = [], []
+        for at, part in enumerate(self.parts):
+            pair = at, len(self.parts) + at
+            seen = pair if part.shared is None else (part.shared, *pair)
+            found = masked(
+                torch.cat([asking[one] for one in pair], dim=2),
+                *(torch.cat([of[one] for one in seen], dim=2) for of in asked),
+                part.sees,
+            )
+            own, copies = found.split([self.lengths[one] for one in pair], dim=2)
+            clean.append(own)
+            noisy.append(copies)
+        return torch.cat((*clean, *noisy), dim=2)
 
 
 @dataclass(frozen=True, slots=True)

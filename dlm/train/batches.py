@@ -25,6 +25,7 @@ import numpy as np
 from dlm.language.template import Encoded, Template
 from dlm.language.tokenizer import Tokenizer
 from dlm.train.data import Mixture, short, training_rows
+from dlm.train.objective import beginning
 
 POOL_ROWS = 512
 CHUNK_DIALOGUES = 16_384
@@ -63,6 +64,7 @@ class Recipe:
         max_length: Longer dialogues are left out, tokens.
         mixture: What the generator makes.
         declarations: Version of the declarations of tools.
+        joined: Whether a batch is laid end to end, a beginning that several share once.
     """
 
     tokenizer: Path
@@ -71,6 +73,7 @@ class Recipe:
     max_length: int
     mixture: Mixture = field(default_factory=Mixture)
     declarations: int = 1
+    joined: bool = False
 
     def template(self) -> Template:
         """The dialect of the dialogues."""
@@ -106,6 +109,26 @@ def _cut(
         yield groups[index]
 
 
+def joined_batches(
+    rows: Iterable[Encoded], tokens_per_batch: int, max_length: int
+) -> Iterator[list[Encoded]]:
+    """Group dialogues as they come; what several of a batch begin with counts once."""
+    batch: list[Encoded] = []
+    begun: set[tuple[int, ...]] = set()
+    size = 0
+    for row in short(rows, max_length):
+        start = tuple(row.ids[: beginning(row)])
+        more = len(row.ids) - (len(start) if start in begun else 0)
+        if batch and size + more > tokens_per_batch:
+            yield batch
+            batch, begun, size, more = [], set(), 0, len(row.ids)
+        batch.append(row)
+        begun.add(start)
+        size += more
+    if batch:
+        yield batch
+
+
 def in_order(
     chunk_of: Callable[[int], Iterable[Encoded]], recipe: Recipe, place: Place
 ) -> Iterator[Placed]:
@@ -119,7 +142,11 @@ def in_order(
     """
     for chunk in itertools.count(place.chunk):
         rng = np.random.default_rng((recipe.seed, chunk))
-        made = batches(chunk_of(chunk), recipe.tokens_per_batch, recipe.max_length, rng)
+        size = recipe.tokens_per_batch, recipe.max_length
+        if recipe.joined:
+            made = joined_batches(chunk_of(chunk), *size)
+        else:
+            made = batches(chunk_of(chunk), *size, rng)
         used = place.batch if chunk == place.chunk else 0
         number = 0
         for number, batch in enumerate(made, start=1):

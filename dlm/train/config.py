@@ -70,6 +70,9 @@ class TrainConfig:
         attention: ``flex`` skips fully masked tiles; for CUDA.
         compiled: Whether torch.compile makes kernels of the layers; on a CPU it needs a C++
             compiler, and half a minute at the start of every invocation.
+        joined: Whether a batch is laid end to end in one row, instructions and tools that several
+            dialogues share once, which saves most of the time where these are long; not with
+            ``flex`` or ``pad_to``.
         pad_to: Lengths of batches are multiples of this, so that few shapes are compiled.
         peak_tflops: Of the machine, for the utilisation that is reported; 0 reports none.
         threads: torch threads; 0 leaves torch's choice.
@@ -120,6 +123,7 @@ class TrainConfig:
     autocast: Literal["off", "bfloat16", "auto"] = "off"
     attention: Literal["sdpa", "flex"] = "sdpa"
     compiled: bool = False
+    joined: bool = False
     pad_to: int = 1
     peak_tflops: float = 0.0
     device: str = "cpu"
@@ -149,6 +153,8 @@ class TrainConfig:
             for name in names.split():
                 if not fits(getattr(self, name)):
                     raise ValueError(f"{name}: got {getattr(self, name)}, expected {expected}")
+        if self.joined and (self.attention == "flex" or self.pad_to > 1):
+            raise ValueError("joined: got true, expected false with attention = 'flex' or pad_to")
         if self.readings == 1:
             raise ValueError("readings: got 1, expected less")
         # A misspelling would train in float32 unnoticed.

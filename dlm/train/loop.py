@@ -28,7 +28,16 @@ from dlm.train.config import TrainConfig
 from dlm.train.data import HELD_OUT_SEED
 from dlm.train.low_rank import adapted, is_product
 from dlm.train.machine import fast_bfloat16, machine
-from dlm.train.objective import Copies, Rows, Teacher, ar_step, collate, joint_step, noisy_copies
+from dlm.train.objective import (
+    Copies,
+    Rows,
+    Teacher,
+    ar_step,
+    collate,
+    joint_step,
+    laid_out,
+    noisy_copies,
+)
 from dlm.train.reporting import Progress, Report, logged, record
 from dlm.train.vectors import plain_state
 
@@ -45,19 +54,19 @@ class Batch:
 
     Attributes:
         place: Where in the data the run is after it.
-        rows: The dialogues.
-        copies: Their noisy blocks.
+        parts: The dialogues and their noisy blocks; where they are laid end to end, those that are
+            replayed apart, which a teacher reads as well.
         tokens: Of the dialogues, padding left out.
     """
 
     place: Place
-    rows: Rows
-    copies: Copies
+    parts: tuple[tuple[Rows, Copies], ...]
     tokens: int
 
     def positions(self, phase: str) -> int:
         """Positions that a forward of that phase computes, padding included."""
-        return self.rows.ids.numel() + (self.copies.ids.numel() if phase == "joint" else 0)
+        joint = phase == "joint"
+        return sum(r.ids.numel() + (c.ids.numel() if joint else 0) for r, c in self.parts)
 
 
 class Run:
@@ -240,22 +249,36 @@ class Run:
     def _batch(self, place: Place, dialogues: list[Encoded], rng: np.random.Generator) -> Batch:
         config = self.config
         weights = config.reading_weight, config.opening_weight
-        rows = collate(dialogues, config.prompt_weight, config.pad_to, *weights)
-        copies = noisy_copies(rows, config.block_size, rng, config.pad_to)
-        return Batch(place, rows, copies, sum(len(d.ids) for d in dialogues))
+        if config.joined:
+            kinds = ([d for d in dialogues if d.replayed is kind] for kind in (False, True))
+            found = [laid_out(some, config.prompt_weight, *weights) for some in kinds if some]
+        else:
+            found = [collate(dialogues, config.prompt_weight, config.pad_to, *weights)]
+        noise = config.block_size, rng, config.pad_to
+        parts = tuple((rows, noisy_copies(rows, *noise)) for rows in found)
+        return Batch(place, parts, sum(len(d.ids) for d in dialogues))
 
     def _losses(self, batch: Batch, phase: str) -> dict[str, Tensor]:
+        """The losses of the parts, each by its share of what there is to learn."""
+        learned = [float(rows.weights.sum()) for rows, _ in batch.parts]
+        found: dict[str, Tensor] = {}
+        for part, weight in zip(batch.parts, learned, strict=True):
+            for name, loss in self._losses_of(*part, phase).items():
+                found[name] = found.get(name, 0.0) + loss * (weight / sum(learned))
+        return found
+
+    def _losses_of(self, rows: Rows, copies: Copies, phase: str) -> dict[str, Tensor]:
         config = self.config
         kind = torch.device(config.device).type
         soft = config.replay_soft
         teacher = Teacher(self.anchor.first, soft) if self.anchor and soft else None
         with torch.autocast(kind, torch.bfloat16, enabled=config.autocast == "bfloat16"):
             if phase == "ar":
-                return ar_step(self.model, batch.rows)
+                return ar_step(self.model, rows)
             return joint_step(
                 self.model,
-                batch.rows,
-                batch.copies,
+                rows,
+                copies,
                 sharpen=config.uncertainty_weight > 0,
                 flex=config.attention == "flex",
                 teacher=teacher,

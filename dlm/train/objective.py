@@ -25,8 +25,21 @@ from torch import Tensor
 from dlm.language.template import Encoded
 from dlm.language.tokenizer import Mark
 from dlm.network.model import Attend, Transformer
-from dlm.train.attention import Flex, Joint, causal
+from dlm.train.attention import Flex, Joint, Part, Parts, causal, causal_mask
 from dlm.train.loss import Listed, Soft, linear_cross_entropy, uncertainty
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A dialogue among others in one row, or a beginning that several share.
+
+    Attributes:
+        own: Range [start, end) of its tokens.
+        shared: Number of the span that has its beginning, if that is shared; else None.
+    """
+
+    own: tuple[int, int]
+    shared: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +53,18 @@ class Rows:
         replayed: (B,) bool, whether a row replays what a checkpoint already knew.
         listed: Ids int64 and shares float32, each (B, T, k), that another model gives each token;
             None where no row has any.
+        positions: (B, T) int64, of each token in its dialogue.
+        spans: Where the dialogues of one row lie that are laid end to end; None where each row is
+            one dialogue.
     """
 
     ids: Tensor
     weights: Tensor
     answers: list[list[tuple[int, int]]]
     replayed: Tensor
-    listed: tuple[Tensor, Tensor] | None = None
+    listed: tuple[Tensor, Tensor] | None
+    positions: Tensor
+    spans: tuple[Span, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,34 +140,104 @@ def collate(
         reading_weight: Of the user's words where they count as an answer; they are not drafted.
         opening_weight: Of the first token of an answer.
     """
-    length = rounded(max(len(d.ids) for d in dialogues), multiple)
-    ids = np.full((len(dialogues), length), int(Mark.PAD), dtype=np.int64)
-    weights = np.zeros((len(dialogues), length), dtype=np.float32)
+    size = rounded(max(len(d.ids) for d in dialogues), multiple)
+    shape = len(dialogues), size
+    ids = np.full(shape, int(Mark.PAD), dtype=np.int64)
+    weights = np.zeros(shape, dtype=np.float32)
     drafted: list[list[tuple[int, int]]] = []
     for row, dialogue in enumerate(dialogues):
-        size = len(dialogue.ids)
-        ids[row, :size] = dialogue.ids
-        body = dialogue.ids.index(Mark.USER) if Mark.USER in dialogue.ids else 0
-        weights[row, body:size] = prompt_weight
-        drafted.append([])
-        for start, end in dialogue.answers:
-            read = start > 0 and dialogue.ids[start - 1] == Mark.USER
-            weights[row, start:end] = reading_weight if read else 1.0
-            if not read:
-                weights[row, start] = opening_weight
-                drafted[-1].append((start, end))
+        ids[row, : len(dialogue.ids)] = dialogue.ids
+        targets = _weighted(dialogue, prompt_weight, reading_weight, opening_weight)
+        weights[row, : len(dialogue.ids)], answers = targets
+        drafted.append(answers)
     replayed = torch.tensor([d.replayed for d in dialogues])
-    listed = _listed(dialogues, length)
-    return Rows(torch.from_numpy(ids), torch.from_numpy(weights), drafted, replayed, listed)
+    texts = torch.from_numpy(ids), torch.from_numpy(weights)
+    places = [(row, *d.answers[-1], d.listed) for row, d in enumerate(dialogues) if d.listed]
+    positions = torch.arange(size).expand(shape)
+    return Rows(*texts, drafted, replayed, _listed(places, shape), positions)
 
 
-def _listed(dialogues: Sequence[Encoded], length: int) -> tuple[Tensor, Tensor] | None:
-    given = [(row, d.answers[-1], d.listed) for row, d in enumerate(dialogues) if d.listed]
-    if not given:
+def _weighted(
+    dialogue: Encoded, prompt_weight: float, reading_weight: float, opening_weight: float
+) -> tuple[np.ndarray[Any, Any], list[tuple[int, int]]]:
+    """Weights (T,) of a dialogue's tokens, and its answers that are drafted; as `collate`."""
+    weights = np.zeros(len(dialogue.ids), dtype=np.float32)
+    weights[beginning(dialogue) :] = prompt_weight
+    drafted = []
+    for start, end in dialogue.answers:
+        read = start > 0 and dialogue.ids[start - 1] == Mark.USER
+        weights[start:end] = reading_weight if read else 1.0
+        if not read:
+            weights[start] = opening_weight
+            drafted.append((start, end))
+    return weights, drafted
+
+
+def beginning(dialogue: Encoded) -> int:
+    """Tokens of instructions and declarations, before the user's first message."""
+    return dialogue.ids.index(Mark.USER) if Mark.USER in dialogue.ids else 0
+
+
+def laid_out(
+    dialogues: Sequence[Encoded],
+    prompt_weight: float,
+    reading_weight: float = 1.0,
+    opening_weight: float = 1.0,
+) -> Rows:
+    """Lay dialogues end to end in one row; what several begin with stands there once.
+
+    An agent's instructions and declarations may be longer than a dialogue. No dialogue sees
+    another, and there is no padding.
+
+    Args:
+        dialogues: All replayed, or none.
+        prompt_weight: As the others, of `collate`.
+    """
+    groups: dict[tuple[int, ...], list[Encoded]] = {}
+    for dialogue in dialogues:
+        groups.setdefault(tuple(dialogue.ids[: beginning(dialogue)]), []).append(dialogue)
+    ids: list[int] = []
+    positions: list[int] = []
+    weights: list[np.ndarray[Any, Any]] = []
+    answers: list[tuple[int, int]] = []
+    spans: list[Span] = []
+    listed: list[tuple[int, int, int, Any]] = []
+    for start, some in groups.items():
+        cut = len(start) if len(some) > 1 else 0
+        shared = len(spans) if cut else None
+        if cut:
+            spans.append(Span((len(ids), len(ids) + cut)))
+            ids += start
+            positions += range(cut)
+            weights.append(np.zeros(cut, dtype=np.float32))
+        for dialogue in some:
+            shift = len(ids) - cut
+            own, drafted = _weighted(dialogue, prompt_weight, reading_weight, opening_weight)
+            # What stands before it may be of another dialogue.
+            own[cut] = 0.0
+            weights.append(own[cut:])
+            answers += [(a + shift, b + shift) for a, b in drafted]
+            spans.append(Span((len(ids), shift + len(dialogue.ids)), shared))
+            positions += range(cut, len(dialogue.ids))
+            ids += dialogue.ids[cut:]
+            if dialogue.listed:
+                a, b = dialogue.answers[-1]
+                listed.append((0, a + shift, b + shift, dialogue.listed))
+    texts = torch.tensor([ids]), torch.from_numpy(np.concatenate(weights)[None])
+    replayed = torch.tensor([dialogues[0].replayed])
+    kept = _listed(listed, (1, len(ids)))
+    return Rows(*texts, [answers], replayed, kept, torch.tensor([positions]), tuple(spans))
+
+
+def _listed(
+    places: Sequence[tuple[int, int, int, Any]], shape: tuple[int, int]
+) -> tuple[Tensor, Tensor] | None:
+    """What another model gives the tokens of some ranges; each is of a row."""
+    if not places:
         return None
-    shape = (len(dialogues), length, given[0][2][0].shape[1])
-    ids, shares = torch.zeros(shape, dtype=torch.int64), torch.zeros(shape)
-    for row, (start, end), (tokens, parts) in given:
+    size = (*shape, places[0][3][0].shape[1])
+    ids, shares = torch.zeros(size, dtype=torch.int64), torch.zeros(size)
+    for row, start, end, (tokens, parts) in places:
         ids[row, start:end] = torch.from_numpy(tokens.astype(np.int64))
         shares[row, start:end] = torch.from_numpy(parts.astype(np.float32))
     return ids, shares
@@ -193,6 +281,7 @@ def noisy_copies(
     masked = rng.random(places.shape) < np.clip(2 * share, 0.05, 1.0)[:, None]
     masked[:, 0] = False
     masked &= inside
+    placed = rows.positions.numpy()[row[:, None], starts] + np.arange(block_size)
     copies = max(1, *map(len, cuts))
     width = rounded(copies * block_size, multiple)
 
@@ -204,7 +293,7 @@ def noisy_copies(
     return Copies(
         ids=laid(np.where(inside & ~masked, tokens, int(Mark.MASK)), int(Mark.MASK)),
         targets=laid(np.where(masked, tokens, -100), -100),
-        positions=laid(places, 0),
+        positions=laid(placed, 0),
         blocks=laid(number[:, None], -1),
         starts=laid(starts, 0),
     )
@@ -223,6 +312,35 @@ def copies_see(length: int, copies: Copies) -> Tensor:
     before = torch.arange(length, device=copies.starts.device) < copies.starts[:, :, None]
     own = copies.blocks[:, :, None] == copies.blocks[:, None, :]
     return torch.cat((before, own), dim=2)[:, None]
+
+
+def parts_of(rows: Rows, copies: Copies | None, device: torch.device) -> Parts:
+    """How the dialogues of one row, and their copies, look at themselves."""
+    assert rows.spans is not None
+    starts = torch.empty(0, dtype=torch.int64) if copies is None else copies.starts[0]
+    blocks = starts if copies is None else copies.blocks[0]
+    parts: list[Part] = []
+    lengths: list[int] = []
+    for span in rows.spans:
+        begin, end = span.own
+        # Copies lie in the order of their dialogues.
+        here = (starts >= begin) & (starts < end)
+        before = torch.arange(begin, end) < starts[here, None]
+        same = blocks[here, None] == blocks[None, here]
+        own = causal_mask(end - begin)
+        first, last = (0, 0) if span.shared is None else rows.spans[span.shared].own
+        sees = torch.cat(
+            (
+                torch.ones(len(own) + len(same), last - first, dtype=torch.bool),
+                torch.cat((own, before)),
+                torch.cat((own.new_zeros(len(own), len(same)), same)),
+            ),
+            dim=1,
+        )
+        parts.append(Part(span.shared, sees.to(device)))
+        lengths.append(len(same))
+    own_lengths = (end - begin for begin, end in (span.own for span in rows.spans))
+    return Parts(tuple(parts), (*own_lengths, *lengths))
 
 
 def causal_loss(
@@ -263,8 +381,8 @@ def denoising_loss(
 def ar_step(model: Transformer, rows: Rows) -> dict[str, Tensor]:
     """Loss of the autoregressive phase."""
     device = model.embed_tokens.weight.device
-    positions = torch.arange(rows.ids.shape[1], device=device)[None]
-    hidden = model(rows.ids.to(device), positions, causal)
+    attend: Attend = causal if rows.spans is None else parts_of(rows, None, device)
+    hidden = model(rows.ids.to(device), rows.positions.to(device), attend)
     return {"causal": causal_loss(hidden, model, rows)}
 
 
@@ -290,13 +408,14 @@ def joint_step(
     device = model.embed_tokens.weight.device
     there = replace(copies, blocks=copies.blocks.to(device), starts=copies.starts.to(device))
     attend: Attend
-    if flex:
+    if rows.spans is not None:
+        attend = parts_of(rows, copies, device)
+    elif flex:
         attend = Flex.joint(length, there.blocks, there.starts)
     else:
         attend = Joint(length, copies_see(length, there))
     ids = torch.cat((rows.ids, copies.ids), dim=1).to(device)
-    own = torch.arange(length).expand(len(rows.ids), -1)
-    positions = torch.cat((own, copies.positions), dim=1).to(device)
+    positions = torch.cat((rows.positions, copies.positions), dim=1).to(device)
     hidden = model(ids, positions, attend)
     clean = noisy = None
     if teacher is not None and rows.replayed.any():

@@ -95,8 +95,11 @@ def followed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
 def with_the_rest(call: ToolCall, before: ToolCall, tool: ToolSpec) -> ToolCall:
     """A call with the other values of the one before it: "and in Paris?" is of the same day.
 
+    One of another tool stays as it is.
     Details of a required value go with it: another light is in no room that was named before.
     """
+    if call.name != before.name:
+        return call
     required = set(tool.parameters.get("required", ()))
     same = all(call.arguments.get(name) == before.arguments.get(name) for name in required)
     kept = {n: one for n, one in before.arguments.items() if same or n in required}

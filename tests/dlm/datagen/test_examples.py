@@ -257,7 +257,7 @@ WRONG: list[tuple[Any, str]] = [
         declared(show={"type": "strng"}),
         r"parameters.properties.show.type: got 'strng', expected one of string, integer",
     ),
-    (message(2, weight=0), r"messages\[2\].weight: got 0, expected 1"),
+    (message(2, weight=2), r"messages\[2\].weight: got 2, expected 0 or 1"),
     (
         message(4, function_call={"name": "book_seats"}),
         r"messages\[4\]: got key 'function_call', expected content, name, role, tool_calls, weight",

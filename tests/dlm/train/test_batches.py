@@ -26,6 +26,7 @@ from dlm.train.batches import (
     batches,
     generated,
     in_order,
+    joined_batches,
     passes,
     prefetched,
     stream,
@@ -52,6 +53,20 @@ def test_every_row_comes_once_and_no_batch_is_too_large() -> None:
     assert all(len(batch) * max(batch) <= 500 for batch in made)
     padding = sum(len(batch) * max(batch) - sum(batch) for batch in made)
     assert padding < 0.1 * sum(lengths)
+
+
+def test_what_several_dialogues_begin_with_counts_once_in_a_batch() -> None:
+    def row(first: int, length: int) -> Encoded:
+        ids = [*([first] * 100), int(Mark.USER), *range(300, 300 + length)]
+        return Encoded(ids, [(len(ids) - 2, len(ids))])
+
+    given = [row(200 + n % 2, 10 + n) for n in range(12)]
+    made = [*joined_batches(given, 300, 1000)]
+    assert [one for batch in made for one in batch] == given
+    for batch in made[:-1]:
+        bodies = sum(len(one.ids) - 100 for one in batch)
+        assert bodies + 200 <= 300 < bodies + 200 + 25
+    assert [*joined_batches(given, 50, 1000)] == [[one] for one in given]
 
 
 def test_a_row_longer_than_a_batch_comes_alone() -> None:

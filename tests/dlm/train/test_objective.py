@@ -18,7 +18,8 @@ from dlm.kv_cache.cache import KVCache
 from dlm.language.messages import Turn
 from dlm.language.template import Encoded
 from dlm.language.tokenizer import Mark
-from dlm.train.attention import Joint
+from dlm.network.model import Attend
+from dlm.train.attention import Joint, causal
 from dlm.train.objective import (
     Copies,
     Rows,
@@ -29,7 +30,9 @@ from dlm.train.objective import (
     copies_see,
     denoising_loss,
     joint_step,
+    laid_out,
     noisy_copies,
+    parts_of,
 )
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, template, vocabulary
 
@@ -356,3 +359,57 @@ def test_all_losses_reach_every_weight() -> None:
         for name, parameter in learner.named_parameters():
             assert parameter.grad is not None, name
             assert parameter.grad.abs().sum() > 0, name
+
+
+def seen(rows: Rows, copies: Copies, attend: Attend) -> torch.Tensor:
+    """What the model makes of [x_0, x_t], (S, D) of one row."""
+    ids = torch.cat((rows.ids, copies.ids), dim=1)
+    positions = torch.cat((rows.positions, copies.positions), dim=1)
+    return model(1)(ids, positions, attend)[0]
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_dialogues_laid_end_to_end_are_as_they_are_alone(count: int) -> None:
+    dialogues = encoded(count)
+    rows = laid_out(dialogues, 0.3, opening_weight=2.0)
+    copies = copies_of(rows)
+    assert rows.spans is not None
+    found = seen(rows, copies, parts_of(rows, copies, torch.device("cpu")))
+    length, drafted = rows.ids.shape[1], 0
+    bodies = [span for span in rows.spans if count == 1 or span.shared is not None]
+    assert len(bodies) == count
+    for dialogue, span in zip(dialogues, bodies, strict=True):
+        (start, end), alone = span.own, collate([dialogue], 0.3, opening_weight=2.0)
+        cut = len(dialogue.ids) - (end - start)
+        # The copies of this dialogue as they would stand beside it alone.
+        of_it = (copies.starts[0] >= start) & (copies.starts[0] < end)
+        own = Copies(
+            *(
+                getattr(copies, name)[:, of_it]
+                for name in ("ids", "targets", "positions", "blocks")
+            ),
+            copies.starts[:, of_it] - start + cut,
+        )
+        size = alone.ids.shape[1]
+        expected = seen(alone, own, Joint(size, copies_see(size, own)))
+        torch.testing.assert_close(found[start:end], expected[cut:size], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(found[length:][of_it], expected[size:], atol=1e-5, rtol=1e-5)
+        assert rows.weights[0, start + 1 : end].equal(alone.weights[0, cut + 1 :])
+        # Nobody could know its first token from what stands before it.
+        assert rows.weights[0, start] == 0
+        drafted += int(of_it.sum())
+    assert drafted == copies.ids.shape[1]
+    for shared in {span.shared for span in rows.spans} - {None}:
+        first, last = rows.spans[shared].own
+        assert rows.ids[0, first:last].tolist() == dialogues[0].ids[: last - first]
+        assert not rows.weights[0, first:last].any()
+
+
+def test_next_tokens_alone_are_learned_of_dialogues_end_to_end_as_well() -> None:
+    rows = laid_out(encoded(), 0.3)
+    copies = copies_of(rows)
+    clean = joint_step(model(1), rows, copies)["causal"]
+    torch.testing.assert_close(ar_step(model(1), rows)["causal"], clean, atol=1e-5, rtol=1e-5)
+    # The weights are of targets, so as many as those of the dialogues alone but for the first.
+    apart = sum(float(collate([one], 0.3).weights.sum()) - 0.3 for one in encoded())
+    assert float(rows.weights.sum()) == pytest.approx(apart)

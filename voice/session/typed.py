@@ -1,0 +1,106 @@
+"""A typed conversation with an agent: a real session, its tools and a store of its own, no sound.
+
+For programs that measure agents or make lessons of conversations. It knows nothing of what a turn
+ought to have been.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from voice.events import ReplyEnded, ReplyToolCall, ReplyToolResult, SessionEnded, SessionEvent
+from voice.session.resources import Resources
+from voice.session.session import Session
+from voice.tools import Toolbox
+from voice.types import Message, Role, ToolCall
+
+TURN_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class TypedTurn:
+    """What became of one message.
+
+    Attributes:
+        calls: Every call that was made, in order.
+        results: What the tools answered.
+        reply: What the agent said.
+        ended: Whether the conversation is over.
+    """
+
+    calls: tuple[ToolCall, ...]
+    results: tuple[str, ...]
+    reply: str
+    ended: bool
+
+
+class TypedConversation:
+    """A conversation that goes on; `typing` opens one.
+
+    Attributes:
+        read_only: Names of the tools that change nothing.
+        ended: Whether the agent has hung up.
+    """
+
+    def __init__(self, session: Session, toolbox: Toolbox) -> None:
+        self.read_only = frozenset(name for name in toolbox.names if toolbox.is_read_only(name))
+        self.ended = False
+        self._session = session
+        self._said = 0
+        self._calls: list[ToolCall] = []
+        self._results: list[str] = []
+        self._replies: list[str] = []
+        self._over = asyncio.Event()
+
+    def take(self, event: SessionEvent) -> None:
+        """Note an event; never blocks."""
+        match event:
+            case ReplyToolCall(call=call):
+                self._calls.append(call)
+            case ReplyToolResult(result=result):
+                self._results.append(result.content)
+            case ReplyEnded(text=text):
+                self._replies.append(text.strip())
+                self._over.set()
+            case SessionEnded():
+                self.ended = True
+                self._over.set()
+
+    async def say(self, text: str) -> TypedTurn:
+        """Send a message and wait for the answer.
+
+        Raises:
+            TimeoutError: None came within `TURN_LIMIT_S`.
+        """
+        for had in (self._calls, self._results, self._replies):
+            had.clear()
+        self._over.clear()
+        self._session.add_item(f"item_typed_{self._said}", Message(Role.USER, text), None)
+        self._said += 1
+        self._session.create_response()
+        async with asyncio.timeout(TURN_LIMIT_S):
+            await self._over.wait()
+            # What ends the conversation is fed behind the reply.
+            await asyncio.sleep(0)
+        reply = " ".join(self._replies)
+        return TypedTurn(tuple(self._calls), tuple(self._results), reply, self.ended)
+
+
+@asynccontextmanager
+async def typing(resources: Resources) -> AsyncIterator[TypedConversation]:
+    """A conversation with an agent, whose data are its own."""
+    toolbox = Toolbox(resources.config.tools, resources.config.turn)
+    own = replace(resources, toolbox=toolbox)
+    session = Session(own, replace(own.options(), speak=False))
+    conversation = TypedConversation(session, toolbox)
+    running = asyncio.create_task(session.run(conversation.take))
+    try:
+        await asyncio.sleep(0)
+        yield conversation
+    finally:
+        session.close()
+        await running
+        await toolbox.close()
