@@ -429,6 +429,19 @@ def everyday(told: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def written(told: dict[str, Any]) -> list[list[str]]:
+    """What became of messages of written conversations, of written.json."""
+    outcomes = ("right", "undone", "wrong")
+    rows = [["messages to", "number", *outcomes]]
+    sets = {"aside": "never read by the developers", "open": "read for mends"}
+    for name, label in sets.items():
+        for agent, found in told["figures"][name]["messages"].items():
+            cells = [f"{100 * found[one]['rate']:.1f}%" for one in outcomes]
+            who = "both agents" if agent == "all" else f"the {agent}"
+            rows.append([f"{who}, {label}", str(found["right"]["of"]), *cells])
+    return rows
+
+
 def everyday_kinds(told: dict[str, Any]) -> list[list[str]]:
     """The same by kind of conversation, of both sets together."""
     verdicts = ("right", "honestly declined", "wrong", "opposite")
@@ -513,6 +526,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "unproved": ("proving", unproved),
     "teach": ("teach", teach),
     "everyday": ("everyday", everyday),
+    "written": ("written", written),
     "moments": ("moments", moments),
     "everyday_kinds": ("everyday", everyday_kinds),
     "number_formats": ("number_formats", training_tables.number_formats),

@@ -244,12 +244,12 @@ async def hold(resources: Resources, model: WrittenModel, conversation: Written)
             model.begin(turn)
             done = await talk.say(turn["say"])
             messages += 1
-            if not _as_written(turn, done):
+            if not as_written(turn, done):
                 spoiled.append(_spoiled(conversation, number, done, model.asked))
     return Held(tuple(model.lessons), tuple(spoiled), messages)
 
 
-def _as_written(turn: Written, done: TypedTurn) -> bool:
+def as_written(turn: Written, done: TypedTurn) -> bool:
     """Whether the calls that were made have what the written ones say."""
     made = sorted(_plainly(call.name, call.arguments) for call in done.calls)
     return made == sorted(_plainly(c["name"], c.get("args", {})) for c in turn.get("calls", ()))

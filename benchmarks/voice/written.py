@@ -1,0 +1,95 @@
+"""Do the agents do what is written? ``benchmarks.voice.written``.
+
+Conversations by two authors who knew what the agents are for and which tools they have, and had
+seen neither code nor training data, are held as typed sessions, with the model and the tools as
+they ship. For each message is written which calls are right, every argument a stretch of the
+user's words. ``open`` may be read for mends; of ``aside`` look at the counts alone.
+
+A message is right if exactly the written calls were made, or nothing was changed where none is
+written; undone if nothing was changed where something should have been; wrong if something else
+was done. What the agent says is not judged.
+Results: benchmarks/results/written.json.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import Program, share, shipped_checkpoint
+from voice.config import load_config
+from voice.demo.server import EMBEDDED
+from voice.finetune.lessons import as_written, conversations
+from voice.session.resources import Resources
+from voice.session.typed import TypedTurn, typing
+
+FOLDER = Path(__file__).parent / "written_sets"
+SETS = ("open", "aside")
+OUTCOMES = ("right", "undone", "wrong")
+
+
+def outcome(turn: Mapping[str, Any], done: TypedTurn, read_only: frozenset[str]) -> str:
+    """Which of `OUTCOMES` a message has come to."""
+    changed = any(call.name not in read_only for call in done.calls)
+    if as_written(turn, done) or not (turn.get("calls") or changed):
+        return "right"
+    return "wrong" if changed else "undone"
+
+
+async def hold(resources: Resources, talk: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Hold a conversation; what follows a goodbye is not said."""
+    found: list[dict[str, Any]] = []
+    async with typing(resources) as agent:
+        for turn in talk["turns"]:
+            if agent.ended:
+                break
+            done = await agent.say(turn["say"])
+            made = [[call.name, dict(call.arguments)] for call in done.calls]
+            told = {"outcome": outcome(turn, done, agent.read_only), "reply": done.reply}
+            found.append({"id": talk["id"], "agent": talk["agent"], **turn, "made": made, **told})
+    return found
+
+
+async def hold_all(talks: Sequence[Mapping[str, Any]], settings: Sequence[str]) -> list[Any]:
+    """Hold conversations one after the other; returns their messages."""
+    resources = Resources.load(load_config(None, [*EMBEDDED, *settings]))
+    agents = {name: resources.for_agent(name) for name in {talk["agent"] for talk in talks}}
+    try:
+        return [one for talk in talks for one in await hold(agents[talk["agent"]], talk)]
+    finally:
+        await resources.close()
+
+
+def figures(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Shares of each outcome, by agent and over all."""
+    told = {}
+    for agent in (*sorted({one["agent"] for one in messages}), "all"):
+        counts = Counter(one["outcome"] for one in messages if agent in (one["agent"], "all"))
+        told[agent] = {name: share(counts[name], counts.total()) for name in OUTCOMES}
+    return told
+
+
+def main() -> None:
+    """Hold the conversations and write how many messages came out right."""
+    program = Program("benchmarks.voice.written", __doc__, "set")
+    program.add_argument("--failures", type=Path, help="write what went wrong of `open`")
+    options = program.parse_args()
+    told: dict[str, Any] = {"checkpoint": shipped_checkpoint()}
+    for name in SETS:
+        talks = [*conversations([FOLDER / f"{name}.jsonl.xz"])]
+        messages = asyncio.run(hold_all(talks, options.set))
+        told[name] = {"conversations": len(talks), "messages": figures(messages)}
+        print(name, json.dumps(told[name]))
+        if options.failures and name == "open":
+            wrong = [one for one in messages if one["outcome"] != "right"]
+            text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in wrong)
+            options.failures.write_text(text, encoding="utf-8")
+    program.write(told)
+
+
+if __name__ == "__main__":
+    main()
