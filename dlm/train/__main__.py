@@ -147,19 +147,13 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
         model, config = _initial(options.init, config, teaching=examples is not None)
     options.out.mkdir(parents=True, exist_ok=True)
     write_tokenizer(options, config, data)
+    kinds = config.share_alike, config.readings, config.reasons
     recipe = Recipe(
         tokenizer=options.out,
         seed=config.seed,
         tokens_per_batch=config.tokens_per_step,
         max_length=config.max_length,
-        mixture=Mixture(
-            options.corpora,
-            config.share_alike,
-            config.readings,
-            config.reasons,
-            examples,
-            config.replay,
-        ),
+        mixture=Mixture(options.corpora, *kinds, examples, config.replay),
         declarations=config.model().declarations,
         joined=config.joined,
     )

@@ -43,7 +43,7 @@ def causal_mask(length: int, device: torch.device | str = "cpu") -> Tensor:
 
 
 def masked(queries: Tensor, keys: Tensor, values: Tensor, sees: Tensor) -> Tensor:
-    """Attention where ``sees`` (..., T, S) bool is true. (B, H, T, N), of S keys, to (B, H, T, N)."""
+    """Attention where ``sees`` (..., T, S) bool is true. (B, H, T, N), of S keys, to the same."""
     if _plainly(queries):
         return _plain(queries, keys, values, sees)
     return functional.scaled_dot_product_attention(queries, keys, values, attn_mask=sees)
@@ -114,17 +114,20 @@ class Parts:
     def __call__(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         """(1, H, T + A, N) to the same."""
         # Cut once: each slice of its own would cost a gradient as long as the row.
-        asking, *asked = (x.split(self.lengths, dim=2) for x in (queries, keys, values))
+        asking, keyed, valued = (
+            torch.split(x, list(self.lengths), dim=2) for x in (queries, keys, values)
+        )
         clean, noisy = [], []
         for at, part in enumerate(self.parts):
             pair = at, len(self.parts) + at
             seen = pair if part.shared is None else (part.shared, *pair)
             found = masked(
                 torch.cat([asking[one] for one in pair], dim=2),
-                *(torch.cat([of[one] for one in seen], dim=2) for of in asked),
+                torch.cat([keyed[one] for one in seen], dim=2),
+                torch.cat([valued[one] for one in seen], dim=2),
                 part.sees,
             )
-            own, copies = found.split([self.lengths[one] for one in pair], dim=2)
+            own, copies = torch.split(found, [self.lengths[one] for one in pair], dim=2)
             clean.append(own)
             noisy.append(copies)
         return torch.cat((*clean, *noisy), dim=2)

@@ -1,4 +1,4 @@
-"""Lessons from conversations that people wrote: ``python -m voice.finetune.lessons FILES --out lessons.jsonl``.
+"""Lessons from written conversations: ``python -m voice.finetune.lessons FILES --out FILE``.
 
 A written conversation says for every message which calls are right. Each is held as a real session
 whose model answers as it is written, so that the model's prompts, the tools' results and what the

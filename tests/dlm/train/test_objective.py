@@ -19,7 +19,7 @@ from dlm.language.messages import Turn
 from dlm.language.template import Encoded
 from dlm.language.tokenizer import Mark
 from dlm.network.model import Attend
-from dlm.train.attention import Joint, causal
+from dlm.train.attention import Joint
 from dlm.train.objective import (
     Copies,
     Rows,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +73,13 @@ async def test_what_the_model_is_asked_is_learned_once_and_nothing_else(tmp_path
     eggs = [{"duration": "seven minutes", "name": "eggs"}]
     milk, light = {"item": "milk"}, {"device": "kitchen light", "state": "off"}
     sauna = [{"device": "sauna", "state": "on"}]
-    assert sorted(map(str, sum(answers(house), []))) == sorted(
+    assert sorted(map(str, chain(*answers(house)))) == sorted(
         # The message in two parts, and whole.
         map(str, [eggs, [milk, light], [milk], [light], "That sounds tiring.", sauna])
     )
     oat, plain = ({"drink": "latte", "quantity": "one", **m} for m in ({"milk": "oat milk"}, {}))
     both = [{**oat, "drink": "lattes"}, {**plain, "drink": "lattes"}]
-    assert sorted(map(str, sum(answers(shop), []))) == sorted(map(str, [both, [oat], [plain]]))
+    assert sorted(map(str, chain(*answers(shop)))) == sorted(map(str, [both, [oat], [plain]]))
     # Lines are what training reads; what the tools answered stands in them.
     file = tmp_path / "lessons.jsonl"
     made = [*lines(house.lessons), *lines(shop.lessons)]
