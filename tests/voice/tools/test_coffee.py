@@ -41,6 +41,17 @@ from voice.types import ToolCall
         ("iced vanilla latte; quantity: a couple of", "Added: 2 iced vanilla lattes."),
         ("caramel macchiato; quantity: a dozen", "Added: 12 caramel macchiatos."),
         ("capuccino", "Added: cappuccino."),
+        ("drips; size: lg; quantity: 3x", "Added: 3 large drip coffees."),
+        ("decaf filter; size: md", "Added: medium decaf filter coffee."),
+        ("coffee black; size: the smallest", "Added: small black coffee."),
+        ("tea green; size: venti", "Added: large green tea."),
+        ("hot choc; size: kid's size", "Added: small hot chocolate."),
+        ("espresso macchiato; shots: dbl", "Added: macchiato with a double shot."),
+        ("flattie; shots: 1 extra", "Added: flat white with 1 extra shot."),
+        ("cappas; shots: doubles; quantity: a pair", "Added: 2 cappuccinos with a double shot."),
+        ("chamomile; quantity: 2 x", "Added: 2 chamomile teas."),
+        ("chai tea latte", "Added: chai latte."),
+        ("white chocolate mocha", "Added: white mocha."),
         (
             "beer",
             "Error: Sorry, we do not have beer. Would you like coffee, latte, cappuccino,"
@@ -245,6 +256,7 @@ async def test_nothing_is_removed_for_a_drink_that_is_not_on_the_menu(
         ("quantity: three", "Changed: 3 large lattes with oat milk and cinnamon."),
         ("roast: decaf", "Changed: large decaf latte with oat milk and cinnamon."),
         ("size: huge", "Error: I could not read the size huge."),
+        ("sweetener: no cinnamon", "Changed: large latte with oat milk."),
     ],
 )  # fmt: skip
 async def test_a_drink_is_changed_and_keeps_what_was_not_mentioned(
@@ -277,6 +289,36 @@ async def test_of_several_drinks_the_one_that_is_named_is_changed(call: Call) ->
     )
     assert await call("read_order") == (
         "The order is: 1 small latte; 1 small latte with soy milk; 1 medium latte with oat milk."
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "changed"),
+    [
+        ("the first one", "large latte with soy milk"), ("second", "small mocha with soy milk"),
+        ("the third one", "decaf latte with soy"),
+        ("the small", "small mocha with soy milk"),
+        ("the decaf", "decaf latte with soy milk and sugar"),
+        ("my sister's mocha", "small mocha with soy milk"),
+        ("no sugar mocha", ""), ("fourth one", ""), ("the sugar", ""),
+        ("the moca", "small mocha with soy milk"), ("the second latte", "decaf latte"),
+    ],
+)  # fmt: skip
+async def test_a_drink_is_found_by_its_place_and_by_what_it_is(
+    call: Call, said: str, changed: str
+) -> None:
+    await call("order_drink", drink="latte", size="large")
+    await call("order_drink", drink="mocha", size="small")
+    await call("order_drink", drink="decaf latte", sweetener="sugar")
+    told = await call("change_drink", drink=said, milk="soy")
+    assert told.startswith(f"Changed: {changed}" if changed else "Error: There is no")
+
+
+async def test_one_without_is_told_from_one_with(call: Call) -> None:
+    await call("order_drink", drink="chai", sweetener="sugar")
+    await call("order_drink", drink="chai")
+    assert await call("change_drink", drink="the no sugar one", size="large") == (
+        "Changed: large chai."
     )
 
 
@@ -551,7 +593,8 @@ async def test_no_coffee_and_no_milk_goes_into_water(call: Call) -> None:
 @pytest.mark.parametrize(
     "message",
     ["brew a sixteen ounce mocha with skim milk", "make me a light roast eight ounce mocha",
-     "may i have an eight ounce mocha", "and a second mocha for my friend", "a um mocha"],
+     "may i have an eight ounce mocha", "and a second mocha for my friend", "a um mocha",
+     "two americanos a mocha and a tea", "a pair of mocha", "a jug of mocha"],
 )  # fmt: skip
 def test_what_stands_before_a_drink_of_the_menu_is_no_other_drink(message: str) -> None:
     assert coffee._unoffered("mocha", message) == ""
@@ -577,6 +620,7 @@ MOCHA = Drink("mocha", "large", sweetener="vanilla")
         ({"old": "oat milk", "new": "mint"}, {"milk": "", "extras": f"{LATTE.extras} and mint"}),
         ({"new": "iced", "drink": "latte"}, {"name": "iced latte"}),
         ({"old": "latte", "new": "large"}, {"size": "large"}),
+        ({"old": "size", "new": "small", "drink": "latte"}, {"size": "small"}),
     ],
 )  # fmt: skip
 async def test_a_detail_takes_the_place_of_another(

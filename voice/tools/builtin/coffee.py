@@ -42,6 +42,7 @@ from voice.tools.store import Store
 
 _LAST = ("it", "that", "this", "drink", "last", "last one", "that drink", "one")
 """What the drink that was ordered last may be called."""
+_PLACES = ("first", "second", "third", "fourth")
 _COUNTED = "one|two|three|four|five|six|seven|eight|nine|ten"
 _INSTEAD_OF = re.compile(r"\b(?:instead of|rather than) (?:the |my )?([\w ]+?)(?: please|[,.!?]|$)")
 _ONE_OF_THEM = re.compile(
@@ -63,10 +64,8 @@ def _ordered(said: str, *, scope: SessionScope) -> None:
     Raises:
         ToolError: There is none of that name.
     """
-    name = _name_of(said)
     _check_open(scope)
-    if not scope.order or (name not in _LAST and not _called(name, scope)):
-        raise ToolError(f"There is no {name} in the order.")
+    _found(said, scope)
 
 
 def _is_made(scope: SessionScope) -> bool:
@@ -239,6 +238,9 @@ def change_drink(
         sweetener=details.replaced(sweetener, ordered.sweetener, details.addition),
         extras=details.with_extras(extras, ordered.extras),
     )
+    if changed == ordered:
+        # The cream of "no cream" may be an extra, or milk.
+        changed = details.without(changed, milk, sweetener, extras)
     _check_goes(changed)
     # Details of one of several; a number alone is how many there are to be.
     said = f"{next(iter(scope.said), '')} {drink}"
@@ -463,7 +465,9 @@ def _unoffered(drink: str, message: str) -> str:
     newest = re.sub(r"[^\w' ]", " ", message.lower())
     called = rf"\b(?:an?|another|{_COUNTED}) ((?:[a-z']+ ){{1,3}}){re.escape(drink.lower())}\b"
     for found in re.finditer(called, newest):
-        if not details.KNOWN.fullmatch(digits(found[1], fractions=False) + " "):
+        known = details.KNOWN.fullmatch(digits(found[1], fractions=False) + " ")
+        # Another drink may stand between: "two americanos a latte".
+        if not known and not named_in(found[1]):
             return f"{found[1]}{drink.lower()}"
     return ""
 
@@ -475,6 +479,12 @@ def _called(said: str, scope: SessionScope) -> list[Drink]:
         for ordered in scope.order
         if said in (ordered.name, _label(ordered, 1, always_count=False)) or _is_part(said, ordered)
     ]
+
+
+def _styled(said: str, scope: SessionScope) -> list[Drink]:
+    """The ordered drinks of which some words are the size, the roast or a part of the name."""
+    own = {one: {*f"{one.size} {one.roast} {one.name}".split()} for one in scope.order}
+    return [one for one, words in own.items() if {*said.split()} <= words]
 
 
 _TAKEN_OFF = re.compile(
@@ -496,7 +506,13 @@ def _name_of(said: str) -> str:
     name = re.sub(r"\b(?:just|only|off)\b", "", said.lower()).strip()
     of = r"(?: of (?:the|my|those|these|them)\b)?"
     name = re.sub(rf"^(?:{_COUNTED}|\d+)\b{of}(?: (?:{_COUNTED}|\d+)\b)?", "", name).strip()
-    return singular(bare(f"drink {name}" if name.startswith("with") else name)) or "one"
+    name = re.sub(r"^.*'s ", "", name)
+    name = re.sub(r"^(?:the )?no (?P<what>[\w ]+?) one$", r"drink without \g<what>", name)
+    name = singular(bare(f"drink {name}" if name.startswith("with") else name)) or "one"
+    try:
+        return drink_named(name)
+    except Unreadable:
+        return name
 
 
 def _found(drink: str, scope: SessionScope) -> list[Drink]:
@@ -506,7 +522,14 @@ def _found(drink: str, scope: SessionScope) -> list[Drink]:
         ToolError: There is none.
     """
     said = _name_of(drink)
-    found = list(scope.order)[-1:] if said in _LAST else _called(said, scope)
+    first, _, rest = said.partition(" ")
+    if said in _LAST:
+        found = list(scope.order)[-1:]
+    elif first in _PLACES and not _called(said, scope):
+        of = list(scope.order) if rest in ("", "one", "drink") else _called(rest, scope)
+        found = of[_PLACES.index(first) :][:1]
+    else:
+        found = _called(said, scope) or _styled(said, scope)
     if not found:
         raise ToolError(f"There is no {said} in the order.")
     return found

@@ -23,6 +23,14 @@ _NONE = ("no", "none", "nothing", "without", "black", "plain")
 _LEAVING_OUT = ("hold", "skip", "leave", "minus", "don't", "dont", "drop", "lose", "remove")
 _MANY_SHOTS = ("single", "double", "triple", "quadruple")
 _MOST = 50
+_SIZES_SAID = {
+    "sm": "small", "sml": "small", "smallest": "small", "kiddie": "small", "kids": "small",
+    "kid's": "small", "kids'": "small", "md": "medium",
+    "med": "medium", "middle": "medium", "grande": "medium", "lg": "large", "lge": "large",
+    "lrg": "large", "lrge": "large", "larg": "large", "largest": "large", "biggest": "large",
+    "venti": "large", "xl": "extra large",
+}  # fmt: skip
+"""Sizes for short, as typed, or as other shops call them."""
 _ROASTS = (
     r"(?:dark|light|blonde?|french|italian|vienna|strong|mild)(?:ly)?(?: roast(?:ed)?)?",
     r"medium roast(?:ed)?", "decaf(?:feinated)?", "half caf", "house blend",
@@ -59,14 +67,27 @@ _MEASURES = (
 _PRAISE = (
     "nice", "good", "lovely", "normal", "proper", "quick", "real", "strong", "weak", "usual",
     "ordinary", "standard", "fresh", "decent", "tiny", "huge", "of",
-    "(?:cup|mug|glass|bottle|can|pot)(?:e?s)?", "of those", "to", r"(?:\d\d? )?(?:ounces?|oz)",
-    "um+", "uh+", "erm?", "second", "third", "other",
-    r".*\b(?:wants?|ha(?:ve|s|ving)|gets?|likes?|takes?|drinks?|needs?|orders?|and|with|for)",
+    "(?:cup|mug|glass|bottle|can|pot|jug|pair|couple|round)(?:e?s)?", "of those", "to",
+    r"(?:\d\d? )?(?:ounces?|oz)",
+    "um+", "uh+", "erm?", "sweet", "second", "third", "other",
+    r".*\b(?:is|wants?|ha(?:ve|s|ving)|gets?|likes?|takes?|drinks?|needs?|orders?|and|with|for)",
 )  # fmt: skip
 KNOWN = re.compile(
     "(?:(?:"
     + "|".join(
-        (*SIZES, *STYLES, *_MILKS, *_ROASTS, *_SHOTS, *_SWEETENERS, *_EXTRAS, *_MEASURES, *_PRAISE)
+        (
+            *SIZES,
+            *_SIZES_SAID,
+            "sized?",
+            *STYLES,
+            *_MILKS,
+            *_ROASTS,
+            *_SHOTS,
+            *_SWEETENERS,
+            *_EXTRAS,
+            *_MEASURES,
+            *_PRAISE,
+        )
     )
     + ") )+"
 )
@@ -94,7 +115,8 @@ def size(said: str) -> str:
     Raises:
         ToolError: It cannot be read.
     """
-    size = re.sub(r"^an?\s+|\s?-?(?:sized|size|cup|one)$", "", digits(said))
+    size = re.sub(r"^(?:an?|the)\s+|\s?-?(?:sized|size|cup|one)$", "", digits(said))
+    size = _SIZES_SAID.get(size, size)
     if not size or size in SIZES:
         return size
     if match := re.fullmatch(r"(\d{1,2}) ?-?(?:ounces?|oz)", size):
@@ -118,7 +140,8 @@ def shots(said: str) -> str:
         ToolError: It cannot be read.
     """
     shots = re.sub(r"^with\s+|\s+of espresso$", "", digits(said))
-    shots = re.sub(r"^an?\s+(?=\w)", "", shots)
+    shots = re.sub(r"^an?\s+(?=\w)", "", shots).replace("dbl", "double")
+    shots = re.sub(rf"^({'|'.join(_MANY_SHOTS)})s$", r"\1", shots)
     if not shots or shots.split()[0] in _NONE:
         return ""
     if re.fullmatch(r"\d+", shots):
@@ -128,6 +151,8 @@ def shots(said: str) -> str:
     first = shots.split()[0]
     if shots == first and first in (*_MANY_SHOTS, "extra"):
         shots = f"{first} shot"
+    if re.fullmatch(r"\d+ extra", shots):
+        return phrasing.counted(int(first), "extra shot")
     if not re.search(r"\bshots?$", shots):
         raise Unreadable("number of shots", said)
     if first == "extra" and shots.endswith("shot"):
@@ -160,6 +185,7 @@ def count(said: str) -> int:
     if not said:
         return 1
     text = "1" if said.lower().strip() in ("another", "one more", "just one") else said
+    text = re.sub(r"^(?:a )?pair\b", "two", re.sub(r"(?<=\d)\s?x$|^x\s?(?=\d)", "", text.lower()))
     text = re.sub(r"(?<!\s)\s+(?:more|of|of them|of those|please)$", "", text)
     value = amount(text, "quantity")
     if value != value.to_integral_value() or value < 1:
@@ -187,6 +213,18 @@ def with_extras(said: str, before: str) -> str:
         return " and ".join(left) if gone else ""
     new = addition(said)
     return " and ".join([*(extra for extra in kept if extra != new), new])
+
+
+def without(drink: Drink, *said: str) -> Drink:
+    """A drink without what words say to leave out, whichever part of it that is."""
+    gone = {word for one in said if one and _is_none(one) for word in _words_of_what(one)}
+    left = {
+        of: " and ".join(
+            one for one in getattr(drink, of).split(" and ") if gone.isdisjoint(one.split())
+        )
+        for of in ("milk", "sweetener", "extras")
+    }
+    return replace(drink, **left)
 
 
 def _is_none(said: str) -> bool:
@@ -241,7 +279,8 @@ def swapped(drink: Drink, old: str, new: str) -> Drink | None:
                 name = re.sub(rf"\b{re.escape(key)}\b", new, drink.name)
                 return replace(drink, name=name) if offered(name) else None
             return _put(drink, of, found[0], new)
-    return None
+    # A drink that has none yet gets one: "swap the milk for almond".
+    return _given(drink, part, value) if old == part else None
 
 
 def _given(drink: Drink, part: str, value: str) -> Drink:

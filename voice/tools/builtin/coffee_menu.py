@@ -37,9 +37,17 @@ MENU = {
 STYLES = (
     "iced", "hot", "decaf", "vanilla", "caramel", "hazelnut", "white", "chai", "matcha", "nitro",
     "house", "double", "single", "triple", "turkish", "mocha", "cafe", "latte", "half", "caf",
-    "dark", "dirty", "peppermint", "cinnamon", "honey", "skinny", "plain",
+    "dark", "dirty", "peppermint", "cinnamon", "honey", "skinny", "plain", "chamomile", "tap",
 )  # fmt: skip
 """Words before a drink of the menu that make another drink."""
+_ALSO_CALLED = {
+    "drip": "drip coffee", "filter": "filter coffee", "(?:hot choc|choccy)": "hot chocolate",
+    "flattie": "flat white", "capp?a?": "cappuccino", "espresso macchiato": "macchiato",
+    "herbal": "herbal tea", "green": "green tea", "peppermint": "peppermint tea",
+    "cham?omile(?: tea)?": "chamomile tea", "camomile(?: tea)?": "chamomile tea",
+    "chai tea latte": "chai latte", "white chocolate": "white",
+}  # fmt: skip
+"""What people call a drink for short → its name on the menu."""
 ANY = ShopConfig()
 """A shop that sells all of it, and tells no prices."""
 SIZES = ("small", "medium", "large", "extra large", "regular", "tall", "big", "short")
@@ -106,13 +114,26 @@ def drink_named(said: str) -> str:
     Raises:
         Unreadable: It is not on the menu.
     """
-    name = re.sub(r"^(?:an?|the|cups? of|some)\s+", "", singular(bare(said)))
+    name = in_full(re.sub(r"^(?:an?|the|cups? of|some)\s+", "", singular(bare(said))))
     if offered(name):
         return name
     close = difflib.get_close_matches(name, MENU, n=1, cutoff=0.8)
     if not close:
         raise Unreadable("drink", said, not_offered(said))
     return close[0]
+
+
+def in_full(name: str) -> str:
+    """A drink as the menu calls it: "hot choc", and "coffee black"; others as they are.
+
+    >>> in_full("decaf drip"), in_full("tea green"), in_full("latte")
+    ('decaf drip coffee', 'green tea', 'latte')
+    """
+    *first, last = name.split() or [""]
+    short = name
+    for called, meant in _ALSO_CALLED.items():
+        short = re.sub(rf"\b{called}\b", meant, short)
+    return next((one for one in (name, short, " ".join((last, *first))) if offered(one)), name)
 
 
 def not_offered(said: str, shop: ShopConfig = ANY) -> str:
