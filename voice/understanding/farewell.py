@@ -13,7 +13,8 @@ from voice.understanding.english import agrees, bare, plain
 SHALL_I_END = "Would you like to end the conversation?"
 
 _GOODBYE = re.compile(
-    r"\b(?:good ?bye|bye|good ?night|farewell|cheerio|ta ra"
+    r"\b(?:good ?bye|bye|good ?night|farewell|cheerio|ta ?ra|ta ta|hooroo|adios|au revoir|ciao"
+    r"|take care(?! of)"
     r"|see (?:you|ya) (?:later|soon|tomorrow)"
     r"|(?:talk|speak) to (?:you|ya) (?:later|soon|tomorrow)"
     r"|have a (?:nice|good|great|lovely) (?:day|one|evening|afternoon|weekend|night))\b"
@@ -37,12 +38,19 @@ def says_goodbye(text: str) -> bool:
     >>> says_goodbye("that's all, thank you"), says_goodbye("that's all you ever say")
     (True, False)
     """
+    return takes_leave(text) or _DONE.fullmatch(bare(text, _BESIDE)) is not None
+
+
+def takes_leave(text: str) -> bool:
+    """Whether the words take leave or ask for the end, rather than say that nothing more is wanted.
+
+    >>> takes_leave("that's all, bye"), takes_leave("that's all")
+    (True, False)
+    """
     words = plain(text)
     if _GOODBYE.search(words):
         return True
-    if _END_IT.search(words):
-        return _NOT_THAT.search(words) is None
-    return _DONE.fullmatch(bare(text, _BESIDE)) is not None
+    return _END_IT.search(words) is not None and _NOT_THAT.search(words) is None
 
 
 def agrees_to_end(text: str) -> bool:

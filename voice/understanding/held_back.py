@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from voice.types import ToolCall, ToolSpec
 from voice.understanding.english import GRAMMAR, agrees, disagrees, plain
-from voice.understanding.farewell import SHALL_I_END, agrees_to_end, says_goodbye
+from voice.understanding.farewell import SHALL_I_END, agrees_to_end, says_goodbye, takes_leave
 from voice.understanding.opposites import LEFT_ALONE
 
 _IS_THAT_ALL = re.compile(
@@ -117,10 +117,16 @@ def confirmed_ones(
     """The calls that need no question, or have an answer to it in the user's message.
 
     What would end the conversation gives way to what the message asks for as plainly: "that's all,
-    thanks" places an order that is open.
+    thanks" places an order that is open. Who takes leave with it is not asked any more: "for
+    Emil, goodbye".
     """
-    calls = _instead_of_the_end(calls, tools, message)
-    asked = {call.call_id: _doubt(call, tools.get(call.name), message) for call in calls}
+    specs = [tools[call.name] for call in calls if call.name in tools]
+    leaves = any(spec.ends for spec in specs) and takes_leave(message)
+    last = {s.name for s in specs if leaves and s.confirmation and not s.confirmation.always}
+    if not last:
+        calls = _instead_of_the_end(calls, tools, message)
+    doubts = ("" if c.name in last else _doubt(c, tools.get(c.name), message) for c in calls)
+    asked = dict(zip((call.call_id for call in calls), doubts, strict=True))
     made = tuple(call for call in calls if not asked[call.call_id])
     held = tuple(call for call in calls if asked[call.call_id])
     return HeldBack(made, next(filter(None, asked.values()), ""), held)

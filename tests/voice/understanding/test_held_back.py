@@ -76,6 +76,15 @@ def test_the_end_gives_way_to_what_the_message_asks_for_as_plainly(names: tuple[
     assert len({call.call_id for call in held.made}) == len(held.made)
 
 
+def test_who_takes_leave_with_it_is_not_asked_any_more() -> None:
+    calls = made("bring", "pay", "end")
+    assert confirmed_ones(calls, TOOLS, "two for Emil, goodbye") == HeldBack(calls)
+    assert confirmed_ones(calls, TOOLS, "two for Emil").question == "Pay?"
+    pay = ToolSpec("pay", "Pay.", {}, confirmation=Confirmation(lambda _: "Pay?", bool, True))
+    held = confirmed_ones(calls, {**TOOLS, "pay": pay}, "two for Emil, goodbye")
+    assert (held.question, held.unconfirmed) == ("Pay?", made("pay"))
+
+
 @pytest.mark.parametrize(("message", "question"), [("goodbye", "Pay?"), ("pay", "")])
 def test_the_end_stays_where_nothing_is_asked_for_or_left_to_do(
     message: str, question: str
