@@ -16,7 +16,7 @@ from itertools import islice
 
 from voice.tools.spoken_dates import is_day, is_moment
 from voice.types import Reading, ToolCall, ToolSpec
-from voice.understanding.english import GRAMMAR, VERBS, word_set
+from voice.understanding.english import ARTICLES, GRAMMAR, NUMBERS, VERBS, word_set
 from voice.understanding.left_out import carriers
 
 _LONGEST, _MOST = 7, 80
@@ -30,7 +30,10 @@ _BEGINS = re.compile(
 )
 _WHAT_FOR = re.compile(r"for (?!.*(?:\bat |o'clock|[ap]m\b))")
 """A time that says what a thing is for rather than when: "ice for Sunday"."""
-_LENGTH = re.compile(r"for (?:[\w']+ ){1,5}(?:while|bit|(?:second|minute|hour|day|week)s?)")
+_LENGTH = re.compile(
+    rf"for (?:(?:{'|'.join(NUMBERS | ARTICLES)}|\d+|about|around|and|few|couple|of|good|little|long"
+    r"|short|whole|next|another|more) ){1,5}(?:while|bit|(?:second|minute|hour|day|week)s?)"
+)
 _LEAD = re.compile(r"(?:until|till|after|before|for|by) ")
 _VAGUE = re.compile(
     r"(?:in a (?:bit|while|moment|minute|second)|later(?: on| today)?"
@@ -63,11 +66,13 @@ _CONDITION = re.compile(
     rf"|\b(?:until|till) (?={_SOMEBODY})"
     r"|\bby the time\b|\b(?:otherwise|or else) (?:an?|the|some|one|two)\b"
 )
+_ALTERNATIVE = re.compile(r"\bunless\b|\b(?:otherwise|or else)\b")
+"""Conditions of an order that are meant: "if there is any" and "if it's no bother" are none."""
 _IN_TURN = re.compile(r"\b(?:after|before) (?!i forget)(?=(?:i|we|he|she|they|the|my|our)\b)")
 """Free texts hold such words; what acts at once does not wait for them."""
 _EXCEPTION = re.compile(
     r"\b(?:except|apart from|excluding|aside from"
-    r"|(?:all|every\w*)(?: \w+){0,3} (?:but|other than))\b"
+    r"|(?:all|every\w*)(?: \w+){0,3} (?:but(?! with| no\b)|other than))\b"
 )
 _NAMING = re.compile(r"(?:change|move|update|edit|cancel|remove|delete|clear)(?![a-z])")
 """Tools that take the time of a thing for its name."""
@@ -172,9 +177,13 @@ def unkept(request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec
     if all(spec.read_only or spec.ends for spec in specs):
         return ""
     said = _Said.of(request, calls)
+    # What is gathered first is read back before it is done.
+    gathered = all(spec.asks_next for spec in specs)
+    condition = _ALTERNATIVE if gathered else _CONDITION
     at_once = all(map(_is_bound, specs))
+    waits = at_once and not gathered
     for first, last in said.sentences():
-        if said.finds(_CONDITION, first, last) or (at_once and said.finds(_IN_TURN, first, last)):
+        if said.finds(condition, first, last) or (waits and said.finds(_IN_TURN, first, last)):
             return "Sorry, I can't make it depend on that. Shall I do it all the same?"
         left = said.finds(_EXCEPTION, first, last)
         if left and not _DENYING.search(said.text, said.words[first].start(), left.start()):
@@ -182,6 +191,8 @@ def unkept(request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec
         named = any(spec.undoes or _NAMING.match(spec.name) for spec in specs)
         for time in () if named else said.times(first, last):
             if _WHAT_FOR.match(time) and not (at_once and _LENGTH.fullmatch(time)):
+                continue
+            if gathered and time.startswith(("every ", "each ")):
                 continue
             if not any(tells_time(one) for spec in specs for one in spec.readings.values()):
                 return f"Sorry, I can't do that {time}. Shall I do it now?"
@@ -210,5 +221,7 @@ def tells_time(reading: Reading) -> bool:
 def _is_time(said: str) -> bool:
     if _BEGINS.match(said) is None:
         return False
+    if said.startswith("on ") and not re.search(r"\d|o'clock", said):
+        return is_day(said.removeprefix("on "))
     vague = _VAGUE.fullmatch(said) or _LENGTH.fullmatch(said)
     return vague is not None or is_moment(_LEAD.sub("", said))
