@@ -361,6 +361,7 @@ def _placed(
 ) -> tuple[dict[tuple[int, int], ToolCall], bool]:
     """Calls of one tool by where their things are said, and whether one has another's again."""
     placed: dict[tuple[int, int], ToolCall] = {}
+    repeats = False
     spec = tools.get(calls[0].name) if len({call.name for call in calls}) == 1 else None
     names = spec.parameters.get("required", ()) if spec else ()
     firsts = (str(call.arguments.get(names[0], "")) if names else "" for call in calls)
@@ -372,7 +373,9 @@ def _placed(
             placed[place] = call
         elif things.count(thing) == 1 or not thing:
             return {}, False
-    return dict(sorted(placed.items())), len(placed) < len(calls)
+        # Those of one kind may differ: "four lattes, two of them with oat".
+        repeats |= place is None and any(call.arguments == one.arguments for one in placed.values())
+    return dict(sorted(placed.items())), repeats
 
 
 def _apart(before: str, behind: str) -> bool:

@@ -2,7 +2,7 @@
 
 A small model drops a detail now and then. The tool's readers know the words of each, so a span that
 one of them can read, and that no argument carries, is that value; of several, of the one that is
-declared first. What is denied is no value.
+declared first. What is denied is no value, nor what stands in another clause beside other words.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 
 from voice.tools.spoken_dates import is_day
 from voice.types import Reading, ToolCall, ToolSpec
@@ -25,9 +26,11 @@ _LONGEST_AT_AN_END = 8
 _LONGEST_REST = 3
 """Words that a free text goes on for."""
 _DETERMINERS = word_set("a an the my our your his her their this that some")
-_DENYING = word_set("no not never without don't isn't except instead or if")
+_DENYING = word_set("no not never without don't isn't except instead than or if hates none")
 _WITHOUT = r"(?:\bwithout|\binstead of|\brather than|(?:\band|\bwith|\bbut|,) no) (?:any )?"
 _EDGES = word_set("and with a an the please to for in on")
+_SMALL = GRAMMAR | {"please", "top"}
+_CUT = re.compile(r"[,.;:!?]+\s+|\s+(?=(?:and|but|so|because)\b)")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
@@ -44,11 +47,20 @@ def filled(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
     words = _WORD.findall(request)
     folded = [word.casefold() for word in words]
     open_ = [carrier is None for carrier in carriers(folded, [call])]
+    # From word to word.
+    clauses = [
+        *pairwise(accumulate((len(_WORD.findall(c)) for c in _CUT.split(request)), initial=0))
+    ]
     values: dict[str, str] = {}
     for length in range(min(_LONGEST, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
             end = start + length
             if not all(open_[start:end]) or not _says_something(folded, start, end):
+                continue
+            first, last = next(one for one in clauses if start < one[1])
+            if all(open_[first:last]) and not _SMALL.issuperset(
+                [*folded[first:start], *folded[end:last]]
+            ):
                 continue
             span = " ".join(words[start:end])
             free = (name for name in missing if name not in values)
@@ -173,7 +185,7 @@ def without_strays(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
 
 def _says_something(words: list[str], start: int, end: int) -> bool:
     """Whether a span is not grammar or a number alone, joins nothing, and is not denied."""
-    named = set(words[start:end]) - GRAMMAR - NUMBERS
+    named = {word for word in words[start:end] if not word.isdigit()} - GRAMMAR - NUMBERS
     edges = {words[start], words[end - 1]} & _EDGES
     return bool(named) and not edges and _DENYING.isdisjoint(words[max(0, start - 2) : end])
 

@@ -92,7 +92,8 @@ def asked_for(
 
     All, where none would be left. What a list takes may be named in a remark ("we are out of milk,
     and add eggs"): of the tools that are called for the rest only those are left out that read
-    all they need.
+    all they need. What is gathered for an order, and its end, is told of: "her mum's
+    having a tea", "it's for Murray".
     """
     told, asked = "", ""
     for said, tells in clauses(request):
@@ -103,9 +104,22 @@ def asked_for(
     ]
     names = {call.name for call in calls if call not in beside}
     dropped = [
-        call for call in beside if call.name not in names or _reads_all(tools.get(call.name))
+        call
+        for call in beside
+        if (call.name not in names or _reads_all(tools.get(call.name)))
+        and not (_is_ordered(tools.get(call.name)) and not _says_less(call, calls))
     ]
     return tuple(call for call in calls if call not in dropped) if names else tuple(calls)
+
+
+def _is_ordered(spec: ToolSpec | None) -> bool:
+    """Whether a tool gathers what is read back before it is done, or then does it."""
+    return spec is not None and bool(spec.asks_next or spec.confirmation)
+
+
+def _says_less(call: ToolCall, calls: Sequence[ToolCall]) -> bool:
+    """Whether another call of the tool says the same and more."""
+    return any(c.name == call.name and call.arguments.items() < c.arguments.items() for c in calls)
 
 
 def _reads_all(spec: ToolSpec | None) -> bool:

@@ -255,6 +255,9 @@ def test_the_parts_stand_in_the_order_of_the_words() -> None:
     assert mixed_up(message, (mocha, white, tea), TOOLS) == ()
     assert mixed_up(message, (mocha, order("cocoa"), stolen), TOOLS) == ()
     assert mixed_up("two lattes", (order("lattes"), order("lattes")), TOOLS) == ()
+    some = order("lattes", milk="oat", quantity="two")
+    several = "four lattes, two of them with oat, and a tea"
+    assert mixed_up(several, (order("lattes", quantity="two"), some, order("tea")), TOOLS) == ()
     assert mixed_up(message, (), TOOLS) == ()
 
 

@@ -47,6 +47,12 @@ SPEC = ToolSpec("order_drink", "Order.", {"required": ["drink"]}, readings=READI
         ("a mocha but not large", {}, {}),
         ("a mocha with no milk", {}, {}),
         ("two of a mocha on a saucer", {}, {}),
+        ("a mocha, and please large", {}, {"size": "large"}),
+        # Of something else.
+        ("a mocha for Tom, the large baby", {}, {}),
+        ("ordinary milk will do me. A mocha", {}, {}),
+        ("a mocha but she hates cream", {}, {}),
+        ("a mocha with oat rather than cream", {"milk": "oat"}, {}),
     ],
 )
 def test_what_a_reader_can_read_is_its_value(

@@ -60,6 +60,11 @@ def test_remarks_alone_ask_for_nothing(message: str) -> None:
             LIGHT,
             call("set_timer", duration="ten minutes"),
         ),
+        (
+            "I'm dying for a latte, large one please",
+            call("order_drink", drink="latte", size="large"),
+            call("order_drink", drink="latte"),
+        ),
         ("stop the pasta. ordering pizza lol", PASTA, call("remove_from_list", item="pizza")),
         (
             "stop the pasta, we had soup, with bread",
@@ -95,6 +100,15 @@ def test_what_is_told_becomes_no_call(request_text: str, asked: ToolCall, told: 
         (
             "she'd like the lamp off, then stop the pasta",
             (call("set_device", device="lamp", state="off"), PASTA),
+        ),
+        # An order is told.
+        (
+            "a latte, and her mum's having a black tea",
+            (call("order_drink", drink="latte"), call("order_drink", drink="black tea")),
+        ),
+        (
+            "thanks, it's for Murray, goodnight",
+            (call("confirm_order", name="Murray"), call("end_conversation")),
         ),
         # Without values of its own.
         ("stop the pasta, what is it", (PASTA, call("get_time"))),
