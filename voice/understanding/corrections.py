@@ -161,15 +161,15 @@ def on_the_same(call: ToolCall, tool: ToolSpec, messages: Sequence[Message]) -> 
 
 
 def made_instead(call: ToolCall, tools: Mapping[str, ToolSpec], message: str) -> ToolCall:
-    """A call on what is not there, as one that makes it, unless a message speaks of one there is.
+    """A change of what is not there, as a call that makes it, unless a message speaks of one.
 
-    "I also want an espresso" is no change of one, and "the espresso" takes none away.
+    "I also want an espresso" changes none.
     """
     verb, _, thing = call.name.partition("_")
     makers = (tools.get(f"{one}_{thing}") for one in sorted(MAKING))
     maker = next(filter(None, makers), None)
     speaks_of_it = _CHANGING.search(message) or asks_to_end(message)
-    if verb not in ("change", "remove") or maker is None or speaks_of_it:
+    if verb != "change" or maker is None or speaks_of_it:
         return call
     readings = tools[call.name].readings
     for name in maker.parameters.get("required", ()):
@@ -267,7 +267,7 @@ def _readable(value: str | None, name: str, tool: ToolSpec) -> str | None:
     if value is None or reading is None or reading.anywhere or reading.read(value) is not None:
         return value
     number = " ".join(word for word in value.split() if kind_of(word) == "number")
-    return number if number and reading.read(number) is not None else value
+    return number if number and reading.read(number) is not None else None
 
 
 def _last_done(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> int:

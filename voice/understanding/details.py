@@ -29,8 +29,10 @@ from voice.understanding.remarks import only_tells
 
 _LONGEST, _MOST = 5, 20
 """Words of a value, and of a message."""
-_ANOTHER = word_set("another more second again else different others other too cancel remove")
-"""Words by which something new is asked for, or what there is goes."""
+_ANOTHER = word_set(
+    "another more second again else different others other too cancel remove not same"
+)
+"""Words by which something new is asked for, or what there is goes or is not meant."""
 _ONLY = word_set("just only total altogether")
 _POINTING = word_set("the my that this")
 _SMALL = (
@@ -83,10 +85,10 @@ def _counts(words: Sequence[str]) -> bool:
 
 
 def _swaps(words: Sequence[str]) -> bool:
-    """Whether words name what is to go as well: "soy milk instead of oat milk"."""
+    """Whether words name what is to go or stay: "soy instead of oat", "half of them with oat"."""
     pairs = [*pairwise(words)]
     changes = any(one == "change" and two not in ("it", "that", "this") for one, two in pairs)
-    instead = ("instead", "of") in pairs or ("rather", "than") in pairs
+    instead = not {("instead", "of"), ("rather", "than"), ("half", "of")}.isdisjoint(pairs)
     return instead or (changes and bool({"to", "for"} & {*words}))
 
 
@@ -121,11 +123,17 @@ def _named(words: Sequence[str], change: ToolSpec) -> str | None:
             pointed = words[max(0, start - 1) : start]
             # "A small one" is none that is there, "the small one" is.
             any_one = {"one", "ones"} & {*span} and not _POINTING & {*pointed}
-            if small or any_one or not reading.read(" ".join(span)):
+            said = " ".join(span)
+            if small or any_one or _is_detail(said, change) or not reading.read(said):
                 continue
             counted = _counts(words) and NUMBERS & {*pointed}
-            return " ".join(span) if _POINTING & {*pointed} or counted else None
+            return said if _POINTING & {*pointed} or counted else None
     return ""
+
+
+def _is_detail(span: str, change: ToolSpec) -> bool:
+    """Whether words are a detail of a thing, such as may also point at one: "the small"."""
+    return any(one.read(span) for one in change.readings.values() if not (one.free or one.anywhere))
 
 
 def _values(words: Sequence[str], change: ToolSpec, named: str) -> tuple[dict[str, str], list[str]]:
@@ -165,7 +173,7 @@ def _read(
     span: str, readings: Mapping[str, Reading], values: Mapping[str, str], words: Sequence[str]
 ) -> str:
     """The argument whose value some words are; a number alone is one behind "just" alone."""
-    number = {*span.split()} <= NUMBERS | _ONLY | {"of", "them", "those", "no"}
+    number = {*span.split()} <= NUMBERS | _ONLY | {"of", "the", "them", "those", "no"}
     if number and not ({*span.split()} <= NUMBERS and _counts(words)):
         return ""
     # How many is declared last.

@@ -35,8 +35,8 @@ _CHANGING = frozenset((
     "write",
 ))  # fmt: skip
 _ENDS = re.compile(
-    r"\b(?:cancel|delete|remove|clear|erase|stop|kill|scrap|scratch|drop|dismiss|abort|disable|wipe"
-    r"|empty|undo|quit|get rid of|never ?mind (?:the|my|that|about))\b"
+    r"\b(?:cancel|delete|remove|clear|erase|stop|kill|scrap|scratch|(?<!a )drop(?! of)|dismiss"
+    r"|abort|disable|wipe|empty|undo|quit|get rid of|never ?mind (?:the|my|that|about))\b"
     r"|\b(?:turn|switch|shut|take|cross|strike|tick|check|call)"
     r"(?: (?!(?:and|then|on)\b)[\w']+){0,5} (?:off|out)\b"
     r"|\b(?:don't|do not|won't|no longer|never|not)(?: [\w']+)? (?:need(?:ed)?|want)\b"
@@ -129,9 +129,8 @@ def opposed(
     aims = [_Aim.SET if call.name in setters else _aim_of_tool(call.name) for call in calls]
     arguments = [str(value) for call in calls for value in call.arguments.values()]
     asked = _aim_of_request(_plain(message), arguments)
-    if asked is None and re.search(
-        _KEEPS if choosing else rf"{_KEEPS}|{_NO_MORE}", _plain(message)
-    ):
+    keeps = re.search(_KEEPS if choosing else rf"{_KEEPS}|{_NO_MORE}", _plain(message))
+    if asked is None and keeps and not _REPLACES.search(_plain(message)):
         asked = _Aim.KEEP
     if asked is _Aim.LEARN:
         wrong = [call for call in calls if _verb(call.name) in _BEGINNING | _ENDING | _CHANGING]

@@ -230,6 +230,8 @@ def test_what_is_not_there_is_made_where_it_is_wanted(message: str, tool: str) -
     assert made_instead(made, tools, message) == replace(made, name=tool)
     there_is = replace(made, arguments={"drink": "tea"})
     assert made_instead(there_is, tools, message) == there_is
+    taken = replace(made, name="remove_drink")
+    assert made_instead(taken, tools, message) == taken
 
 
 def once_more(said: str, tool: str, /, **arguments: str) -> dict[str, str] | None:

@@ -74,7 +74,8 @@ def test_what_is_there_and_is_pointed_at_is_changed(said: str, expected: dict[st
         "a second one with milk", "is it large", "do you have oat milk", "that's all", "yes", "two",
         "a large one for my wife and a muffin", "with oat milk and a spaceship", "large mocha",
         "what milk is that", "", "soy milk instead of oat milk", "change the vanilla to caramel",
-        "make it two mochas",
+        "make it two mochas", "half of them with oat", "with cinnamon not chocolate",
+        "peppermint then, the same size",
     ],
 )  # fmt: skip
 def test_what_asks_for_another_one_or_anything_else_is_no_detail(said: str) -> None:

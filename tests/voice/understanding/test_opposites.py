@@ -41,6 +41,11 @@ def test_a_call_that_does_the_opposite(message: str, made: ToolCall) -> None:
     assert opposed(message, [made]).calls == (made,)
 
 
+def test_what_is_kept_is_not_the_thing_that_another_takes_the_place_of() -> None:
+    made = [call("remove_drink", drink="cold brew"), call("order_drink", drink="iced coffee")]
+    assert not opposed("so iced coffee instead, keep the splash of cream", made).calls
+
+
 def test_what_is_put_in_another_place_is_not_to_go() -> None:
     made = call("remove_drink", drink="mocha")
     whole = "swap the milks over: oat in the latte, soy in the mocha"
@@ -120,6 +125,7 @@ def test_what_is_named_to_say_no_to_it_is_not_made(message: str, made: ToolCall)
         ("don't forget the milk", call("add_to_list", item="milk")),
         ("we do not have milk", call("add_to_list", item="milk")),
         ("a latte, not too hot", call("order_drink", drink="latte")),
+        ("she says a latte with a drop of soy", call("order_drink", drink="latte")),
         ("we don't need milk any more", call("remove_from_list", item="milk")),
         ("I don't want the light on", call("set_device", device="light", state="off")),
     ],
