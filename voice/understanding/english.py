@@ -87,12 +87,13 @@ _ASKING = re.compile(
     r"|(?:when|where|why)(?:'s| is| are| was| were| does| do| did| will) (?!n't|not|you )"
     r"|(?:is|are|isn't|aren't|was|were) (?!it (?:ok|okay|all right|alright|possible|too late)\b"
     r"|there any (?:chance|way))\w"
-    r"|(?!do (?:it|that|this)\b)(?:do|does|did|doesn't|don't|have|has|had) (?:i|you|we|they|it|he"
-    r"|she|the|my|your|our|this|that|any|an?) (?!mind|think|know|time)\w"
+    r"|(?!do (?:it|that|this|an?)\b|have an?\b)"
+    r"(?:do|does|did|doesn't|don't|have|has|had) (?:i|you|we|they|it|he|she|the|my|your|our|this"
+    r"|that|any|an?) (?!mind|think|know|time)\w"
     r"|(?:does|did) \w+ing |should (?:i|we|one|people) )"
 )
 _ASKS_FOR_MORE = re.compile(
-    r"\b(?:i'll|i will|i want|i'd (?:like|love|have)|i would (?:like|love|have)|let me"
+    r"\b(?:i'll|i will|i want|i'd (?:really )?(?:like|love|have)|i would (?:like|love|have)|let me"
     r"|(?:give|get) me"
     r"|(?:can|could|may|shall|will|would) (?:i|we|you) (?:please |also |just |still )?(?!recommend)"
     r"|make (?:it|that|them)|instead)\b"

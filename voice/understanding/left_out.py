@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from voice.tools import phrasing
 from voice.types import Message, Role, ToolCall, ToolSpec
-from voice.understanding.english import GRAMMAR, VERBS, as_read
+from voice.understanding.english import GRAMMAR, NUMBERS, VERBS, as_read
 from voice.understanding.remarks import clauses
 
 _JOINTS = frozenset(("and", "or", "but", "then"))
@@ -27,6 +27,12 @@ _ASIDE = re.compile(
     r"|(?:my|our|his|her|their) (?:\w+ ){1,3}(?:might|may|says?|said)\b"
 )
 """Reasons, statements, for whom it is, and what is said over again: they ask for nothing."""
+_RELATIVE = frozenset(("which", "who"))
+_GOING_ON = frozenset(("is", "are", "was", "were", "isn't", "does", "has"))
+"""Behind what a call has these say something of it: "Falk is the name"."""
+_COUNTING = NUMBERS | {"a", "an", "another", "some"}
+_LONGEST = 3
+"""Words of a thing or a detail."""
 _ASKING = re.compile(r"(?:can|could|will|would) (?:you|we|i) (?:please )?\w+")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _MOST_PARTS = 4
@@ -48,6 +54,7 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
     """
     request, calls, results = _last_request(messages)
     specs = [tools[call.name] for call in calls if call.name in tools]
+    gathered = all(spec.asks_next for spec in specs)
     failed = any(result.startswith("Error: ") for result in results)
     if not specs or all(spec.read_only for spec in specs):
         return LeftOut()
@@ -66,6 +73,12 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
             said = " ".join(folded[start:end]).replace("’", "'")
             if _ASKING.fullmatch(said):
                 continue
+            if gathered and not _names_one(folded, start, end, specs):
+                continue
+            before = request[words[start - 1].end() : words[start].start()] if start else ""
+            goes_on = folded[start] in _RELATIVE or (folded[start] in _GOING_ON and before == " ")
+            if before and goes_on and carried_by[start - 1] is not None:
+                continue
             if folded[start] not in VERBS and (failed or _ASIDE.match(said)):
                 continue
             if any(_stem(word) not in told for word in named) and not _is_denied(
@@ -73,6 +86,23 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
             ):
                 parts.append(request[words[start].start() : words[end - 1].end()])
     return LeftOut(tuple(parts[:_MOST_PARTS]), tuple(spec.name for spec in specs))
+
+
+def _names_one(words: Sequence[str], start: int, end: int, specs: Sequence[ToolSpec]) -> bool:
+    """Whether a part of an order asks for a thing or a detail: "milk", "an éclair", "add it".
+
+    What is told beside it is none: for whom it is, and why.
+    """
+    if words[start] in VERBS or words[start] in NUMBERS or words[max(start - 1, 0)] in _COUNTING:
+        return True
+    readings = [r for spec in specs for r in spec.readings.values() if not (r.free or r.anywhere)]
+    spans = (words[at : at + n] for n in range(1, _LONGEST + 1) for at in range(start, end - n + 1))
+    return any(
+        one.read(" ".join(span))
+        for span in spans
+        if not all(word in NUMBERS or _is_grammar(word) for word in span)
+        for one in readings
+    )
 
 
 def _is_denied(said: str, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> bool:

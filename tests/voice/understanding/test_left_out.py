@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from voice.types import Message, Role, ToolCall, ToolSpec
+from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 from voice.understanding.left_out import left_out, not_understood
 
 SCHEMA = {"type": "object", "properties": {}}
@@ -15,6 +15,13 @@ TOOLS = {
         ToolSpec("cancel_timer", "Stop a running timer.", SCHEMA),
         ToolSpec("get_time", "Tell the time.", SCHEMA, read_only=True),
         ToolSpec("set_alarm", "Set an alarm clock.", SCHEMA),
+        ToolSpec(
+            "order_drink",
+            "Add a drink.",
+            SCHEMA,
+            asks_next="Anything else?",
+            readings={"milk": Reading(lambda said: said if said == "oat" else None, lambda _: "")},
+        ),
     )
 }
 
@@ -74,12 +81,25 @@ def test_what_no_call_carries_is_said(
         ("add eggs actually", [(ADD, {"item": "eggs"})]),
         ("add eggs for my daughter, I'm baking", [(ADD, {"item": "eggs"})]),
         ("put eggs on a list called errands", [(ADD, {"item": "eggs", "list": "errands"})]),
+        # What is said of a thing, and for whom it is.
+        ("eggs are not crossed out, add some", [(ADD, {"item": "eggs"})]),
+        ("a chai which I think is spiced", [("order_drink", {"drink": "chai"})]),
+        ("a chai for the brat and a tea for Nils",
+         [("order_drink", {"drink": "chai"}), ("order_drink", {"drink": "tea"})]),
+        ("a chai by the way, my hands are full", [("order_drink", {"drink": "chai"})]),
     ],
 )  # fmt: skip
 def test_what_is_carried_is_not_spoken_of(
     request_text: str, calls: list[tuple[str, dict[str, str]]]
 ) -> None:
     assert said(request_text, *calls) == ""
+
+
+def test_what_an_order_leaves_out_is_a_thing_or_a_detail() -> None:
+    chai = ("order_drink", {"drink": "chai"})
+    assert said("a chai and an éclair", chai) == "I did not get this: éclair."
+    assert said("a chai with oat milk", chai) == "I did not get this: with oat milk."
+    assert said("a chai, add it to the bill", chai) == "I did not get this: add it to the bill."
 
 
 def test_behind_an_error_nothing_more_is_said() -> None:
