@@ -53,6 +53,15 @@ from voice.tools.web import Web
             "two notches",
             "Error: I cannot set the bedroom light to two notches.",
         ),
+        ("garage", "", "open", "The garage door is now open."),
+        ("fan", "", "low", "The bedroom fan is now 20 percent."),
+        ("heating", "", "down to sixteen", "The thermostat is now 16 degrees."),
+        ("heating", "", "down two degrees", "The thermostat is now 19 degrees."),
+        ("heating", "", "up a bit", "The thermostat is now 22 degrees."),
+        ("tv", "", "louder", "The living room television is now 20 percent."),
+        ("lights", "", "out", "The lights are now off."),
+        ("blinds", "", "lower", "The living room blinds are now closed."),
+        ("vacuum", "", "up", "Error: I cannot set the vacuum to up."),
         ("door", "", "open", "Error: Which one: the front door or garage door?"),
     ],
 )
@@ -116,6 +125,11 @@ def test_an_exact_name_wins_over_longer_ones() -> None:
         ("thermostat", "twenty one point five degrees", "21.5 degrees"),
         ("light", "warm white", "warm white"),
         ("light", "20%", "20 percent"),
+        ("light", "down", "80 percent"),
+        ("fan", "a bit higher", "100 percent"),
+        ("cover", "down a touch", "80 percent"),
+        ("cover", "fully down", "closed"),
+        ("lock", "relock", "locked"),
     ],
 )
 def test_states(kind: str, said: str, state: str) -> None:

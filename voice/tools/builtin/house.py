@@ -32,6 +32,9 @@ _STATES = {
     "start": "on", "started": "on", "stop": "off", "stopped": "off", "up": "open",
     "down": "closed", "half": "50 percent", "full": "100 percent", "maximum": "100 percent",
     "minimum": "1 percent", "dim": "20 percent", "dimmed": "20 percent", "bright": "100 percent",
+    "low": "20 percent", "quiet": "20 percent", "medium": "50 percent", "high": "100 percent",
+    "max": "100 percent", "halfway": "50 percent", "half open": "50 percent",
+    "half closed": "50 percent", "out": "off", "relock": "locked",
 }  # fmt: skip
 _COLORS = (
     "red", "green", "blue", "yellow", "orange", "purple", "pink", "white", "violet", "turquoise",
@@ -44,8 +47,18 @@ _KINDS = {
 }  # fmt: skip
 """Kind of device → the states it can take."""
 _BEFORE_STATES = re.compile(
-    r"^(?:(?:to|at|the|turned|switched|be|a|brightness|temperature|heat|volume)\b ?)+"
+    r"^(?:(?:(?:up|down|back) (?=to\b)|to|at|the|turned|switched|be|a|brightness|temperature|heat"
+    r"|volume|fully)\b ?)+"
 )
+_STEP = re.compile(
+    r"(?:(?:bit|little|touch|tad) )?(?:(?P<up>up|louder|brighter|warmer|hotter|higher)"
+    r"|(?:down|quieter|dimmer|darker|cooler|colder|lower))"
+    r"(?P<by> a (?:bit|little|touch|tad|notch)| (?:by )?(?P<count>\d+)(?: percent| degrees?)?)?"
+)
+"""More or less than now: "a bit louder", "down two degrees"."""
+_STEPS = {"percent": 20, "degrees": 1}
+_LEVELS = {"": 50, "off": 0, "closed": 0, "on": 100, "open": 100}
+"""States without a number, as percent."""
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?: (percent|degrees?)(?: celsius| fahrenheit)?)?")
 _RANGES = {"percent": (0, 100), "degrees": (5, 95)}
 _THINGS = {
@@ -55,8 +68,8 @@ _THINGS = {
     "sprinkler", "tap", "shower", "iron", "computer", "heater", "cooker", "hob",
 }  # fmt: skip
 """What devices are, at home with whomever: of these it can be said that there is none."""
-_STATE_WORDS = 3
-"""As "seventy five percent"; before a colour there may be any."""
+_STATE_WORDS = 4
+"""As "down to five percent"; before a colour there may be any."""
 _EVERY = {"all", "every", "of", "the", "in"}
 
 
@@ -186,7 +199,7 @@ async def set_device(
     inverses: Inverses,
 ) -> str:
     """Switch or adjust a home device."""
-    found = find(await house.devices(), device, room, scope.said)
+    found = find(await house.devices(), device, room, scope.said, state)
     wanted = [(each, read_state(each, state)) for each in found]
     for each, new in wanted:
         await house.set_state(each, new)
@@ -220,13 +233,18 @@ def _there_is_no(device: str) -> str:
 
 
 def find(
-    devices: Sequence[Device], device: str, room: str = "", messages: Sequence[str] = ()
+    devices: Sequence[Device],
+    device: str,
+    room: str = "",
+    messages: Sequence[str] = (),
+    state: str = "",
 ) -> list[Device]:
     """The spoken device: one, or all of a kind for a plural or "all".
 
     Args:
         messages: The user's, newest first. Of several devices the one is meant whose whole name
             stands in the newest: a model may leave the room out.
+        state: That it is to take; of several devices the one is meant that can: "garage", "open".
 
     Raises:
         ToolError: There is none, or it is not clear which.
@@ -250,6 +268,9 @@ def find(
     if not found:
         place = f" in the {said_room}" if said_room and said_room not in said_device else ""
         raise ToolError(f"{_there_is_no(said_device)}{place}.")
+    able = [each for each in found if state and _can_be(each, state)]
+    if len(able) == 1:
+        return able
     said = _words(newest)
     named = [each for each in found if _words(each.name) <= said]
     if len(named) == 1:
@@ -271,6 +292,12 @@ def _state(said: str) -> str:
     raise Unreadable("state", said)
 
 
+def _can_be(device: Device, state: str) -> bool:
+    with contextlib.suppress(ToolError):
+        return bool(read_state(device, state))
+    return False
+
+
 def read_state(device: Device, said: str) -> str:
     """A spoken state in its stored form: "fifty percent" → "50 percent", "lock" → "locked".
 
@@ -278,22 +305,37 @@ def read_state(device: Device, said: str) -> str:
         ToolError: It is no state, or not one of this device.
     """
     state = _BEFORE_STATES.sub("", digits(said, fractions=False)).strip()
-    state = _STATES.get(state, state).replace("%", " percent").replace("  ", " ")
+    if device.kind == "cover" and state in ("higher", "lower"):
+        state = "open" if state == "higher" else "closed"
+    if device.kind == "cover" or not _STEP.fullmatch(state):
+        state = _STATES.get(state, state)
+    state = state.replace("%", " percent").replace("  ", " ")
     allowed = _KINDS[device.kind].split()
     if device.kind == "lock" and state in ("closed", "open"):
         state = "locked" if state == "closed" else "unlocked"
     if device.kind == "cover" and state in ("on", "off"):
         state = "open" if state == "on" else "closed"
-    number = re.fullmatch(
-        r"(\d+(?:\.\d+)?)(?: (percent|degrees?)(?: celsius| fahrenheit)?)?", state
-    )
-    if number is not None:
+    if (step := _STEP.fullmatch(state)) and (moved := _stepped(device, step)):
+        return moved
+    if number := _NUMBER.fullmatch(state):
         return _level(float(number[1]), number[2] or "", allowed, said)
     if state.split()[-1:] and state.split()[-1] in _COLORS and "color" in allowed:
         return state
     if state not in allowed:
         raise ToolError(f"I cannot set the {device.name} to {said.removeprefix('to ')}.")
     return state
+
+
+def _stepped(device: Device, step: re.Match[str]) -> str:
+    """A state more or less than the one a device is in; empty for none."""
+    unit = next((one for one in _STEPS if one in _KINDS[device.kind].split()), "")
+    number = _NUMBER.fullmatch(device.state)
+    level = float(number[1]) if number else _LEVELS.get(device.state)
+    if not unit or level is None or (unit == "degrees" and not number and device.state):
+        return ""
+    size = float(step["count"] or _STEPS[unit])
+    low, high = _RANGES[unit]
+    return f"{min(max(level + (size if step['up'] else -size), low), high):g} {unit}"
 
 
 def _level(value: float, unit: str, allowed: Sequence[str], said: str) -> str:
