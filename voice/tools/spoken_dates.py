@@ -30,7 +30,8 @@ WEEKDAY = "(?:" + "|".join(WEEKDAYS) + ")"
 _ORDINAL = r"\d{1,2}(?:st|nd|rd|th)"
 _YEAR = r"(?:,? (?:\d{4}|20 \d\d))?"
 _DATE = re.compile(
-    rf"(?:the )?{_ORDINAL}(?: of)? {_MONTH}{_YEAR}|\d{{1,2}} of {_MONTH}{_YEAR}"
+    rf"(?:the )?{_ORDINAL}(?: of)? {_MONTH}{_YEAR}"
+    rf"|\d{{1,2}}(?: of)? {_MONTH}(?! (?:the )?{_ORDINAL}){_YEAR}"
     rf"|{_MONTH} (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b{_YEAR}|\d{{4}}-\d\d-\d\d"
 )
 _HOLIDAYS = {
@@ -38,6 +39,17 @@ _HOLIDAYS = {
     "valentine's day": (2, 14), "valentines day": (2, 14), "saint patrick's day": (3, 17),
     "independence day": (7, 4), "halloween": (10, 31), "christmas eve": (12, 24),
     "boxing day": (12, 26), "christmas day": (12, 25), "christmas": (12, 25),
+}  # fmt: skip
+_BY_EASTER = {
+    "shrove tuesday": -47, "pancake day": -47, "ash wednesday": -46, "palm sunday": -7,
+    "good friday": -2, "easter monday": 1, "easter sunday": 0, "easter": 0, "whit monday": 50,
+}  # fmt: skip
+"""Days behind Easter Sunday."""
+_SHORT = {
+    **{name[:3]: name for name in MONTHS if name != "may"}, "sept": "september",
+    "mon": "monday", "tue": "tuesday", "tues": "tuesday", "wed": "wednesday", "weds": "wednesday",
+    "thu": "thursday", "thur": "thursday", "thurs": "thursday", "fri": "friday",
+    "tmrw": "tomorrow", "tmr": "tomorrow", "xmas": "christmas",
 }  # fmt: skip
 _ON_24_HOURS = re.compile(r"(?:oh )?(?:[01]?\d|2[0-4]) ?[0-5]\d hours")
 """A time of day as on a duty roster: "1930 hours", "oh 730 hours"."""
@@ -71,6 +83,9 @@ _PART_HOURS = {
     "dinner": range(17, 22), "after dinner": range(18, 24), "bed": range(20, 24),
 }  # fmt: skip
 _SHIFT = re.compile(r"(?:by )?(.+) (later|earlier)")
+_MINUTES = r"(?:a )?(half|quarter|\d{1,2})(?: minutes?)?"
+_NO_HOUR = re.compile(rf"(?:at )?{_MINUTES} (past|after|to|before)")
+"""Of a moment that is moved the hour is known: "ten to"."""
 _BESIDE = re.compile(
     r"(?P<length>(?:the|an?|\d+) [a-z]+(?: [\w ]+?)?) (?P<way>after|before) (?P<other>.+)"
 )
@@ -149,6 +164,8 @@ def moment(text: str, now: datetime, first_hour: int = 1, near: datetime | None 
     said = normal_form(text)
     if near is not None and (match := _SHIFT.fullmatch(said)):
         return When(_shifted(near, match, now), time_said=True)
+    if near is not None and (match := _NO_HOUR.fullmatch(said)):
+        return When(_beside_the_hour(near, match, now), time_said=True)
     if not _ON_24_HOURS.fullmatch(re.sub(r"^(?:at|for|by|around|about) ", "", said)):
         with contextlib.suppress(Unreadable):
             # By way of UTC: adding to local time is wrong by an hour when summer time changes.
@@ -167,14 +184,15 @@ def moment(text: str, now: datetime, first_hour: int = 1, near: datetime | None 
     if found is not None and found.year == MAXYEAR:
         # Its last midnight, and its last hours in another time zone, are beyond the calendar.
         raise Unreadable("time", text)
+    named = found == now.date() and re.search(WEEKDAY, said) is not None
     if clock is None:
-        return When(_some_time_on(found, part, now), time_said=False)
+        return When(_some_time_on(found, part, now, named), time_said=False)
     if found is None and near is not None and near > now:
         return When(_nearest(near, clock, part, now), time_said=True)
     hours = clock.hours(part, first_hour if found not in (None, now.date()) else 0)
     days = [now.date(), now.date() + timedelta(1)] if found is None else [found]
-    if found == now.date() and re.search(WEEKDAY, said):
-        days = [found, found + timedelta(7)]
+    if named:
+        days = [now.date(), now.date() + timedelta(7)]
     return When(_first_after(now, days, hours, clock.minute), time_said=True)
 
 
@@ -247,6 +265,18 @@ def _shifted(near: datetime, match: re.Match[str], now: datetime) -> datetime:
     return then.astimezone(now.tzinfo)
 
 
+def _beside_the_hour(near: datetime, match: re.Match[str], now: datetime) -> datetime:
+    """The moment nearest to another one that is so many minutes past or to an hour."""
+    minute = {"half": 30, "quarter": 15}.get(match[1]) or int(match[1])
+    past = minute if match[2] in ("past", "after") else -minute
+    hour = near.replace(minute=0, second=0, microsecond=0)
+    found = [hour + timedelta(hours=ahead, minutes=past) for ahead in (-1, 0, 1)]
+    coming = [one for one in found if one > now]
+    if not coming:
+        raise ToolError("That time has already passed.")
+    return min(coming, key=lambda one: abs(one - near))
+
+
 def _nearest(near: datetime, clock: _Clock, part: str | None, now: datetime) -> datetime:
     """The time of day nearest to another moment, on its day or the first one after."""
     hours = sorted(clock.hours(part, 0), key=lambda hour: abs(hour - near.hour))
@@ -275,9 +305,13 @@ def time_of_day(text: str, first_hour: int = 1) -> tuple[int, int] | None:
 
 def normal_form(text: str) -> str:
     """A text in lower case with numbers in digits, "a.m." as "am" and plain apostrophes."""
-    said = digits(text.replace("’", "'"), ordinals=True, fractions=False)
+    # "First" is a day where it is written so, and else may be any.
+    written = re.sub(r"^(?:on )?(?=[123](?:st|nd|rd)\b)", "the ", text.replace("’", "'").strip())
+    said = digits(written, ordinals=True, fractions=False)
     said = re.sub(r"(?<=\d)-?(?=(?:[ap]\.?m|ish)\b)|-(?=ish\b)", " ", said)
+    said = re.sub(r"^(?:on )?(?=(?:[4-9]|[1-3]\d)(?:st|nd|rd|th)\b)", "the ", said)
     said = re.sub(r"\b(?:an? )?fortnight\b", "2 weeks", said)
+    said = re.sub(r"\b[a-z]+\b", lambda word: _SHORT.get(word[0], word[0]), said)
     said = re.sub(r"\b([ap])\.? ?m\b\.?", r"\1m", said)
     return " ".join(_HEDGES.sub(" ", re.sub(r"\bo'? ?clock\b", "o'clock", said)).split())
 
@@ -316,13 +350,17 @@ def take_day(said: str, now: datetime) -> tuple[date | None, str]:
 
 
 def _take_holiday(said: str, today: date) -> tuple[date | None, str]:
-    movable = {"easter": easter, "easter sunday": easter, "thanksgiving": _thanksgiving}
-    for name in sorted([*_HOLIDAYS, *movable], key=len, reverse=True):
+    for name in sorted([*_HOLIDAYS, *_BY_EASTER, "thanksgiving"], key=len, reverse=True):
         match = re.search(rf"\b{name}\b", said)
         if match is None:
             continue
         for year in (today.year, today.year + 1):
-            meant = date(year, *_HOLIDAYS[name]) if name in _HOLIDAYS else movable[name](year)
+            if name in _HOLIDAYS:
+                meant = date(year, *_HOLIDAYS[name])
+            elif name in _BY_EASTER:
+                meant = easter(year) + timedelta(_BY_EASTER[name])
+            else:
+                meant = _thanksgiving(year)
             if meant >= today:
                 return meant, _without(said, match)
     return None, said
@@ -407,14 +445,13 @@ def _clock(said: str) -> _Clock | None:
 
 
 def _hour_and_minute(said: str) -> tuple[int, int] | None:
-    share = r"(?:a )?(half|quarter|\d{1,2})(?: minutes?)?"
-    if match := re.fullmatch(rf"{share} (past|after|to|before|till|until|of) (\d{{1,2}})", said):
+    if match := re.fullmatch(rf"{_MINUTES} (past|after|to|before|till|until|of) (\d{{1,2}})", said):
         minute = {"half": 30, "quarter": 15}.get(match[1]) or int(match[1])
         hour = int(match[3])
         if match[2] in ("past", "after"):
             return hour, minute
         return hour - 1 or 12, 60 - minute
-    if re.fullmatch(rf"{share} (?:past|after)", said):
+    if re.fullmatch(rf"{_MINUTES} (?:past|after)", said):
         raise ToolError(f"{said.capitalize()} which hour?")
     if match := re.fullmatch(r"half (\d{1,2})", said):
         return int(match[1]), 30
@@ -435,13 +472,17 @@ def _first_after(now: datetime, days: list[date], hours: list[int], minute: int)
     raise ToolError("That time has already passed.")
 
 
-def _some_time_on(found: date | None, part: str | None, now: datetime) -> datetime:
-    """The moment for a reminder if only a day, or a part of one, was spoken."""
+def _some_time_on(found: date | None, part: str | None, now: datetime, named: bool) -> datetime:
+    """The moment for a reminder if only a day, or a part of one, was spoken.
+
+    Args:
+        named: Whether the day is today by its weekday; the next one is meant once it is over.
+    """
     hour = PARTS_OF_DAY[part or "morning"]
     if found == now.date() and part is None and now.hour >= hour:
         return now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
-    days = [now.date(), now.date() + timedelta(1)] if found is None else [found]
-    return _first_after(now, days, [hour], 0)
+    days = [now.date(), now.date() + timedelta(7 if named else 1)]
+    return _first_after(now, days if found is None or named else [found], [hour], 0)
 
 
 def _without(said: str, match: re.Match[str]) -> str:
@@ -456,7 +497,7 @@ def is_weekday(text: str) -> bool:
 def titled(text: str) -> str:
     """The names of weekdays, months and holidays with a capital: "next friday" → "next Friday"."""
     words = {*WEEKDAYS, *MONTHS}
-    for holiday in (*_HOLIDAYS, "thanksgiving", "easter", "easter sunday"):
+    for holiday in (*_HOLIDAYS, *_BY_EASTER, "thanksgiving"):
         words.update(holiday.split())
     return " ".join(
         word.capitalize() if word in words and word != "day" else word for word in text.split()

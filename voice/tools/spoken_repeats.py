@@ -59,7 +59,7 @@ def repeat(text: str, now: datetime, first_hour: int = 1) -> Repeat | None:
     Raises:
         Unreadable: It repeats, but when cannot be read.
     """
-    said = spoken_dates.normal_form(text)
+    said = spoken_dates.normal_form(text).replace("monday to friday", "weekdays")
     for pattern, frequency, interval in _ALWAYS:
         if match := re.search(rf"\b(?:{pattern})\b", said):
             rest = f"{said[: match.start()]} {said[match.end() :]}"

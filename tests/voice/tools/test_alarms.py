@@ -75,6 +75,9 @@ async def test_all_alarms_are_cancelled_at_once(call: Call) -> None:
     ("when", "to", "answer"),
     [
         ("seven a m", "eight", "Alarm moved from 7:00 AM tomorrow to 8:00 AM tomorrow."),
+        ("seven a m", "twenty to", "Alarm moved from 7:00 AM tomorrow to 6:40 AM tomorrow."),
+        ("ten to seven a m", "twenty to", "Alarm moved from 6:50 AM tomorrow to 6:40 AM tomorrow."),
+        ("six a m", "quarter past", "Alarm moved from 6:00 AM tomorrow to 6:15 AM tomorrow."),
         ("seven a m", "an hour later", "Alarm moved from 7:00 AM tomorrow to 8:00 AM tomorrow."),
         ("seven a m", "friday at six a m",
          "Alarm moved from 7:00 AM tomorrow to 6:00 AM on Friday, November 27."),

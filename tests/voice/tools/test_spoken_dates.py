@@ -22,6 +22,17 @@ from voice.tools.registry import ToolError, Unreadable
         ("yesterday", "2026-11-20"),
         ("the day before yesterday", "2026-11-19"),
         ("this friday", "2026-11-27"),
+        ("1 december", "2026-12-01"),
+        ("8 June", "2027-06-08"),
+        ("12 sept", "2027-09-12"),
+        ("20th", "2026-12-20"),
+        ("on the 3rd", "2026-12-03"),
+        ("3rd", "2026-12-03"),
+        ("twenty third", "2026-11-23"),
+        ("Good Friday", "2027-03-26"),
+        ("Shrove Tuesday", "2027-02-09"),
+        ("easter monday", "2027-03-29"),
+        ("xmas", "2026-12-25"),
         ("next monday", "2026-11-23"),
         ("next saturday", "2026-11-28"),
         ("this weekend", "2026-11-21"),
@@ -43,7 +54,7 @@ def test_days(said: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["blue", "", "february thirtieth", "tomorrow blue", "morning glory"]
+    "said", ["blue", "", "first", "second", "february thirtieth", "tomorrow blue", "morning glory"]
 )
 def test_what_is_no_day_is_named(said: str) -> None:
     with pytest.raises(Unreadable) as failure:
@@ -64,6 +75,9 @@ def test_what_is_no_day_is_named(said: str) -> None:
         # With them.
         ("seven thirty p m", "2026-11-21 19:30"),
         ("7:30 p.m.", "2026-11-21 19:30"),
+        ("5:10am tmrw", "2026-11-22 05:10"),
+        ("fri noon", "2026-11-27 12:00"),
+        ("19th at 10:40", "2026-12-19 10:40"),
         ("7a.m.", "2026-11-22 07:00"),
         ("730pm", "2026-11-21 19:30"),
         ("twelve a m", "2026-11-22 00:00"),
@@ -103,6 +117,8 @@ def test_moments(said: str, expected: str) -> None:
     [
         ("tomorrow", "2026-11-22 09:00"),
         ("monday afternoon", "2026-11-23 15:00"),
+        ("saturday morning", "2026-11-28 09:00"),
+        ("8 june", "2027-06-08 09:00"),
         ("tonight", "2026-11-21 21:00"),
         ("this evening", "2026-11-21 19:00"),
         ("in the morning", "2026-11-22 09:00"),
