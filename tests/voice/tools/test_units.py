@@ -36,6 +36,21 @@ from voice.tools.registry import ToolError
         ("3", "tbsp", "tsp", "3 tablespoons is 9 teaspoons."),
         ("2", "qt", "pt", "2 quarts is 4 pints."),
         ("8", "fl oz", "cups", "8 fluid ounces is 1 cup."),
+        (
+            "three fifty",
+            "fahrenheit",
+            "celsius",
+            "350 degrees Fahrenheit is 176.67 degrees Celsius.",
+        ),
+        ("250", "mil", "cups", "250 milliliters is 1.06 cups."),
+        ("45", "newton metres", "foot pounds", "45 newton metres is 33.19 foot pounds."),
+        ("32", "psi", "bar", "32 psi is 2.21 bars."),
+        (
+            "38",
+            "miles an hour",
+            "metres per second",
+            "38 miles per hour is 16.99 meters per second.",
+        ),
     ],
 )
 def test_conversions(amount: str, source: str, target: str, answer: str) -> None:
@@ -49,6 +64,7 @@ def test_conversions(amount: str, source: str, target: str, answer: str) -> None
         ("a billion", "light years", "millimeters", "That number is too large to say."),
         ("ten", "blorps", "miles", "I could not read the unit blorps."),
         ("ten", "miles", "pounds", "I cannot convert miles to pounds."),
+        ("ten", "newton metres", "pounds", "I cannot convert newton metres to pounds."),
         ("ten", "feet", "degrees celsius", "I cannot convert feet to degrees Celsius."),
     ],
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import difflib
 import re
+from collections import Counter
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from typing import Annotated
@@ -29,7 +30,8 @@ _COMMON = {
     "renminbi": "CNY", "zloty": "PLN", "real": "BRL", "reais": "BRL", "rand": "ZAR", "lira": "TRY",
     "ruble": "RUB", "shekel": "ILS", "baht": "THB", "forint": "HUF", "ringgit": "MYR",
     "american dollar": "USD", "u s dollar": "USD", "danish kroner": "DKK",
-    "norwegian kroner": "NOK", "swedish kronor": "SEK",
+    "norwegian kroner": "NOK", "swedish kronor": "SEK", "nz dollar": "NZD", "hk dollar": "HKD",
+    "dirham": "AED",
 }  # fmt: skip
 """The usual meaning of a currency's short name, in the singular."""
 
@@ -131,7 +133,10 @@ def _currency(said: str) -> str:
 def _currencies() -> dict[str, str]:
     """Currency names in lower case, singular → ISO code; the most common meaning wins."""
     names = {name.lower(): code for code, name in Locale("en").currencies.items()}
-    return names | {name.removesuffix("s"): code for name, code in names.items()} | _COMMON
+    last = Counter(name.split()[-1] for name in names)
+    # There is but one taka, and one tenge.
+    own = {word: code for name, code in names.items() if last[word := name.split()[-1]] == 1}
+    return own | names | {name.removesuffix("s"): code for name, code in names.items()} | _COMMON
 
 
 def _counted(count: Decimal, currency: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Any
 
 from voice.tools import phrasing
@@ -20,7 +21,7 @@ yard=yard=yards yd|nautical mile=nautical_mile=nautical_miles|light year=light_y
 pound=pound=pounds lb lbs|ounce=ounce=ounces oz|stone=stone=stone stones
 kilogram=kilogram=kilograms kilo kilos kg|gram=gram=grams g|milligram=milligram=milligrams mg
 ton=ton=tons|tonne=metric_ton=tonnes metric_ton metric_tons|liter=liter=liters litre litres l
-milliliter=milliliter=milliliters millilitre millilitres ml|gallon=gallon=gallons gal
+milliliter=milliliter=milliliters millilitre millilitres ml mil mils|gallon=gallon=gallons gal
 quart=quart=quarts qt|pint=pint=pints pt|cup=cup=cups|fluid ounce=fluid_ounce=fluid_ounces fl_oz
 tablespoon=tablespoon=tablespoons tbsp|teaspoon=teaspoon=teaspoons tsp
 degree Celsius=degC=celsius centigrade degrees_celsius degree_celsius c °c
@@ -44,7 +45,7 @@ terabyte=terabyte=terabytes|bit=bit=bits|degree=degree=degrees|radian=radian=rad
 _PLURALS = {
     "foot": "feet", "inch": "inches", "square foot": "square feet", "cubic foot": "cubic feet",
     "square inch": "square inches", "stone": "stone", "kelvin": "kelvin",
-    "horsepower": "horsepower",
+    "horsepower": "horsepower", "psi": "psi", "thou": "thou",
 }  # fmt: skip
 _AMBIGUOUS = {
     "ounce": ("fluid ounce", ("cup", "pint", "quart", "gallon", "liter", "milliliter",
@@ -53,6 +54,7 @@ _AMBIGUOUS = {
 }  # fmt: skip
 """Ambiguous unit → its meaning in a conversion from or to certain others."""
 _LARGEST = Decimal(10) ** 24
+_KEPT = 1024
 
 
 _PARTS = {
@@ -64,9 +66,7 @@ _TWO_AMOUNTS = re.compile(rf"({NUMBER}) ?([a-z']+)(?:,? (?:and )?| ?)({NUMBER}) 
 
 
 _WHICH = "Which unit do you mean?"
-_Amount = Annotated[
-    str, Readable(lambda said, _: read_amount(said, "amount"), "How much of it?", refuses=False)
-]
+_Amount = Annotated[str, Readable(lambda said, _: _amount(said), "How much of it?", refuses=False)]
 _From = Annotated[
     str, Readable(lambda said, _: _two_amounts(f"1 {said}") or _unit(said), _WHICH, refuses=False)
 ]
@@ -78,12 +78,17 @@ def convert_units(amount: _Amount, from_unit: _From, to_unit: _To) -> str:
     """Convert between units of measure."""
     count, source, had = _two_amounts(f"{amount} {from_unit}") or (None, "", "")
     if count is None:
-        count, source = read_amount(amount, "amount"), _unit(from_unit)
+        count, source = _amount(amount), _unit(from_unit)
     target, smaller = _two_units(to_unit)
     source, target = _resolved(source, target), _resolved(target, source)
     value = _converted(count, source, target)
     have = _in_parts(value, target, smaller) if smaller else _counted(value, target)
     return f"{had or _counted(count, source)} is {have}."
+
+
+def _amount(said: str) -> Decimal:
+    """A number; "three fifty" is a temperature more often than a price."""
+    return read_amount(re.sub(r"^(\d) (\d\d)$", r"\1\2", digits(said)), "amount")
 
 
 def _two_amounts(said: str) -> tuple[Decimal, str, str] | None:
@@ -116,9 +121,8 @@ def _converted(count: Decimal, source: str, target: str) -> Decimal:
     import pint
 
     registry = _registry()
-    pints = _pint_names()
     try:
-        converted = registry.Quantity(float(count), pints[source]).to(pints[target])
+        converted = registry.Quantity(float(count), _pint_name(source)).to(_pint_name(target))
     except pint.PintError as error:
         raise ToolError(f"I cannot convert {_plural(source)} to {_plural(target)}.") from error
     value = Decimal(str(converted.magnitude))
@@ -140,14 +144,15 @@ def _unit(said: str) -> str:
         Unreadable: The unit is unknown.
     """
     words = said.lower().replace(".", "").removeprefix("the ").split()
-    key = "_".join(words)
+    key = "_".join(words).replace("metre", "meter").replace("litre", "liter")
     known = _names()
     found = known.get(key) or known.get(key.removesuffix("s"))
     if found is None and words[:1] == ["degrees"]:
         found = known.get("_".join(words[1:]))
-    if found is None:
+    single = " ".join(word.removesuffix("s") for word in words)
+    if found is None and not _pint_name(single):
         raise Unreadable("unit", said)
-    return found
+    return found or single
 
 
 def _resolved(unit: str, other: str) -> str:
@@ -191,6 +196,24 @@ def _names() -> dict[str, str]:
 @cache
 def _pint_names() -> dict[str, str]:
     return {name: pint_name for name, pint_name, _ in _entries()}
+
+
+@lru_cache(_KEPT)
+def _pint_name(unit: str) -> str:
+    """What pint calls a unit: one of ours, or one that it alone knows; empty for none."""
+    if unit in _pint_names():
+        return _pint_names()[unit]
+    import pint
+
+    if not re.fullmatch(r"(?:[a-z]{3,} ?){1,4}", unit):
+        return ""
+    # "Foot pound" is a unit of its own, "newton metre" the product of two.
+    for joint in "_*":
+        name = unit.replace(" per ", "/").replace(" ", joint)
+        with contextlib.suppress(pint.PintError):
+            _registry().parse_units(name)
+            return name
+    return ""
 
 
 @cache
