@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
-from voice.tools.spoken_dates import is_day
+from voice.tools.spoken_dates import PARTS_OF_DAY
 from voice.types import Reading, ToolCall, ToolSpec
 from voice.understanding.corrections import MAKING
 from voice.understanding.english import GRAMMAR, NUMBERS, VERBS, word_set
@@ -31,6 +31,11 @@ _WITHOUT = r"(?:\bwithout|\binstead of|\brather than|(?:\band|\bwith|\bbut|,) no
 _EDGES = word_set("and with a an the please to for in on")
 _SMALL = GRAMMAR | {"please", "top"}
 _CUT = re.compile(r"[,.;:!?]+\s+|\s+(?=(?:and|but|so|because)\b)")
+_SCALE = word_set("""
+    by speed level setting mode stage gear channel station notch notches step steps click clicks
+    degree degrees
+""")
+"""Says what a number counts, or by how much it changes something."""
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
@@ -137,11 +142,12 @@ def completed(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
 def measured(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
     """A call whose bare numbers go with what was counted, where that cannot be read: "speed three".
 
-    Numbers of the times and lengths that there are readers for have none.
+    Numbers of the times and lengths that there are readers for have none, nor what only reads.
     """
+    if spec.read_only:
+        return call
     words = [word.strip(",.;:!?").lower() for word in request.split()]
     open_ = [carrier is None for carrier in carriers(words, [call])]
-    own = {*_WORD.findall(f"{spec.name} {spec.description}".replace("_", " ").lower())}
     values: dict[str, str] = {}
     for name in spec.parameters.get("required", ()):
         reading, number = spec.readings.get(name), str(call.arguments.get(name, "")).lower().split()
@@ -149,9 +155,9 @@ def measured(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
         if reading is None or len(places) != 1 or not all(map(_is_number, number)):
             continue
         start, end = places[0], places[0] + len(number)
-        while end < len(words) and open_[end] and _is_measure(words[end], own):
+        while end < len(words) and open_[end] and words[end] in _SCALE:
             end += 1
-        while start and open_[start - 1] and _is_measure(words[start - 1], own):
+        while start and open_[start - 1] and words[start - 1] in _SCALE:
             start -= 1
         whole = " ".join(words[start:end])
         if reading.hardly is None and not tells_time(reading) and reading.read(whole) is None:
@@ -161,11 +167,6 @@ def measured(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
 
 def _is_number(word: str) -> bool:
     return word in NUMBERS or word.isdigit()
-
-
-def _is_measure(word: str, own: set[str]) -> bool:
-    """Whether a word may say what a number is of, or by how much it changes something."""
-    return word == "by" or not (word in GRAMMAR | NUMBERS | VERBS or word in own or is_day(word))
 
 
 def without_strays(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
@@ -191,9 +192,10 @@ def _says_something(words: list[str], start: int, end: int) -> bool:
 
 
 def _stands_alone(words: Sequence[str]) -> bool:
-    """Whether words are more than a number, or than what a thing may be for."""
+    """Whether words are more than a number, than what a thing may be for, and than "evening"."""
     folded = [word.casefold().strip(",.;:!?") for word in words]
-    return folded[0] not in ("for", "to", "of") and not NUMBERS.issuperset(folded)
+    bare = len(folded) == 1 and folded[0] in PARTS_OF_DAY
+    return not bare and folded[0] not in ("for", "to", "of") and not NUMBERS.issuperset(folded)
 
 
 def _reads(reading: Reading, span: str) -> bool:

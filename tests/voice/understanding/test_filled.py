@@ -63,9 +63,10 @@ def test_what_a_reader_can_read_is_its_value(
     assert call.arguments == {**arguments, **added}
 
 
-_WORDS = {"next", "Saturday", "at", "two", "for"}
+_WORDS = {"evening", "next", "Saturday", "at", "two", "for"}
 WHEN = Reading(
-    lambda said: said if "two" in said and {*said.split()} <= _WORDS else None, lambda _: ""
+    lambda said: said if said.endswith(("two", "evening")) and {*said.split()} <= _WORDS else None,
+    lambda _: "",
 )
 REMINDER = ToolSpec("set_reminder", "Note.", {"required": ["text"]}, readings={"when": WHEN})
 
@@ -77,6 +78,7 @@ REMINDER = ToolSpec("set_reminder", "Note.", {"required": ["text"]}, readings={"
         ("at two, ring Nuria", "ring Nuria", "at two"),
         ("a table for two", "a table for two", None),
         ("read chapter two", "read chapter two", None),
+        ("the parents evening", "the parents evening", None),
         ("at two", "at two", None),
     ],
 )
@@ -123,12 +125,21 @@ def test_a_time_has_the_day_that_is_said_apart(request_text: str, when: str, who
         ("put the fan at thirty tonight", "thirty", "thirty"),
         ("turn the fan on", "on", "on"),
         ("fan thirty and the light thirty", "thirty", "thirty"),
+        ("still too bright, the fan wants thirty", "thirty", "thirty"),
+        ("turn the fan up to 22, I'm shivering", "22", "22"),
+        ("a bit brighter, twenty, for the fan", "twenty", "twenty"),
     ],
 )
 def test_a_number_goes_with_its_scale(request_text: str, state: str, whole: str) -> None:
     given = {"device": "fan", "state": state}
     call = measured(ToolCall("c", "set_device", given), request_text, SPECS["set_device"])
     assert call.arguments == {"device": "fan", "state": whole}
+
+
+def test_a_conversion_has_its_number_alone() -> None:
+    given = {"amount": "350", "from_unit": "Fahrenheit", "to_unit": "Celsius"}
+    call = ToolCall("c", "convert_units", given)
+    assert measured(call, "350 degrees Fahrenheit in Celsius", SPECS["convert_units"]) == call
 
 
 @pytest.mark.parametrize(
