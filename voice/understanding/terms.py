@@ -42,7 +42,7 @@ _VAGUE = re.compile(
 )
 _TELLING = word_set("""
     i'm i'll i've we're we'll we've you're he's he she's she it's they're they there's that's is are
-    was were i we
+    are was were i we comes arrives arriving wants
 """)
 """A time behind such a word is of what it tells; so is one before most of them."""
 _WISHING = word_set("i we want need would")
@@ -68,8 +68,8 @@ _CONDITION = re.compile(
 )
 _ALTERNATIVE = re.compile(r"\bunless\b|\b(?:otherwise|or else)\b")
 """Conditions of an order that are meant: "if there is any" and "if it's no bother" are none."""
-_IN_TURN = re.compile(r"\b(?:after|before) (?!i forget)(?=(?:i|we|he|she|they|the|my|our)\b)")
-"""Free texts hold such words; what acts at once does not wait for them."""
+_IN_TURN = re.compile(r"\bafter (?=(?:i|we|he|she|they|the|my|our)\b)")
+"""Free texts hold such words; what acts at once does not wait for them, and is done before."""
 _EXCEPTION = re.compile(
     r"\b(?:except|apart from|excluding|aside from"
     r"|(?:all|every\w*)(?: \w+){0,3} (?:but(?! with| no\b)|other than))\b"
