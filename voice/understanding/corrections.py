@@ -16,7 +16,7 @@ from typing import Any
 
 from voice.tools.spoken_dates import beside, is_day, is_moment
 from voice.types import Message, Role, ToolCall, ToolSpec
-from voice.understanding.english import HESITATING, TAKING_BACK, UNITS, VERBS, as_read, plain
+from voice.understanding.english import HESITATING, TAKING_BACK, UNITS, VERBS, as_read, asks, plain
 from voice.understanding.opposites import asks_to_end
 from voice.understanding.repairs import kind_of, repaired
 
@@ -38,6 +38,7 @@ MAKING = frozenset(("set", "add", "order", "create", "book"))
 _LONGEST = 12
 """Words of a short correction; what is said instead are fewer yet."""
 _LONGEST_VALUE = 4
+_TELLING = frozenset(("it", "it's", "is", "are", "was", "want", "wants", "that's", "ones"))
 _POINTING = re.compile(
     r"\b(until|till|to|on|before|after) (?:then|that day)\b|\b(the day (?:after|before))(?=\W*$)",
     re.IGNORECASE,
@@ -82,6 +83,9 @@ def followed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
     asked = max((at for at, one in enumerate(before) if one.role is Role.USER), default=0)
     calls = [call for message in before[asked:] for call in message.tool_calls]
     if not words or len(words) > _LONGEST or words[0] in VERBS or not calls:
+        return None
+    if going_on and asks(going_on["rest"]):
+        # "And what's it doing in Gdansk?" has all that it asks.
         return None
     spec = tools.get(calls[-1].name)
     if spec is None or not (spec.read_only and _parameters(spec)):
@@ -373,7 +377,7 @@ def _parameters(tool: ToolSpec) -> Mapping[str, Any]:
 
 def _is_value(text: str) -> bool:
     words = text.split()
-    return len(words) <= _LONGEST_VALUE and VERBS.isdisjoint(words)
+    return len(words) <= _LONGEST_VALUE and (VERBS | _TELLING).isdisjoint(words)
 
 
 def _is_number(text: str) -> bool:

@@ -195,7 +195,7 @@ def _verb(name: str) -> str:
     return next(iter(re.findall(r"[A-Z]?[a-z]+", name)), "").lower()
 
 
-def _aim_of_request(said: str, arguments: Iterable[str]) -> _Aim | None:
+def _aim_of_request(said: str, arguments: Sequence[str]) -> _Aim | None:
     """What is asked for; None where the verbs say nothing, or say both."""
     rest = said
     for argument in sorted(map(_plain, arguments), key=len, reverse=True):
@@ -210,11 +210,19 @@ def _aim_of_request(said: str, arguments: Iterable[str]) -> _Aim | None:
     left = _ENDS.sub(" ", rest)
     if left != rest:
         return None if _BEGINS.search(left) else _Aim.END
-    if asks(said) and not _SETS.search(rest):
+    if _asks(said, arguments) and not _SETS.search(rest):
         return _Aim.LEARN
     if _NOT_TO_FORGET.search(rest):
         return _Aim.BEGIN
     return _Aim.BEGIN if _SETS.search(rest) and not _NOT.search(rest) else None
+
+
+def _asks(said: str, arguments: Iterable[str]) -> bool:
+    """Whether a message asks, and all its sentences with an argument: "where was I? Yes, milk"."""
+    values = [*map(_plain, arguments)]
+    sentences = re.split(r"[.!?]+\s+", said)
+    about = [one for one in sentences if any(value in one for value in values)]
+    return asks(said) and all(map(asks, about))
 
 
 def _plain(text: str) -> str:

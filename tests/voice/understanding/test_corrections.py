@@ -72,6 +72,12 @@ def test_a_number_takes_the_place_of_the_only_one() -> None:
     assert made == [("change_alarm", {"to": "half five", "when": "six thirty"})]
 
 
+def test_what_is_told_is_no_value() -> None:
+    assert not calls("no not white spirit it's water based, lose it", "add_to_list", item="white spirit")
+    assert not calls("not satsumas, clementines, the easy ones", "add_to_list", item="satsumas")
+    assert not calls("eggs want five, not four", "set_timer", duration="four", name="eggs")
+
+
 def test_what_was_said_takes_the_place_of_what_is_denied() -> None:
     reminder = {"text": "call Ana", "when": "tomorrow at three"}
     assert calls("oh it's four not three", "set_reminder", **reminder) == [
@@ -164,6 +170,7 @@ def behind(call: ToolCall, message: str) -> ToolCall | None:
         ("and till my birthday on the third of May?", True),
         ("and eggs", False),
         ("and what time is it?", False),
+        ("and what's it doing in Gdansk?", False),
         ("what about my reminders?", False),
         ("thanks", False),
     ],
