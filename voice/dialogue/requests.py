@@ -10,7 +10,7 @@ The words are English.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -323,21 +323,21 @@ def mixed_up(
 
     Calls in doubt may have, unless something is said of all their things.
 
-    The calls are of one tool. Each part has the first required value of a call, and begins at the
-    last "and", article or number before it. What is said once of all ("both large") stands in all,
-    a number never is.
+    The calls are of one tool, and what is said of each does not stand together. Each part has the
+    first required value of a call, and begins at the last "and", article or number before it. What
+    is said once of all ("both large") stands in all, a number never is.
     """
     placed, repeats = _placed(request.lower(), calls, tools)
     begins = [
         max((one.start() for one in _PHRASE.finditer(request, before, here)), default=-1)
         for (_, before), (here, _) in pairwise(placed)
     ]
-    if not begins or -1 in begins:
+    if not begins or -1 in begins or (not repeats and _in_turn(request.lower(), calls)):
         return ()
     # Whose it is, is a request of no tool.
     end = whose.start() if (whose := _WHOSE.search(request)) else len(request)
     parts = [request[a:b].strip(" ,") for a, b in pairwise([0, *begins, max(end, *begins)])]
-    values = [{str(v).lower() for v in call.arguments.values()} for call in placed.values()]
+    values = [{*_details(call, tools[call.name])} for call in placed.values()]
     # What stands behind the last thing may be said of all.
     behind = request[[*placed][-1][1] :].lower()
     stolen = (
@@ -354,6 +354,28 @@ def mixed_up(
     )
     mixed = repeats or (doubted and not _OF_ALL.search(request)) or any(stolen)
     return tuple(parts) if mixed else ()
+
+
+def _details(call: ToolCall, spec: ToolSpec) -> Iterator[str]:
+    """What is said of a call's thing, but for the list that it goes on and the like."""
+    same = {call.name.rpartition("_")[2], *spec.parameters.get("required", ())[1:]}
+    return (str(value).lower() for name, value in call.arguments.items() if name not in same)
+
+
+_BETWEEN = re.compile(r"(?:[,;.]|\s(?:and|then|plus)\b)")
+
+
+def _in_turn(said: str, calls: Sequence[ToolCall]) -> bool:
+    """Whether what is said of each thing stands together: "rice ten minutes, eggs an hour"."""
+    spans = []
+    for call in calls:
+        values = [re.escape(_plain(str(value))) for value in call.arguments.values()]
+        found = [[*re.finditer(rf"\b{value}(?!\w)", said)] for value in values]
+        if any(len(places) != 1 for places in found):
+            return False
+        spans.append((min(p.start() for (p,) in found), max(p.end() for (p,) in found)))
+    gaps = pairwise(sorted(spans))
+    return all(a < b and _BETWEEN.match(said[a:b]) for (_, a), (b, _) in gaps)
 
 
 def _placed(

@@ -278,6 +278,31 @@ def test_a_number_is_one_things_and_a_detail_only_where_it_is_said_of_all() -> N
     assert mixed_up("all with oat milk please, a mocha and a tea", milky, TOOLS) == ()
 
 
+def test_what_stands_together_is_not_mixed_up() -> None:
+    tools = {"set_timer": ToolSpec("set_timer", "", {"required": ["duration"]})}
+    rice = ToolCall("1", "set_timer", {"duration": "ten minutes", "name": "rice"})
+    eggs = ToolCall("2", "set_timer", {"duration": "an hour", "name": "eggs"})
+    assert mixed_up("rice ten minutes, eggs an hour", (rice, eggs), tools) == ()
+    wrong = (replace(rice, arguments={**rice.arguments, "name": "eggs"}), eggs)
+    assert mixed_up("rice ten minutes, eggs an hour", wrong, tools)
+
+
+def test_what_each_thing_needs_and_the_list_it_goes_on_may_be_said_once() -> None:
+    tools = {
+        "add_to_list": ToolSpec("add_to_list", "", {"required": ["item"]}),
+        "set_device": ToolSpec("set_device", "", {"required": ["device", "state"]}),
+    }
+    calls = [
+        ToolCall(item, "add_to_list", {"item": item, "list": "birthday"})
+        for item in ("skateboard", "snake")
+    ]
+    assert mixed_up("a skateboard on my birthday list and a snake", calls, tools) == ()
+    lights = [
+        ToolCall(one, "set_device", {"device": one, "state": "on"}) for one in ("lamp", "light")
+    ]
+    assert mixed_up("put the lamp on and the light too", lights, tools) == ()
+
+
 def test_what_is_said_once_of_two_drinks_is_of_both() -> None:
     script = Script()
     script.user("a latte and a mocha both large")
