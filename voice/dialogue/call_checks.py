@@ -242,8 +242,10 @@ class CallChecks:
             if any(one.read(thing) is not None for one in spec.readings.values()):
                 continue
             for name in spec.parameters.get("required", ()):
-                told = spec.readings[name].question(thing) if name in spec.readings else ""
-                if thing in told:
+                reading = spec.readings.get(name)
+                told = reading.question(thing) if reading else ""
+                # "How long should the timer run?" is asked of whatever cannot be read.
+                if reading and thing in told and told != reading.question(""):
                     return told
         return ""
 
@@ -268,6 +270,9 @@ class CallChecks:
             for call in making
             for name in self._tools[call.name].parameters.get("required", ())
         )
-        if not making or any(all(w in said for w in value.split()) for value in required):
+        own = {word.removesuffix("s") for call in calls for word in call.name.split("_")}
+        if not making or named(request, counted=True).removesuffix("s") in own:
+            return "", Question()
+        if any(all(w in said for w in value.split()) for value in required):
             return "", Question()
         return self.not_to_be_had(reply, self.own_tools(reply), counted=True), Question()

@@ -101,13 +101,14 @@ class HeldBack:
 def readable_ones(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> HeldBack:
     """The calls whose required values can be read, or the question for one that cannot.
 
-    None is made where one of them takes something back that another was to put in its place.
+    Beside them one is made to which its tool itself says no: "There is no back door." None is made
+    where one of them takes something back that another was to put in its place.
     """
     asked = {call.call_id: _question(call, tools.get(call.name)) for call in calls}
     made = tuple(call for call in calls if not asked[call.call_id])
     undoes = any(call.name in tools and tools[call.name].undoes for call in made)
     if len(made) == len(calls) or (made and not undoes):
-        return HeldBack(made)
+        return HeldBack(tuple(c for c in calls if not asked[c.call_id].endswith("?")))
     return HeldBack((), next(filter(None, asked.values())))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from voice.types import Confirmation, Reading, ToolCall, ToolSpec
@@ -44,6 +46,14 @@ def test_of_several_the_readable_are_made_unless_they_take_something_back() -> N
     unread = ToolCall("c", "bring", {"count": "some"})
     assert readable_ones((*made("bring"), unread), TOOLS) == HeldBack(made("bring"))
     assert readable_ones((*made("take"), unread), TOOLS) == HeldBack((), "How many?")
+
+
+def test_beside_another_call_a_tool_says_itself_that_there_is_none() -> None:
+    refusing = replace(NUMBER, question=lambda said: "" if said in NUMBERS else "There is none.")
+    tools = TOOLS | {"bring": replace(TOOLS["bring"], readings={"count": refusing})}
+    none = ToolCall("c", "bring", {"count": "some"})
+    assert readable_ones((*made("bring"), none), tools) == HeldBack((*made("bring"), none))
+    assert readable_ones((none,), tools) == HeldBack((), "There is none.")
 
 
 @pytest.mark.parametrize(

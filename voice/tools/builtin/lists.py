@@ -52,7 +52,6 @@ def _on_a_list(said: str, *, store: Store) -> None:
 
 
 _Item = Annotated[str, Known(_on_a_list)]
-_Listed = Annotated[str, Known(_on_a_list, "Sorry, what am I to move to another list?")]
 
 
 @tool(undoes=True)
@@ -75,7 +74,7 @@ def remove_from_list(item: _Item, list: str = "", *, store: Store) -> str:
 
 
 @tool()
-def move_item(item: _Listed, to: str, list: str = "", *, store: Store) -> str:
+def move_item(item: _Item, to: str, list: str = "", *, store: Store) -> str:
     """Move an item to another list."""
     target = _said_name(to)
     name = _said_name(list) if list else _list_with(_bare(item), _stored_name(target), store)
