@@ -194,6 +194,35 @@ def test_what_is_not_carried_then_either_is_named(call: ToolCall | None) -> None
     assert script.of(SpeakEnd)
 
 
+@pytest.mark.parametrize(
+    ("message", "tool", "told"),
+    [
+        ("have I an alarm", "list_alarms", None),
+        ("have I a timer", "get_time", None),
+        ("have I a kettle", "list_alarms", "There is no kettle."),
+    ],
+)
+def test_only_what_is_said_of_a_thing_itself_is_held_against_it(
+    message: str, tool: str, told: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def which_device(said: str) -> str:
+        return f"There is no {said}." if said in ("alarm", "kettle") else "Which device?"
+
+    for name, value, question in (
+        ("set_device", "device", which_device),
+        ("set_timer", "duration", lambda _: "How long should the timer run?"),
+    ):
+        reading = Reading(lambda _: None, question)
+        spec = ToolSpec(name, "A tool.", {"required": [value]}, readings={value: reading})
+        monkeypatch.setitem(TOOLS, name, spec)
+    monkeypatch.setitem(TOOLS, "list_alarms", ToolSpec("list_alarms", "A tool.", {}))
+    script = Script()
+    script.user(message)
+    script.model("", ToolCall("c", tool, {}))
+    assert [run.call.name for run in script.of(RunTool)] == ([] if told else [tool])
+    assert not told or script.spoken() == told
+
+
 def order(drink: str, **details: str) -> ToolCall:
     return ToolCall(f"c_{drink}", "order_drink", {"drink": drink, **details})
 

@@ -73,7 +73,8 @@ def test_a_number_takes_the_place_of_the_only_one() -> None:
 
 
 def test_what_is_told_is_no_value() -> None:
-    assert not calls("no not white spirit it's water based, lose it", "add_to_list", item="white spirit")
+    wrong = "no not white spirit it's water based, lose it"
+    assert not calls(wrong, "add_to_list", item="white spirit")
     assert not calls("not satsumas, clementines, the easy ones", "add_to_list", item="satsumas")
     assert not calls("eggs want five, not four", "set_timer", duration="four", name="eggs")
 
