@@ -13,7 +13,7 @@ from voice.dialogue.reply import Reply
 from voice.dialogue.requests import distinct, mixed_up
 from voice.tools.spoken_results import spoken_result
 from voice.types import ToolCall, ToolSpec
-from voice.understanding.corrections import MAKING, Correction, made_instead, on_the_same, repeated
+from voice.understanding.corrections import Correction, made_instead, on_the_same, repeated
 from voice.understanding.details import detailed
 from voice.understanding.doubt import in_doubt, named, names_nothing
 from voice.understanding.english import as_read
@@ -264,7 +264,12 @@ class CallChecks:
         if refused and len(refused) == len(calls):
             ((call, result), *_) = refused
             return spoken_result(result.content), Question.which(call, result.options, self._ids)
-        making = [call for call in calls if call.name.partition("_")[0] in MAKING]
+        # What is changed or taken off is named by what it was, not by what there is.
+        making = [
+            call
+            for call in calls
+            if not (self._tools[call.name].undoes or call.name.startswith("change_"))
+        ]
         required = (
             str(call.arguments.get(name, "")).casefold()
             for call in making
