@@ -464,7 +464,8 @@ def moments(told: dict[str, Any]) -> list[list[str]]:
     ]
     rows = [["", *heads]]
     return rows + [
-        [name, *(_rate(found[kind]) for kind in kinds)] for name, found in figures.items()
+        [name, *(_rate(found[kind]) if kind in found else "" for kind in kinds)]
+        for name, found in figures.items()
     ]
 
 
