@@ -33,6 +33,15 @@ def test_weights_learn_what_tells_the_kinds_apart() -> None:
     assert found[2].max() < found[:2].max(1).min()
 
 
+def test_what_people_say_in_conversations_counts_against_emergencies_alone() -> None:
+    rows = [("the barn is on fire", "emergency"), ("i want to die", "self_harm")]
+    far = [("turn on the lamp", NONE)]
+    alone, _ = fitted(rows, far)
+    beside, _ = fitted(rows, far, [("the lamp is on fire", NONE)], [("i want to order", NONE)])
+    assert np.allclose(alone[:, 1:], beside[:, 1:], atol=1e-4)
+    assert not np.allclose(alone[:, 0], beside[:, 0], atol=1e-2)
+
+
 def test_what_is_found_is_counted_by_kind() -> None:
     rows = [("a", "emergency"), ("b", "emergency"), ("c", NONE), ("d", NONE)]
     found = told(rows, ["emergency", "", "abuse", "rudeness"])
