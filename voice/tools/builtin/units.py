@@ -205,7 +205,7 @@ def _pint_name(unit: str) -> str:
         return _pint_names()[unit]
     import pint
 
-    if not re.fullmatch(r"(?:[a-z]{3,} ?){1,4}", unit):
+    if not re.fullmatch(r"[a-z]{3,}(?: [a-z]{3,}){0,3}", unit):
         return ""
     # "Foot pound" is a unit of its own, "newton metre" the product of two.
     for joint in "_*":
