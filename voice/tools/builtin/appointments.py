@@ -319,7 +319,7 @@ def _free(
     """What is free, and not ruled ``out``, on the first of some days that has anything."""
     slots = [at for at in _EVERY_SLOT if within[0] <= at < within[1] and at not in out]
     for day in days:
-        times = [_at(day, at, now) for at in slots] if day.weekday() < 5 else []
+        times = [_at(day, at, now) for at in slots] if day.weekday() < 5 and day not in out else []
         if free := [one for one in times if _is_free(one, now, store)]:
             return free
     return []
