@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import timedelta
+from itertools import chain
 from random import Random
 from typing import Any
 
@@ -40,7 +41,7 @@ KINDS: dict[str, str] = {
     "milk": "milk", "shots": "shots", "sweetener": "sweetener", "extras": "extras",
     "quantity": "quantity", "to": "person_to", "room": "room", "person": "person", "title": "title",
     "noun": "noun", "act": "act", "every": "all", "order": "sum_order", "about": "topic",
-    "chore": "task", "one": "a|one", "many": "count", "items": "items", "adding": "adding",
+    "chore": "task", "one": "a|one", "many": "count", "adding": "adding",
     "bare": "two|three|five|six|eight|ten|twelve|fifteen|twenty|twenty five|thirty|forty five",
     "longer": "longer", "whole": "all", "entire": "all", "hour": "when", "feet": "feet",
     "inches": "feet_and_inches", "single_length": "centimeters|meters|inches|yards|cm|metres",
@@ -289,6 +290,8 @@ def fill_slots(
     Args:
         known: Arguments of the call before, with which new ones must fit.
     """
+    if "item" in PARAMETERS.get(tool, ()):
+        pieces = [one for piece in pieces for one in _enumerated(piece, draw.rng)]
     names = {p.slot for p in pieces if p.slot and not p.text}
     own = "".join(p.text for p in pieces)
     chosen: Arguments = {}
@@ -303,6 +306,20 @@ def fill_slots(
             chosen[f"drink{suffix}"] = plural(chosen[f"drink{suffix}"])
     filled = [Piece(p.text or chosen.get(p.slot, ""), p.slot) for p in pieces]
     return fitted([Piece(p.text, _parameter(p.slot)) for p in filled])
+
+
+def _enumerated(piece: Piece, rng: Random) -> list[Piece]:
+    """The slot "{items}" as some items, each with a call: "{item}, {item2} and {item3}"."""
+    if piece.slot != "items":
+        return [piece]
+    count = rng.choice((2, 2, 2, 3, 3, 4))
+    last = rng.choice((" and ", " and ", ", and ", " and ", ", "))
+    others = ", " if rng.random() < 0.8 else last
+    joints = [*[others] * (count - 2), last]
+    more = (
+        (Piece(joint), Piece("", f"item{number}")) for number, joint in enumerate(joints, start=2)
+    )
+    return [Piece("", "item"), *chain.from_iterable(more)]
 
 
 def _parameter(slot: str) -> str:

@@ -13,7 +13,7 @@ from dlm.datagen.catalog import INVENTED
 from dlm.datagen.holdout import pick
 from dlm.datagen.mentions import is_mentionable, mentioned
 from dlm.datagen.orders import ORDERS, compose_order
-from dlm.datagen.phrases import Piece, fill, is_order, parameter_of, template
+from dlm.datagen.phrases import Piece, fill, is_order, template
 from dlm.datagen.script import Call, Script, call_of, calls_of, fitted
 from dlm.datagen.spontaneous import (
     JOINED,
@@ -142,11 +142,10 @@ def complete(script: Script, tool: str, missing: str, known: Arguments) -> bool:
     """The agent asks for a parameter that a request lacks; the user gives it, and it is called."""
     script.say(script.rng.choice(catalog.question(tool, missing)), "ask")
     given = script.ask(tool, catalog.answers(tool, missing), known)
-    values = {k: v for k, v in (known | given).items() if not parameter_of(k)[1]}
-    call = call_of(tool, values)
-    if any(name not in call[1] for name in catalog.SPECS[tool]["parameters"]["required"]):
-        raise AssertionError(f"{tool} lacks a parameter in {call[1]}")
-    script.answer([call])
+    calls = calls_of(tool, known | given)
+    if any(name not in calls[0][1] for name in catalog.SPECS[tool]["parameters"]["required"]):
+        raise AssertionError(f"{tool} lacks a parameter in {calls[0][1]}")
+    script.answer(calls)
     return True
 
 
@@ -169,7 +168,7 @@ def follow_up(script: Script) -> bool:
     arguments = {k: before[k] for k in kept if k in before} | given
     if any(k not in arguments for k in catalog.SPECS[tool]["parameters"]["required"]):
         arguments = before | given
-    script.answer([call_of(tool, arguments)])
+    script.answer(calls_of(tool, arguments))
     return True
 
 

@@ -383,13 +383,6 @@ def counted_item(values: Values, rng: Random, digits: bool) -> str:
     ))  # fmt: skip
 
 
-def items(values: Values, rng: Random, digits: bool) -> str:
-    """Several things: "two litres of milk, eggs and bread"."""
-    found = [counted_item(values, rng, digits) for _ in range(rng.choice((2, 2, 2, 3, 3, 4)))]
-    joint = rng.choice((" and ", " and ", ", and ", " and ", ", "))
-    return ", ".join(found[:-1]) + joint + found[-1] if rng.random() < 0.8 else " and ".join(found)
-
-
 def further(_: Values, rng: Random, digits: bool) -> str:
     """What is done with the result of the sum before: "times three", "minus ten"."""
     operations = ("times", "times", "plus", "minus", "divided by", "take away", "over")
@@ -575,7 +568,6 @@ COMPOSED: dict[str, Draw] = {
     "adding": adding,
     "longer": longer,
     "counted_item": counted_item,
-    "items": items,
     "feet": _number_between(1, 9),
     "feet_and_inches": _feet_and_inches,
     "expression": expression,

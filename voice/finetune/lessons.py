@@ -39,6 +39,8 @@ NOTHING = "Okay."
 """What the written model says where nothing is written; no lesson."""
 
 _WORD = re.compile(r"[^\s.,;:!?\"()]+")
+_NOUNS = {"milk": "milk", "roast": "roast", "shots": "shots?"}
+"""What may be said behind the value of an argument: "dark" and "dark roast" are the same."""
 
 
 def words(text: str) -> str:
@@ -77,7 +79,8 @@ class WrittenModel:
 
     def begin(self, turn: Written) -> None:
         """Take the next message."""
-        self.said, self.written = turn["say"], [*turn.get("calls", ())]
+        self.said = turn["say"]
+        self.written = [_in_full(call, self.said) for call in turn.get("calls", ())]
         self.reply, self.asked = turn.get("reply", ""), []
 
     async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
@@ -135,6 +138,16 @@ class WrittenModel:
 
     async def close(self) -> None:
         """See `ReplyModel.close`."""
+
+
+def _in_full(call: Written, said: str) -> Written:
+    """A call whose values have the nouns that are said behind them, as the generator's have."""
+    values = dict(call.get("args", {}))
+    for name in values.keys() & _NOUNS.keys():
+        behind = rf"\b{re.escape(values[name])} {_NOUNS[name]}\b"
+        if (full := re.search(behind, said, re.IGNORECASE)) is not None:
+            values[name] = full[0]
+    return {**call, "args": values}
 
 
 def _own_values(call: Written, whole: str) -> dict[str, str]:
@@ -256,9 +269,10 @@ def as_written(turn: Written, done: TypedTurn) -> bool:
 
 
 def _plainly(name: str, arguments: Mapping[str, Any]) -> tuple[object, ...]:
-    """A call, its values in the singular."""
+    """A call, its values in the singular and without what may stand behind them."""
     given = ((key, re.sub("s ", " ", words(str(value)))) for key, value in arguments.items())
-    return name, tuple(sorted(given))
+    bare = ((key, re.sub(f"(?<=.) {_NOUNS.get(key, '$')} $", " ", value)) for key, value in given)
+    return name, tuple(sorted(bare))
 
 
 def _spoiled(

@@ -45,6 +45,16 @@ def test_a_follow_up_keeps_what_was_not_said_again() -> None:
         assert (after["place"], after["day"]) != ("rome", "friday")
 
 
+def test_each_thing_of_an_enumeration_has_a_call() -> None:
+    talk = script(2)
+    talk.answer([("read_list", {"list": "camping"})])
+    given = talk.ask("add_to_list", ("put {items} on it",), {"list": "camping"})
+    calls = [arguments["item"] for _, arguments in calls_of("add_to_list", given)]
+    assert 2 <= len(calls) <= 4
+    said = talk.messages[-1]["content"]
+    assert not any(" and " in item for item in calls) and all(item in said for item in calls)
+
+
 def test_a_correction_changes_what_was_done() -> None:
     talk = script(3)
     talk.world.timers.clear()

@@ -25,6 +25,7 @@ def talk(agent: str, *turns: tuple[str, Any]) -> dict[str, Any]:
 
 EGGS = "can you do me a timer, seven minutes, for the eggs"
 BOTH = "add milk to the list, and turn off the kitchen light"
+BOTH_LATTES = "two lattes, one of them with oat milk"
 HOUSE = talk(
     "assistant",
     (EGGS, [call("set_timer", duration="seven minutes", name="eggs")]),
@@ -41,9 +42,10 @@ HOUSE = talk(
 SHOP = talk(
     "coffee",
     (
-        "two lattes, one of them with oat milk",
+        BOTH_LATTES,
         [
-            call("order_drink", drink="lattes", quantity="one", milk="oat milk"),
+            # "oat" and "oat milk" are the same; what is learned has the noun.
+            call("order_drink", drink="lattes", quantity="one", milk="oat"),
             call("order_drink", drink="lattes", quantity="one"),
         ],
     ),
@@ -80,6 +82,7 @@ async def test_what_the_model_is_asked_is_learned_once_and_nothing_else(tmp_path
     oat, plain = ({"drink": "latte", "quantity": "one", **m} for m in ({"milk": "oat milk"}, {}))
     both = [{**oat, "drink": "lattes"}, {**plain, "drink": "lattes"}]
     assert sorted(map(str, chain(*answers(shop)))) == sorted(map(str, [both, [oat], [plain]]))
+    assert BOTH_LATTES not in [one["say"] for one in shop.spoiled]
     # Lines are what training reads; what the tools answered stands in them.
     file = tmp_path / "lessons.jsonl"
     made = [*lines(house.lessons), *lines(shop.lessons)]
