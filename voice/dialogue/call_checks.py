@@ -10,7 +10,7 @@ from itertools import islice
 from voice.dialogue.history import History
 from voice.dialogue.lead import Lead
 from voice.dialogue.reply import Reply
-from voice.dialogue.requests import distinct, mixed_up
+from voice.dialogue.requests import distinct
 from voice.tools.spoken_results import spoken_result
 from voice.types import ToolCall, ToolSpec
 from voice.understanding.corrections import Correction, made_instead, on_the_same, repeated
@@ -100,15 +100,6 @@ class CallChecks:
         A client that runs tools may expect all calls at once, and what was required is one answer.
         """
         return reply.options.tool_choice == "auto" and not reply.options.client_tools
-
-    def asks_apart(self, reply: Reply, calls: tuple[ToolCall, ...], doubted: bool) -> bool:
-        """Ask for a request in parts, where the calls mix up what was said of several things."""
-        if not reply.requests or not self.takes_apart(reply) or reply.again:
-            return False
-        parts = mixed_up(self.request(reply), calls, self._tools, doubted)
-        if parts:
-            reply.take_apart(reply.requests.apart(parts))
-        return bool(parts)
 
     def corrected(self, reply: Reply) -> tuple[ToolCall, ...]:
         """Calls by which the user's last message corrects those before it, without the model."""

@@ -154,6 +154,11 @@ class Conversation:
         """Whether neither side speaks, and no turn of the user's waits for an answer."""
         return self._agent.silent and not self._turns
 
+    @property
+    def proposed(self) -> tuple[ToolCall, ...]:
+        """The calls that the agent has asked about, which a "yes" would make."""
+        return self._agent.proposed
+
     def feed(self, event: Input) -> list[Command]:
         """Take an input in; returns what is to be done now, in this order."""
         match event:

@@ -85,6 +85,11 @@ class ReplyLoop:
         current = [self.current] if self.current and self.current.segments else []
         return [*self._playback.playing, *current]
 
+    @property
+    def proposed(self) -> tuple[ToolCall, ...]:
+        """The calls that a "yes" would make now."""
+        return self._rounds.proposed
+
     def feed(self, event: Input) -> list[Command]:
         """Take in what has become of a reply; what is stale changes nothing."""
         if not isinstance(event, ReplyInput):

@@ -1,26 +1,22 @@
 """The requests of one message: "turn off the lights and set a timer" is two.
 
-A small model mixes up the arguments of several requests and drops some of them, while it carries
-each one well alone. So a message is cut before a verb that begins another request, behind "and" and
-the like, and its requests are put to the model one after the other; so are words of a request that
-no call has carried. The cut has to be sure: of what is in doubt the model sees the whole message.
-The words are English.
+The program answers some requests without the model, and a small model drops some of several. So a
+message is cut before a verb that begins another request, behind "and" and the like, and its
+requests are answered one after the other; so are words of a request that no call has carried. The
+cut has to be sure: of what is in doubt the model sees the whole message. The words are English.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from itertools import pairwise
-from types import MappingProxyType
+from functools import lru_cache
 
 from voice.dialogue.history import History
-from voice.types import Message, Reading, Role, ToolCall, ToolSpec
+from voice.types import Message, Role, ToolCall, ToolSpec
 from voice.understanding.corrections import pointed_out
 from voice.understanding.english import (
-    ARTICLES,
     GRAMMAR,
     LONGEST_MESSAGE,
     NUMBERS,
@@ -32,10 +28,7 @@ from voice.understanding.english import (
     written_out,
 )
 from voice.understanding.repairs import repaired
-from voice.understanding.several import several
-from voice.understanding.told_apart import told_apart
 
-NO_TOOLS: Mapping[str, ToolSpec] = MappingProxyType({})
 MOST = 4
 """Requests of one message; what follows belongs to the last."""
 
@@ -49,11 +42,6 @@ _NO_THING = re.compile(r"^(?:\W*(?:oh|no|yes|um|uh|well|just|sorry|i mean)\b)*\W
 _JOINT = re.compile(r"[,.;!?]*\s+(?:(?:and|then|also|plus),?\s+)+|[,.;!?]+\s+", re.IGNORECASE)
 _BEGINS = re.compile(rf"(?:remember that|{'|'.join(VERBS)}) (?!(?:it|them|that|ones?)\b)\S")
 """How a request begins that is not on the same thing as the one before it."""
-_OF_ALL = re.compile(r"\b(?:all|both|each|every\w*)\b", re.IGNORECASE)
-"""Says something of all things of a request."""
-_PHRASE = re.compile(
-    rf"\b(?:and (?:then |also )?)?(?:{'|'.join(NUMBERS | ARTICLES)})\b|\band ", re.IGNORECASE
-)
 _FREE_TEXT = re.compile(
     r"\b(?:remind|reminders?|remember|note|message|search|look|to ?do|says?|said"
     r"|don't (?:let me )?forget)\b"
@@ -76,11 +64,6 @@ _NEVER_MIND = re.compile(
     re.IGNORECASE,
 )
 _TOO = re.compile(r"(?:and )?(?P<thing>(?:the|my) [\w' ]+?) (?:too|as well|also)\W*", re.IGNORECASE)
-_WHOSE = re.compile(
-    r"[,.;]? (?:and )?(?:(?:it's|it is|that's|this is) for|(?:my |the )?name(?:'s| is)|under)"
-    r" [\w']+\W*$",
-    re.IGNORECASE,
-)
 _NO_REQUEST = re.compile(
     r"(?<!check )(?<!see )(?<!out )\bif\b|\b(?:when|because|after|before|while|until|unless|said)\b"
     r"|(?:go ahead|favou?r)$"
@@ -133,7 +116,6 @@ class Requests:
         cls,
         dialogue: History,
         whole: bool,
-        tools: Mapping[str, ToolSpec] = NO_TOOLS,
         to_what: str = "",
     ) -> Requests | None:
         """Those of the user's last message, or the ``whole`` as one, without what it takes back.
@@ -158,12 +140,7 @@ class Requests:
             meant = f"{to_what} {_NO_THING.sub('', meant)}"
         before = [entry.message for entry in dialogue][-_RECENT:-1]
         apart = (pointed_out(one, before) for one in ((meant,) if whole else requests(meant)))
-        is_thing = partial(_is_thing, tools)
-        first, *left = (
-            Request(part)
-            for one in apart
-            for part in several(one, tools) or told_apart(one, is_thing)
-        )
+        first, *left = map(Request, apart)
         return cls(last.item_id, first, tuple(left))
 
     @property
@@ -184,14 +161,6 @@ class Requests:
         )
         return replace(self, left=(*asked, *self.left))
 
-    def apart(self, parts: Sequence[str]) -> Requests:
-        """Ask for the current one in parts."""
-        first, *others = map(Request, parts)
-        left = (*others, *self.left)
-        if not self.later:
-            return replace(self, first=first, left=left)
-        return replace(self, later=(*self.later[:-1], (first, self.later[-1][1])), left=left)
-
     def go_on(self, last_id: str | None) -> Requests:
         """Put the next one behind the dialogue's last entry; one without calls gives way to it."""
         kept = tuple(one for one in self.later if one[1] != last_id)
@@ -207,24 +176,6 @@ class Requests:
             place = behind if behind in known else None
             seen.add(f"{self.item_id}/{number}", Message(Role.USER, request.text), place)
         return seen
-
-
-def _is_thing(tools: Mapping[str, ToolSpec], words: str) -> bool:
-    """Whether words name what a tool is for: a drink that can be ordered, or a timer."""
-    kinds = (name.split("_") for name in tools)
-    if {words.split()[-1], words.split()[-1].removesuffix("s")} & {k[-1] for k in kinds if k[1:]}:
-        return True
-    own = ((spec.name.partition("_")[2], spec.readings) for spec in tools.values())
-    return any(
-        thing in readings and not readings[thing].anywhere and _reads(readings[thing], words)
-        for thing, readings in own
-    )
-
-
-def _reads(reading: Reading, words: str) -> bool:
-    """Whether the end of some words can be read: "medium lattes"."""
-    parts = words.split()
-    return any(reading.read(" ".join(parts[at:])) is not None for at in range(len(parts)))
 
 
 @lru_cache(maxsize=64)
@@ -314,90 +265,6 @@ def _once(request: str, one: ToolCall, two: ToolCall, tools: Mapping[str, ToolSp
     for value in more.values():
         rest = rest.replace(value, " ")
     return not (_COUNTING.search(rest) or (less != more and _AND_ONE.search(behind)))
-
-
-def mixed_up(
-    request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec], doubted: bool = False
-) -> tuple[str, ...]:
-    """The parts of a request, where one call has what was said of another's thing; else none.
-
-    Calls in doubt may have, unless something is said of all their things.
-
-    The calls are of one tool, and what is said of each does not stand together. Each part has the
-    first required value of a call, and begins at the last "and", article or number before it. What
-    is said once of all ("both large") stands in all, a number never is.
-    """
-    placed, repeats = _placed(request.lower(), calls, tools)
-    begins = [
-        max((one.start() for one in _PHRASE.finditer(request, before, here)), default=-1)
-        for (_, before), (here, _) in pairwise(placed)
-    ]
-    if not begins or -1 in begins or (not repeats and _in_turn(request.lower(), calls)):
-        return ()
-    # Whose it is, is a request of no tool.
-    end = whose.start() if (whose := _WHOSE.search(request)) else len(request)
-    parts = [request[a:b].strip(" ,") for a, b in pairwise([0, *begins, max(end, *begins)])]
-    values = [{*_details(call, tools[call.name])} for call in placed.values()]
-    # What stands behind the last thing may be said of all.
-    behind = request[[*placed][-1][1] :].lower()
-    stolen = (
-        value in part.lower()
-        and value not in parts[other].lower()
-        and not (
-            value in own
-            and ((part == parts[-1] and value in behind) or _OF_ALL.search(part))
-            and value not in NUMBERS
-        )
-        for part, own in zip(parts, values, strict=True)
-        for other, others in enumerate(values)
-        for value in others
-    )
-    mixed = repeats or (doubted and not _OF_ALL.search(request)) or any(stolen)
-    return tuple(parts) if mixed else ()
-
-
-def _details(call: ToolCall, spec: ToolSpec) -> Iterator[str]:
-    """What is said of a call's thing, but for the list that it goes on and the like."""
-    same = {call.name.rpartition("_")[2], *spec.parameters.get("required", ())[1:]}
-    return (str(value).lower() for name, value in call.arguments.items() if name not in same)
-
-
-_BETWEEN = re.compile(r"(?:[,;.]|\s(?:and|then|plus)\b)")
-
-
-def _in_turn(said: str, calls: Sequence[ToolCall]) -> bool:
-    """Whether what is said of each thing stands together: "rice ten minutes, eggs an hour"."""
-    spans = []
-    for call in calls:
-        values = [re.escape(_plain(str(value))) for value in call.arguments.values()]
-        found = [[*re.finditer(rf"\b{value}(?!\w)", said)] for value in values]
-        if any(len(places) != 1 for places in found):
-            return False
-        spans.append((min(p.start() for (p,) in found), max(p.end() for (p,) in found)))
-    gaps = pairwise(sorted(spans))
-    return all(a < b and _BETWEEN.match(said[a:b]) for (_, a), (b, _) in gaps)
-
-
-def _placed(
-    said: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]
-) -> tuple[dict[tuple[int, int], ToolCall], bool]:
-    """Calls of one tool by where their things are said, and whether one has another's again."""
-    placed: dict[tuple[int, int], ToolCall] = {}
-    repeats = False
-    spec = tools.get(calls[0].name) if len({call.name for call in calls}) == 1 else None
-    names = spec.parameters.get("required", ()) if spec else ()
-    firsts = (str(call.arguments.get(names[0], "")) if names else "" for call in calls)
-    things = [without_article(_plain(first)) for first in firsts]
-    for thing, call in zip(things, calls, strict=True):
-        found = (one.span() for one in re.finditer(rf"\b{re.escape(thing)}\b", said))
-        place = next((span for span in found if span not in placed), None) if thing else None
-        if place is not None:
-            placed[place] = call
-        elif things.count(thing) == 1 or not thing:
-            return {}, False
-        # Those of one kind may differ: "four lattes, two of them with oat".
-        repeats |= place is None and any(call.arguments == one.arguments for one in placed.values())
-    return dict(sorted(placed.items())), repeats
 
 
 def _apart(before: str, behind: str) -> bool:

@@ -129,8 +129,8 @@ class Rounds:
             if taken is not None or self._lead.drives(reply):
                 return [self._generate(reply)] if taken is None else taken
         if context is None and not self._limits.rephrases:
-            whole, tools = not self._checks.takes_apart(reply), self._checks.own_tools(reply)
-            reply.take_apart(Requests.of(self._dialogue, whole, tools, question.to_what))
+            whole = not self._checks.takes_apart(reply)
+            reply.take_apart(Requests.of(self._dialogue, whole, question.to_what))
         if correcting := self._checks.corrected(reply):
             reply.agree()
             return self.call(reply, correcting)
@@ -145,6 +145,11 @@ class Rounds:
         if call and of_current and result.options:
             self._question = Question.which(call, result.options, self._ids)
         return self._lead.learn(call, result, self._dialogue)
+
+    @property
+    def proposed(self) -> tuple[ToolCall, ...]:
+        """The calls that a "yes" would make now."""
+        return () if self._question.options else self._question.calls
 
     def forget_question(self) -> None:
         """What the user says next answers nothing that was asked."""
@@ -317,8 +322,6 @@ class Rounds:
             reply, tuple(call for call in calls if call not in refused.calls)
         )
         doubted = self._checks.doubts(reply, held, event.confidence)
-        if self._checks.asks_apart(reply, held.made, doubted):
-            return [*out, self._generate(reply)]
         told, question = self._checks.refused(reply, held.made)
         if told:
             self._question = question

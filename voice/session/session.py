@@ -163,6 +163,11 @@ class Session:
         return self._conversation.options
 
     @property
+    def proposed(self) -> tuple[ToolCall, ...]:
+        """The calls that the agent has asked about, which a "yes" would make."""
+        return self._conversation.proposed
+
+    @property
     def scope(self) -> SessionScope:
         """What tools know and may change of this conversation."""
         return self._scope

@@ -10,7 +10,7 @@ from __future__ import annotations
 import calendar
 import contextlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from typing import Any
@@ -502,37 +502,6 @@ def titled(text: str) -> str:
     return " ".join(
         word.capitalize() if word in words and word != "day" else word for word in text.split()
     )
-
-
-def shared_day(values: Sequence[str]) -> list[str]:
-    """Spoken times with the day, or the part of it, that one of them says for its neighbours.
-
-    >>> shared_day(["7", "8 on Saturday"]), shared_day(["six tomorrow", "quarter past six"])
-    (['7 on Saturday', '8 on Saturday'], ['six tomorrow', 'quarter past six tomorrow'])
-    """
-    days = [_day_behind(value) for value in values]
-    for order in (range(len(days) - 1, 0, -1), range(-len(days) + 1, 0)):
-        for at in order:
-            here, there = (at - 1, at) if at > 0 else (at, at - 1)
-            days[here] = days[here] or days[there]
-    return [
-        value if not day or _day_behind(value) else f"{value} {day}"
-        for value, day in zip(values, days, strict=True)
-    ]
-
-
-def _day_behind(value: str) -> str:
-    """The words for a day, or a part of one, behind a time of day; empty for none."""
-    words = value.split()
-    noon = datetime(2026, 1, 7, 12, tzinfo=UTC)
-    for at in range(1, len(words)):
-        before, behind = " ".join(words[:at]), normal_form(" ".join(words[at:]))
-        found, rest = take_day(behind, noon)
-        with contextlib.suppress(ToolError):
-            clock, part = _take_time(normal_form(before)), _take_time(rest)
-            if clock[0] and not clock[2] and part[0] is None and not part[2] and (found or part[1]):
-                return " ".join(words[at:])
-    return ""
 
 
 def is_day(said: str) -> bool:

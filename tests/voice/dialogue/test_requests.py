@@ -9,7 +9,7 @@ from tests.support.script import CLIENT_TOOL, TOOLS, Script
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Generate, RunTool, SpeakEnd
 from voice.dialogue.history import History
-from voice.dialogue.requests import Requests, distinct, mixed_up, requests
+from voice.dialogue.requests import Requests, distinct, requests
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 
 TIMER = ToolCall("c1", "set_timer", {"duration": "ten minutes"})
@@ -88,20 +88,11 @@ def test_the_model_reads_what_was_typed_as_it_is_said() -> None:
     assert asked and asked.current.text == "alarm 6:15 tomorrow please"
 
 
-@pytest.mark.parametrize("joint", [" ", "\n", ","])
-def test_a_long_text_is_one_request_which_nobody_looks_for_things_in(joint: str) -> None:
-    read: list[str] = []
-    reading = Reading(read.append, lambda _: "")
-    required = {"required": ["duration"]}
-    tools = {
-        "order_drink": ToolSpec("order_drink", "Order.", {}, readings={"drink": reading}),
-        "set_timer": ToolSpec("set_timer", "Set.", required, readings={"duration": reading}),
-    }
-    dialogue, text = History(), "two" + f"{joint}sweet" * 100 + " teas one green"
+def test_a_long_text_is_one_request() -> None:
+    dialogue, text = History(), "lock the door and turn off the lamp. " * 20
     dialogue.add("mine", Message(Role.USER, text))
-    whole = Requests.of(dialogue, whole=False, tools=tools)
-    assert whole is not None
-    assert (whole.first.text, whole.left, read) == (text, (), [])
+    whole = Requests.of(dialogue, whole=False)
+    assert whole and (whole.first.text, whole.left) == (text, ())
 
 
 @pytest.mark.parametrize(
@@ -235,23 +226,6 @@ def what_else(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("what_else")
-def test_drinks_that_the_model_mixes_up_are_asked_for_one_by_one() -> None:
-    script = Script()
-    script.user("an americano with honey and a cocoa with cream")
-    script.model("", order("americano", extras="cream"), order("cocoa", sweetener="honey"))
-    assert not script.of(RunTool)
-    assert said(script) == ["an americano with honey"]
-    first, second = order("americano", sweetener="honey"), order("cocoa", extras="cream")
-    script.model("", first)
-    script.tool(first, "Added: americano with honey.")
-    assert said(script)[1:] == ["and a cocoa with cream"]
-    script.model("", second)
-    script.tool(second, "Added: cocoa with cream.")
-    told = "Added: americano with honey. Added: cocoa with cream. Anything else?"
-    assert script.spoken() == told
-
-
-@pytest.mark.usefixtures("what_else")
 @pytest.mark.parametrize(
     ("options", "wine", "told"),
     [
@@ -272,71 +246,6 @@ def test_behind_these_a_tool_does_not_ask_for_more(
     if options:
         script.model("Both. Is that all?")
     assert script.spoken() == told
-
-
-def test_the_parts_stand_in_the_order_of_the_words() -> None:
-    message = "a small mocha with caramel, a large tea and a flat white with oat milk"
-    parts = ("a small mocha with caramel", "a large tea", "and a flat white with oat milk")
-    mocha, tea, white = order("mocha", size="small"), order("tea"), order("flat white")
-    stolen = order("tea", extras="caramel")
-    for calls in ((mocha, white, stolen), (stolen, mocha, white), (mocha, white, tea, white)):
-        assert mixed_up(message, calls, TOOLS) == parts
-    assert mixed_up(message, (mocha, white, tea), TOOLS) == ()
-    assert mixed_up(message, (mocha, order("cocoa"), stolen), TOOLS) == ()
-    assert mixed_up("two lattes", (order("lattes"), order("lattes")), TOOLS) == ()
-    some = order("lattes", milk="oat", quantity="two")
-    several = "four lattes, two of them with oat, and a tea"
-    assert mixed_up(several, (order("lattes", quantity="two"), some, order("tea")), TOOLS) == ()
-    assert mixed_up(message, (), TOOLS) == ()
-
-
-def test_a_number_is_one_things_and_a_detail_only_where_it_is_said_of_all() -> None:
-    message = "four mochas, two teas and a flat white"
-    mochas, teas, white = (
-        order("mochas", quantity="two"),
-        order("teas", quantity="two"),
-        "flat white",
-    )
-    parts = ("four mochas", "two teas", "and a flat white")
-    assert mixed_up(message, (mochas, teas, order(white)), TOOLS) == parts
-    right = order("mochas", quantity="four"), teas, order(white)
-    assert mixed_up(message, right, TOOLS) == ()
-    milky = order("mocha", milk="oat milk"), order("tea", milk="oat milk")
-    assert mixed_up("a mocha with oat milk and a tea", milky, TOOLS)
-    assert mixed_up("a mocha and a tea with oat milk", milky, TOOLS) == ()
-    assert mixed_up("all with oat milk please, a mocha and a tea", milky, TOOLS) == ()
-
-
-def test_what_stands_together_is_not_mixed_up() -> None:
-    tools = {"set_timer": ToolSpec("set_timer", "", {"required": ["duration"]})}
-    rice = ToolCall("1", "set_timer", {"duration": "ten minutes", "name": "rice"})
-    eggs = ToolCall("2", "set_timer", {"duration": "an hour", "name": "eggs"})
-    assert mixed_up("rice ten minutes, eggs an hour", (rice, eggs), tools) == ()
-    wrong = (replace(rice, arguments={**rice.arguments, "name": "eggs"}), eggs)
-    assert mixed_up("rice ten minutes, eggs an hour", wrong, tools)
-
-
-def test_what_each_thing_needs_and_the_list_it_goes_on_may_be_said_once() -> None:
-    tools = {
-        "add_to_list": ToolSpec("add_to_list", "", {"required": ["item"]}),
-        "set_device": ToolSpec("set_device", "", {"required": ["device", "state"]}),
-    }
-    calls = [
-        ToolCall(item, "add_to_list", {"item": item, "list": "birthday"})
-        for item in ("skateboard", "snake")
-    ]
-    assert mixed_up("a skateboard on my birthday list and a snake", calls, tools) == ()
-    lights = [
-        ToolCall(one, "set_device", {"device": one, "state": "on"}) for one in ("lamp", "light")
-    ]
-    assert mixed_up("put the lamp on and the light too", lights, tools) == ()
-
-
-def test_what_is_said_once_of_two_drinks_is_of_both() -> None:
-    script = Script()
-    script.user("a latte and a mocha both large")
-    script.model("", order("latte", size="large"), order("mocha", size="large"))
-    assert len(script.of(RunTool)) == 2
 
 
 @pytest.mark.parametrize(
