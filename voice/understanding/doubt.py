@@ -74,9 +74,9 @@ def in_doubt(
 
 def asked_about(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> str:
     """The question whether calls are wanted, in the words of their tools or of the user."""
-    meant = dict.fromkeys(_meant(call, tools[call.name]) for call in calls)
+    meant = [_meant(call, tools[call.name]) for call in calls]
     if all(meant):
-        return f"{phrasing.sentence(phrasing.joined([*meant]))}, is that right?"
+        return f"{phrasing.sentence(phrasing.joined(meant))}, is that right?"
     wanted = dict.fromkeys(_phrase(call, tools[call.name]) for call in calls)
     return f"Do you want me to {', and to '.join(wanted)}?"
 
@@ -102,8 +102,11 @@ def worth_asking(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> tu
     """Those of calls in doubt that a person could have meant; none where there are too many.
 
     One that says a thing twice ("put camping on a list: camping") or again ("and camping") is none,
-    nor is one that only reads beside one that changes something.
+    nor is one that only reads beside one that changes something. What a tool has its own words for,
+    as a drink, is asked about however many there are.
     """
+    if all(_meant(call, tools[call.name]) for call in calls):
+        return tuple(calls)
     kept: dict[tuple[str, str], ToolCall] = {}
     for call in calls:
         values = [without_article(plain(str(value))) for value in call.arguments.values()]

@@ -194,6 +194,15 @@ def test_only_what_a_person_may_have_meant_is_asked_about(
     assert worth_asking(calls, tools) == tuple(asked)
 
 
+def test_what_tools_have_words_for_is_asked_about_however_many_there_are() -> None:
+    spec = replace(TOOLS["order_drink"], meant=lambda values: f"a {values['drink']}")
+    drinks = [ToolCall(one, "order_drink", {"drink": one}) for one in ("latte", "tea", "mocha")]
+    calls, tools = [*drinks, drinks[0]], {**TOOLS, "order_drink": spec}
+    assert worth_asking(calls, tools) == tuple(calls)
+    question = "A latte, a tea, a mocha and a latte, is that right?"
+    assert asked_about(calls, tools) == question
+
+
 def test_where_nothing_sensible_is_left_it_was_not_understood() -> None:
     script = Script()
     script.user("camping what camping")
