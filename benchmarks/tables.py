@@ -416,13 +416,15 @@ def unproved(told: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+_WHO_READ = {"aside": "never read by the developers", "open": "read for mends"}
+"""Sets of messages, and what they are called."""
+
+
 def everyday(told: dict[str, Any]) -> list[list[str]]:
     """What became of everyday messages, of everyday.json."""
     verdicts = ("right", "honestly declined", "wrong", "opposite")
     rows = [["messages", "number", *verdicts]]
-    sets = {"aside": "never read by the developers", "open": "read for mends"}
-    sets["questions"] = "questions that no tool answers"
-    for name, label in sets.items():
+    for name, label in {**_WHO_READ, "questions": "questions that no tool answers"}.items():
         one = told["figures"][name]
         cells = [f"{100 * one['by_kind']['all'][verdict]['rate']:.1f}%" for verdict in verdicts]
         rows.append([label, str(one["turns"]), *cells])
@@ -433,8 +435,7 @@ def written(told: dict[str, Any]) -> list[list[str]]:
     """What became of messages of written conversations, of written.json."""
     outcomes = ("right", "undone", "wrong")
     rows = [["messages to", "number", *outcomes]]
-    sets = {"aside": "never read by the developers", "open": "read for mends"}
-    for name, label in sets.items():
+    for name, label in _WHO_READ.items():
         for agent, found in told["figures"][name]["messages"].items():
             cells = [f"{100 * found[one]['rate']:.1f}%" for one in outcomes]
             who = "both agents" if agent == "all" else f"the {agent}"

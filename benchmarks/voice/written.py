@@ -6,8 +6,9 @@ they ship. For each message is written which calls are right, every argument a s
 user's words. ``open`` may be read for mends; of ``aside`` look at the counts alone.
 
 A message is right if exactly the written calls were made, or nothing was changed where none is
-written; undone if nothing was changed where something should have been; wrong if something else
-was done. What the agent says is not judged.
+written; asked if that came of the agent's question, which is answered with "yes" if it is about
+written calls, else with "no"; undone if nothing was changed where something should have been; wrong
+if something else was done. What the agent says is not judged.
 Results: benchmarks/results/written.json.
 """
 
@@ -23,21 +24,40 @@ from typing import Any
 from benchmarks.report import Program, share, shipped_checkpoint
 from voice.config import load_config
 from voice.demo.server import EMBEDDED
-from voice.finetune.lessons import as_written, conversations
+from voice.finetune.lessons import as_written, conversations, of_made, of_written
 from voice.session.resources import Resources
 from voice.session.typed import TypedTurn, typing
+from voice.types import ToolCall
 
 FOLDER = Path(__file__).parent / "written_sets"
 SETS = ("open", "aside")
-OUTCOMES = ("right", "undone", "wrong")
+OUTCOMES = ("right", "asked", "undone", "wrong")
 
 
-def outcome(turn: Mapping[str, Any], done: TypedTurn, read_only: frozenset[str]) -> str:
-    """Which of `OUTCOMES` a message has come to."""
-    changed = any(call.name not in read_only for call in done.calls)
-    if as_written(turn, done) or not (turn.get("calls") or changed):
-        return "right"
+def outcome(
+    turn: Mapping[str, Any],
+    calls: Sequence[ToolCall],
+    read_only: frozenset[str],
+    asked: bool = False,
+) -> str:
+    """Which of `OUTCOMES` a message has come to.
+
+    Args:
+        calls: That were made.
+        asked: Whether the agent's question has been answered.
+    """
+    changed = any(call.name not in read_only for call in calls)
+    if as_written(turn, calls) or not (turn.get("calls") or changed):
+        return "asked" if asked and changed else "right"
     return "wrong" if changed else "undone"
+
+
+def answer_to(turn: Mapping[str, Any], done: TypedTurn) -> str:
+    """What a person says to the agent's question about calls; empty where there is none."""
+    left = of_written(turn) - of_made(done.calls)
+    if not done.proposed or done.ended or as_written(turn, done.calls):
+        return ""
+    return "yes" if of_made(done.proposed) <= left else "no"
 
 
 async def hold(resources: Resources, talk: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -48,9 +68,14 @@ async def hold(resources: Resources, talk: Mapping[str, Any]) -> list[dict[str, 
             if agent.ended:
                 break
             done = await agent.say(turn["say"])
-            made = [[call.name, dict(call.arguments)] for call in done.calls]
-            told = {"outcome": outcome(turn, done, agent.read_only), "reply": done.reply}
-            found.append({"id": talk["id"], "agent": talk["agent"], **turn, "made": made, **told})
+            calls, reply = done.calls, done.reply
+            if answer := answer_to(turn, done):
+                done = await agent.say(answer)
+                calls, reply = (*calls, *done.calls), f"{reply} - {answer} - {done.reply}"
+            became = outcome(turn, calls, agent.read_only, bool(answer))
+            made = [[call.name, dict(call.arguments)] for call in calls]
+            told = {"outcome": became, "reply": reply, "made": made}
+            found.append({"id": talk["id"], "agent": talk["agent"], **turn, **told})
     return found
 
 

@@ -113,18 +113,14 @@ class WrittenModel:
         whole = words(self.said)
         made = [self.given.get(call.call_id) for one in before for call in one.tool_calls]
         left = [call for call in self.written if not any(call is one for one in made)]
-        fits = [(call, _in_words(call, part, whole)) for call in left]
-        found = [(call, values) for call, values in fits if values is not None]
-        if not any(_own_values(call, whole) for call, _ in found):
+        found = [call for call in left if _own_values(call, whole) <= _own_values(call, part)]
+        if part != whole and not any(_own_values(call, whole) for call in found):
             # Of calls that say nothing of the message's own the first is this part's.
-            found = found if part == whole else found[:1]
-        for at, (call, values) in enumerate(found):
-            others = (one for place, one in enumerate(found) if place != at)
-            # The part that says less has the call that says less.
-            if part == whole or not any(_says_more(one, call, values) for one in others):
-                identity = new_call_id()
-                self.given[identity] = call
-                yield ToolCall(identity, call["name"], values)
+            found = found[:1]
+        for call in found:
+            identity = new_call_id()
+            self.given[identity] = call
+            yield ToolCall(identity, call["name"], dict(call["args"]))
 
     async def end_of_message(self, prompt: Prompt) -> float | None:
         """See `ReplyModel.end_of_message`."""
@@ -150,32 +146,9 @@ def _in_full(call: Written, said: str) -> Written:
     return {**call, "args": values}
 
 
-def _own_values(call: Written, whole: str) -> dict[str, str]:
-    """The values of a call that its message says."""
-    given = call.get("args", {}).items()
-    return {name: value for name, value in given if words(value) in whole}
-
-
-def _in_words(call: Written, part: str, whole: str) -> dict[str, str] | None:
-    """A call's arguments in the words of a part of its message; None where the part lacks some.
-
-    A part may have the singular of what the message has several of.
-    """
-    values = dict(call.get("args", {}))
-    for name, value in _own_values(call, whole).items():
-        if words(value) not in part:
-            one = re.search(rf" {re.escape(words(value).strip().removesuffix('s'))}s? ", part)
-            if one is None:
-                return None
-            values[name] = one[0].strip()
-    return values
-
-
-def _says_more(
-    other: tuple[Written, Mapping[str, str]], call: Written, values: Mapping[str, str]
-) -> bool:
-    one, more = other
-    return bool(one["name"] == call["name"] and values.items() < more.items())
+def _own_values(call: Written, part: str) -> set[str]:
+    """The values of a call that a part of its message says."""
+    return {value for value in call["args"].values() if words(value) in part}
 
 
 def lines(lessons: Sequence[Lesson]) -> Iterator[dict[str, Any]]:
@@ -257,22 +230,35 @@ async def hold(resources: Resources, model: WrittenModel, conversation: Written)
             model.begin(turn)
             done = await talk.say(turn["say"])
             messages += 1
-            if not as_written(turn, done):
+            if not as_written(turn, done.calls):
                 spoiled.append(_spoiled(conversation, number, done, model.asked))
     return Held(tuple(model.lessons), tuple(spoiled), messages)
 
 
-def as_written(turn: Written, done: TypedTurn) -> bool:
+def as_written(turn: Written, calls: Iterable[ToolCall]) -> bool:
     """Whether the calls that were made have what the written ones say."""
-    made = sorted(_plainly(call.name, call.arguments) for call in done.calls)
-    return made == sorted(_plainly(c["name"], c.get("args", {})) for c in turn.get("calls", ()))
+    return of_written(turn) == of_made(calls)
+
+
+def of_written(turn: Written) -> Counter[object]:
+    """The calls of a written message, to be compared with `of_made`."""
+    return Counter(_plainly(call["name"], call.get("args", {})) for call in turn.get("calls", ()))
+
+
+def of_made(calls: Iterable[ToolCall]) -> Counter[object]:
+    """Calls as `of_written` has them."""
+    return Counter(_plainly(call.name, call.arguments) for call in calls)
 
 
 def _plainly(name: str, arguments: Mapping[str, Any]) -> tuple[object, ...]:
-    """A call, its values in the singular and without what may stand behind them."""
-    given = ((key, re.sub("s ", " ", words(str(value)))) for key, value in arguments.items())
-    bare = ((key, re.sub(f"(?<=.) {_NOUNS.get(key, '$')} $", " ", value)) for key, value in given)
-    return name, tuple(sorted(bare))
+    """A call by what it does: articles, plurals and nouns behind a value make no difference."""
+    bare = {}
+    for key, value in arguments.items():
+        said = re.sub("s ", " ", re.sub("^ (?:an?|the|some) (?=.)", " ", words(str(value))))
+        bare[key] = re.sub(f"(?<=.) {_NOUNS.get(key, '$')} $", " ", said)
+    if bare.get("quantity") == " one ":
+        del bare["quantity"]
+    return name, tuple(sorted(bare.items()))
 
 
 def _spoiled(

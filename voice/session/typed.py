@@ -29,12 +29,14 @@ class TypedTurn:
         results: What the tools answered.
         reply: What the agent said.
         ended: Whether the conversation is over.
+        proposed: The calls that the agent asks about at the end, which a "yes" would make.
     """
 
     calls: tuple[ToolCall, ...]
     results: tuple[str, ...]
     reply: str
     ended: bool
+    proposed: tuple[ToolCall, ...] = ()
 
 
 class TypedConversation:
@@ -86,7 +88,8 @@ class TypedConversation:
             # What ends the conversation is fed behind the reply.
             await asyncio.sleep(0)
         reply = " ".join(self._replies)
-        return TypedTurn(tuple(self._calls), tuple(self._results), reply, self.ended)
+        made, results = tuple(self._calls), tuple(self._results)
+        return TypedTurn(made, results, reply, self.ended, self._session.proposed)
 
 
 @asynccontextmanager
