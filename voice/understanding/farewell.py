@@ -13,8 +13,10 @@ from voice.understanding.english import agrees, bare, plain
 SHALL_I_END = "Would you like to end the conversation?"
 
 _GOODBYE = re.compile(
-    r"\b(?:good ?bye|bye|good ?night|farewell|cheerio|ta ?ra|ta ta|hooroo|adios|au revoir|ciao"
-    r"|take care(?! of)"
+    r"\b(?:good ?bye|bye+|good ?night|nighty? night|farewell|cheerio|ta ?ra|ta ta|hooroo|adios"
+    r"|au revoir|ciao|arrivederci|hasta luego|cya|laters|so long$|toodle\w*|ttyl|gtg|over and out"
+    r"|(?<!a )good day(?: to you)?$|take care(?! of)"
+    r"|(?:see|catch) (?:you|ya)(?: (?:later|soon|tomorrow|around|then|in a (?:bit|sec|while)))?$"
     r"|see (?:you|ya) (?:later|soon|tomorrow)"
     r"|(?:talk|speak) to (?:you|ya) (?:later|soon|tomorrow)"
     r"|have a (?:nice|good|great|lovely) (?:day|one|evening|afternoon|weekend|night))\b"

@@ -20,7 +20,8 @@ TIMER = ToolCall("c2", "set_timer", {})
      "That’s all, thank you.", "no that is all for now thanks", "that's it, bye", "nothing else",
      "I'm done", "we're done, thank you", "hang up please", "please hang up now",
      "end the conversation", "you can end the call now", "ok that will be all", "I have to go now",
-     "right, I'm all set, thanks", "adios", "ta-ta", "merci, au revoir", "take care now"],
+     "right, I'm all set, thanks", "adios", "ta-ta", "merci, au revoir", "take care now", "byeee",
+     "night night", "so long", "good day to you", "cya", "that's it, see you", "laters"],
 )  # fmt: skip
 def test_words_of_goodbye(text: str) -> None:
     assert says_goodbye(text)
@@ -33,7 +34,8 @@ def test_words_of_goodbye(text: str) -> None:
      "I've been waiting for twenty minutes", "this is ridiculous", "my coffee was cold",
      "that's all wrong", "is that all you can do", "that's it you always get it wrong",
      "don't hang up", "do not hang up on me", "why did you hang up", "did you just end the call",
-     "I want to complain", "take care of the milk",
+     "I want to complain", "take care of the milk", "it was a good day", "why is it so long a wait",
+     "did you see you made it twice",
      "thank you", "stop", "never mind", "you are useless",
      "I am done with waiting", "nobody else answers", "can you hear me", "no"],
 )  # fmt: skip
