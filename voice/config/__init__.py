@@ -169,7 +169,7 @@ class LlmConfig(Section):
     else one per core, at most 4."""
     reasoning_effort: Literal["instant", "low", "medium", "high"] = "instant"
     """Refinement steps per block."""
-    max_reply_tokens: int = Field(default=96, ge=8)
+    max_reply_tokens: int = Field(default=192, ge=8)
     """Longest reply, tokens."""
     tool_replies: Literal["auto", "exact", "rephrased"] = "auto"
     """What is said of a tool's result: exact says it by a rule that keeps every value, rephrased
@@ -255,7 +255,7 @@ class TurnConfig(Section):
     outcome when it is done."""
     filler_after_ms: int = Field(default=700, ge=0)
     """A tool that takes longer is bridged by "One moment."; 0 never."""
-    max_tool_calls: int = Field(default=6, ge=1)
+    max_tool_calls: int = Field(default=12, ge=1)
     """Tool calls in one turn; then the agent must answer in words."""
     max_history_messages: int = Field(default=24, ge=2)
     """Messages of the dialogue that the model still sees."""

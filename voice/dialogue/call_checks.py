@@ -52,7 +52,7 @@ class Limits:
         out_of_band: Whether the replies are no part of a conversation.
     """
 
-    max_tool_calls: int = 6
+    max_tool_calls: int = 12
     max_history: int = 24
     rephrases: bool = False
     out_of_band: bool = False
