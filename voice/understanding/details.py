@@ -69,7 +69,17 @@ def detailed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
     if not named and _is_another(words, left, values, made[-1]):
         return None
     (required,) = change.parameters["required"]
-    return ToolCall("", change.name, {required: named or _IT, **values})
+    return ToolCall(
+        "", change.name, {required: named or _alone(made[-1], required, before), **values}
+    )
+
+
+def _alone(made: ToolCall, required: str, before: Sequence[Message]) -> str:
+    """What a call's thing is called, if nothing else that was made is; else "it"."""
+    thing = made.arguments.get(required)
+    calls = (one for message in before for one in message.tool_calls if one.name == made.name)
+    alike = [one for one in calls if one.arguments.get(required) == thing]
+    return str(thing) if thing and alike == [made] else _IT
 
 
 def _without_tales(said: str) -> str:

@@ -45,7 +45,10 @@ def detail(said: str, *made: ToolCall, told: str = "Added.") -> dict[str, str] |
     ],
 )
 def test_details_are_of_the_last_one(said: str, expected: dict[str, str]) -> None:
-    assert detail(said) == {"drink": "it", **expected}
+    assert detail(said) == {"drink": "latte", **expected}
+    # Of several that are called the same it is the newest.
+    twice = (ToolCall("1", "order_drink", {"drink": "latte"}),) * 2
+    assert detail(said, *twice) in ({"drink": "it", **expected}, None)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,7 @@ def test_details_are_of_the_last_one(said: str, expected: dict[str, str]) -> Non
             "never mind. make it two teas, my neighbour Jean might come in",
             {"drink": "teas", "quantity": "two"},
         ),
-        ("no 3 in total", {"drink": "it", "quantity": "three"}),
+        ("no 3 in total", {"drink": "latte", "quantity": "three"}),
         ("make the small one large", {"drink": "small one", "size": "large"}),
     ],
 )
@@ -85,7 +88,7 @@ def test_what_asks_for_another_one_or_anything_else_is_no_detail(said: str) -> N
 def test_a_size_behind_a_size_is_another_one_unless_it_corrects() -> None:
     large = ToolCall("1", "order_drink", {"drink": "latte", "size": "large"})
     assert detail("and a small one", large) is None
-    assert detail("make it small", large) == {"drink": "it", "size": "small"}
+    assert detail("make it small", large) == {"drink": "latte", "size": "small"}
 
 
 def test_which_one_is_not_guessed() -> None:
