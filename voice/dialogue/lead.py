@@ -17,6 +17,7 @@ from voice.dialogue.reply import Reply
 from voice.dialogue.team import hand_over_tool
 from voice.events import FlowChanged
 from voice.inputs import SessionOptions
+from voice.tools.spoken_results import spoken_result
 from voice.types import Position, Role, ToolCall, ToolResult, ToolSpec
 from voice.understanding.english import asks, asks_of_the_agent
 from voice.understanding.remarks import asking_sentence
@@ -65,8 +66,8 @@ class Lead:
     ) -> tuple[str, dict[str, str]] | None:
         """The tool that a message calls without asking the model, with its arguments; else None.
 
-        A tool whose arguments cannot be read was not meant, nor one that is called only ``behind``
-        others, where the message before has called none of these.
+        A tool whose arguments cannot be read was not meant, nor one that refuses them, nor one that
+        is called only ``behind`` others, where the message before has called none of these.
         """
         for name, values in self._found(options, message):
             spec = self._tools[name]
@@ -74,8 +75,17 @@ class Lead:
             read = (spec.readings[n].read(v) for n, v in values.items() if n in spec.readings)
             if fits and None not in read:
                 takes = spec.parameters.get("properties", {})
-                return name, {**({"message": message} if "message" in takes else {}), **values}
+                given = {**({"message": message} if "message" in takes else {}), **values}
+                if not _refused(spec, given, message):
+                    return name, given
         return None
+
+    def not_known(self, options: SessionOptions, message: str) -> str:
+        """What the tool for questions says to one that it knows no answer to; else empty."""
+        spec = self._tools.get(options.answers)
+        if spec is None or not asks(message) or asks_of_the_agent(message):
+            return ""
+        return _refused(spec, {"message": message}, message)
 
     def _found(self, options: SessionOptions, message: str) -> Iterator[tuple[str, dict[str, str]]]:
         """What patterns find, the first before the others; nothing where a client leads."""
@@ -159,6 +169,12 @@ class Lead:
 
     def _told(self, flow: Flow) -> Command:
         return Emit(FlowChanged(flow.position, tuple(flow.team.missing(flow.position))))
+
+
+def _refused(spec: ToolSpec, given: dict[str, str], message: str) -> str:
+    """What a tool has against being called; empty for nothing."""
+    result = spec.refusal(ToolCall("", spec.name, given), message) if spec.refusal else None
+    return spoken_result(result.content) if result else ""
 
 
 def _called_before(dialogue: History) -> set[str]:

@@ -379,7 +379,8 @@ class Rounds:
         if self._checks.like_nothing(reply, calls):
             to_what = to_be_done(self._checks.request(reply))
             self._question = Question(to_what=to_what)
-            told = self._checks.not_to_be_had(reply, [call.name for call in calls])
+            told = self._lead.not_known(reply.options, self._checks.request(reply))
+            told = told or self._checks.not_to_be_had(reply, [call.name for call in calls])
             asked = f"Sorry, what shall I {to_what}?" if to_what else NOT_UNDERSTOOD
             return self._conclude(reply, told or asked)
         reply.doubt(calls)
@@ -551,6 +552,8 @@ class Rounds:
         first = bool(pieces) and not (reply.segments or self._limits.rephrases)
         if first and declines(pieces[0]) and only_tells(self._checks.request(reply)):
             return self._say_instead(reply, I_SEE)
+        if first and (told := self._lead.not_known(reply.options, self._checks.request(reply))):
+            return self._say_instead(reply, told)
         if first and reply.options.answers and denies_the_menu(pieces[0]):
             return self._say_instead(reply, NOT_UNDERSTOOD)
         if not reply.own_words:

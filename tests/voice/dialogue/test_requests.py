@@ -10,7 +10,7 @@ from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Generate, RunTool, SpeakEnd
 from voice.dialogue.history import History
 from voice.dialogue.requests import Requests, distinct, requests
-from voice.types import Message, Reading, Role, ToolCall, ToolSpec
+from voice.types import Message, Reading, Role, ToolCall, ToolResult, ToolSpec
 
 TIMER = ToolCall("c1", "set_timer", {"duration": "ten minutes"})
 TIME = ToolCall("c2", "get_time", {})
@@ -266,3 +266,22 @@ def test_a_question_that_a_tool_answers_leaves_the_request_behind_it() -> None:
     script.tool(asked, "It is noon.")
     script.model("", TIMER)
     assert [run.call.name for run in script.of(RunTool)] == ["get_time", "set_timer"]
+
+
+def test_a_question_that_no_tool_can_answer_may_be_a_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unknown(call: ToolCall, _: str) -> ToolResult:
+        return ToolResult(call.call_id, call.name, "Error: Sorry, I do not know that.", True)
+
+    monkeypatch.setitem(TOOLS, "get_time", replace(TOOLS["get_time"], refusal=unknown))
+    for said, calls, told in (
+        ("what I want is a timer for ten minutes", [TIMER], []),
+        # What the model says of it is made up.
+        ("what does the clock cost", [], ["Sorry, I do not know that."]),
+    ):
+        script = Script(answers="get_time")
+        script.user(said)
+        script.model("" if calls else "It costs five dollars.", *calls)
+        assert [run.call for run in script.of(RunTool)] == calls
+        assert [script.spoken()] * len(told) == told

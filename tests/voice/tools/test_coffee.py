@@ -326,13 +326,13 @@ async def test_one_without_is_told_from_one_with(call: Call) -> None:
     ("question", "told"),
     [
         ("what's in a mocha?", "A mocha is espresso with steamed milk and chocolate."),
-        ("does the chai have nuts in it?", "Sorry, I do not know that about the chai."),
+        ("does the chai have nuts in it?", "Error: Sorry, I do not know that about the chai."),
         ("do you have oat milk?", "Yes, we have oat milk."),
         ("have you got any beer", "Sorry, we do not have beer."),
         ("how much is a latte", "Sorry, I do not know the prices."),
         ("do you do cakes", "We only have drinks, nothing to eat."),
         ("what do you recommend", "We have coffee, latte,"),
-        ("is it any good", "Sorry, I do not know that."),
+        ("is it any good", "Error: Sorry, I do not know that."),
     ],
 )
 async def test_a_question_is_answered_from_the_menu(

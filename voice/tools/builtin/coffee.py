@@ -337,7 +337,16 @@ def _ready(scope: SessionScope) -> str:
     return f"Your order {ready if left_s > 0 else 'should be ready'}."
 
 
-@tool(read_only=True)
+def _check_known(arguments: Mapping[str, str], _: str, *, scope: SessionScope) -> None:
+    """Refuse a question that only the model may understand.
+
+    Raises:
+        ToolError: Nothing is known of it.
+    """
+    answer_question(arguments["message"], scope=scope)
+
+
+@tool(read_only=True, refuses=_check_known)
 def answer_question(message: str, *, scope: SessionScope) -> str:
     """Answer a question about what there is to be had."""
     if asks_the_price(message, scope.shop) and (told := _what_it_costs(scope)):

@@ -13,7 +13,7 @@ from decimal import Decimal
 from voice.config.answers import answers_to
 from voice.config.shop import ShopConfig
 from voice.tools import phrasing
-from voice.tools.registry import Unreadable
+from voice.tools.registry import ToolError, Unreadable
 from voice.tools.spoken_money import money
 from voice.tools.spoken_numbers import digits
 
@@ -41,9 +41,14 @@ STYLES = (
 )  # fmt: skip
 """Words before a drink of the menu that make another drink."""
 _ALSO_CALLED = {
-    "drip": "drip coffee", "filter": "filter coffee", "(?:hot choc|choccy)": "hot chocolate",
+    "drip(?! coffee)": "drip coffee", "filter(?! coffee)": "filter coffee",
+    "(?:hot choc|choccy)": "hot chocolate",
     "flattie": "flat white", "capp?a?": "cappuccino", "espresso macchiato": "macchiato",
-    "herbal": "herbal tea", "green": "green tea", "peppermint": "peppermint tea",
+    "herbal": "herbal tea", "green(?! (?:iced )?tea)": "green tea", "peppermint": "peppermint tea",
+    "mint tea": "peppermint tea", "(?:builder'?s|(?:english )?breakfast) tea": "black tea",
+    "(?:long black|black americano)": "americano", "brewed coffee": "filter coffee",
+    "(?:still|sparkling) water": "water", "green iced tea": "iced green tea", "ice(?= )": "iced",
+    "decaffeinated": "decaf", "(?:normal|actual) ": "",
     "cham?omile(?: tea)?": "chamomile tea", "camomile(?: tea)?": "chamomile tea",
     "chai tea latte": "chai latte", "white chocolate": "white",
 }  # fmt: skip
@@ -156,7 +161,11 @@ def near(said: str, shop: ShopConfig) -> list[str]:
 
 
 def answer(question: str, shop: ShopConfig) -> str:
-    """What the shop and the menu say to a question."""
+    """What the shop and the menu say to a question.
+
+    Raises:
+        ToolError: They say nothing to it.
+    """
     said = question.lower().replace("’", "'")
     if known := answers_to(shop.answers, question):
         return " ".join(known)
@@ -178,7 +187,9 @@ def answer(question: str, shop: ShopConfig) -> str:
     if asked := _DO_YOU_HAVE.search(said):
         return _has(asked["thing"], shop)
     things = [f"the {one}" for one in drinks]
-    return f"Sorry, I do not know that{f' about {phrasing.joined(things)}' if things else ''}."
+    raise ToolError(
+        f"Sorry, I do not know that{f' about {phrasing.joined(things)}' if things else ''}."
+    )
 
 
 def asks_the_price(message: str, shop: ShopConfig) -> bool:
