@@ -433,7 +433,7 @@ def everyday(told: dict[str, Any]) -> list[list[str]]:
 
 def written(told: dict[str, Any]) -> list[list[str]]:
     """What became of messages of written conversations, of written.json."""
-    outcomes = ("right", "undone", "wrong")
+    outcomes = ("right", "asked", "undone", "wrong")
     rows = [["messages to", "number", *outcomes]]
     for name, label in _WHO_READ.items():
         for agent, found in told["figures"][name]["messages"].items():
