@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from types import MappingProxyType
 
 from voice.dialogue.history import History
-from voice.types import Message, Role, ToolCall, ToolSpec
+from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 from voice.understanding.corrections import pointed_out
 from voice.understanding.english import (
     GRAMMAR,
@@ -28,7 +29,9 @@ from voice.understanding.english import (
     written_out,
 )
 from voice.understanding.repairs import repaired
+from voice.understanding.told_apart import told_apart
 
+NO_TOOLS: Mapping[str, ToolSpec] = MappingProxyType({})
 MOST = 4
 """Requests of one message; what follows belongs to the last."""
 
@@ -116,6 +119,7 @@ class Requests:
         cls,
         dialogue: History,
         whole: bool,
+        tools: Mapping[str, ToolSpec] = NO_TOOLS,
         to_what: str = "",
     ) -> Requests | None:
         """Those of the user's last message, or the ``whole`` as one, without what it takes back.
@@ -140,7 +144,8 @@ class Requests:
             meant = f"{to_what} {_NO_THING.sub('', meant)}"
         before = [entry.message for entry in dialogue][-_RECENT:-1]
         apart = (pointed_out(one, before) for one in ((meant,) if whole else requests(meant)))
-        first, *left = map(Request, apart)
+        is_thing = partial(_is_thing, tools)
+        first, *left = (Request(part) for one in apart for part in told_apart(one, is_thing))
         return cls(last.item_id, first, tuple(left))
 
     @property
@@ -176,6 +181,24 @@ class Requests:
             place = behind if behind in known else None
             seen.add(f"{self.item_id}/{number}", Message(Role.USER, request.text), place)
         return seen
+
+
+def _is_thing(tools: Mapping[str, ToolSpec], words: str) -> bool:
+    """Whether words name what a tool is for: a drink that can be ordered, or a timer."""
+    kinds = (name.split("_") for name in tools)
+    if {words.split()[-1], words.split()[-1].removesuffix("s")} & {k[-1] for k in kinds if k[1:]}:
+        return True
+    own = ((spec.name.partition("_")[2], spec.readings) for spec in tools.values())
+    return any(
+        thing in readings and not readings[thing].anywhere and _reads(readings[thing], words)
+        for thing, readings in own
+    )
+
+
+def _reads(reading: Reading, words: str) -> bool:
+    """Whether the end of some words can be read: "medium lattes"."""
+    parts = words.split()
+    return any(reading.read(" ".join(parts[at:])) is not None for at in range(len(parts)))
 
 
 @lru_cache(maxsize=64)

@@ -129,8 +129,8 @@ class Rounds:
             if taken is not None or self._lead.drives(reply):
                 return [self._generate(reply)] if taken is None else taken
         if context is None and not self._limits.rephrases:
-            whole = not self._checks.takes_apart(reply)
-            reply.take_apart(Requests.of(self._dialogue, whole, question.to_what))
+            whole, tools = not self._checks.takes_apart(reply), self._checks.own_tools(reply)
+            reply.take_apart(Requests.of(self._dialogue, whole, tools, question.to_what))
         if correcting := self._checks.corrected(reply):
             reply.agree()
             return self.call(reply, correcting)

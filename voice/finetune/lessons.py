@@ -113,14 +113,18 @@ class WrittenModel:
         whole = words(self.said)
         made = [self.given.get(call.call_id) for one in before for call in one.tool_calls]
         left = [call for call in self.written if not any(call is one for one in made)]
-        found = [call for call in left if _own_values(call, whole) <= _own_values(call, part)]
-        if part != whole and not any(_own_values(call, whole) for call in found):
+        fits = [(call, _in_words(call, part, whole)) for call in left]
+        found = [(call, values) for call, values in fits if values is not None]
+        if not any(_own_values(call, whole) for call, _ in found):
             # Of calls that say nothing of the message's own the first is this part's.
-            found = found[:1]
-        for call in found:
-            identity = new_call_id()
-            self.given[identity] = call
-            yield ToolCall(identity, call["name"], dict(call["args"]))
+            found = found if part == whole else found[:1]
+        for at, (call, values) in enumerate(found):
+            others = (one for place, one in enumerate(found) if place != at)
+            # The part that says less has the call that says less.
+            if part == whole or not any(_says_more(one, call, values) for one in others):
+                identity = new_call_id()
+                self.given[identity] = call
+                yield ToolCall(identity, call["name"], values)
 
     async def end_of_message(self, prompt: Prompt) -> float | None:
         """See `ReplyModel.end_of_message`."""
@@ -146,9 +150,32 @@ def _in_full(call: Written, said: str) -> Written:
     return {**call, "args": values}
 
 
-def _own_values(call: Written, part: str) -> set[str]:
-    """The values of a call that a part of its message says."""
-    return {value for value in call["args"].values() if words(value) in part}
+def _own_values(call: Written, whole: str) -> dict[str, str]:
+    """The values of a call that its message says."""
+    given = call.get("args", {}).items()
+    return {name: value for name, value in given if words(value) in whole}
+
+
+def _in_words(call: Written, part: str, whole: str) -> dict[str, str] | None:
+    """A call's arguments in the words of a part of its message; None where the part lacks some.
+
+    A part may have the singular of what the message has several of.
+    """
+    values = dict(call.get("args", {}))
+    for name, value in _own_values(call, whole).items():
+        if words(value) not in part:
+            one = re.search(rf" {re.escape(words(value).strip().removesuffix('s'))}s? ", part)
+            if one is None:
+                return None
+            values[name] = one[0].strip()
+    return values
+
+
+def _says_more(
+    other: tuple[Written, Mapping[str, str]], call: Written, values: Mapping[str, str]
+) -> bool:
+    one, more = other
+    return bool(one["name"] == call["name"] and values.items() < more.items())
 
 
 def lines(lessons: Sequence[Lesson]) -> Iterator[dict[str, Any]]:

@@ -79,8 +79,9 @@ async def test_what_the_model_is_asked_is_learned_once_and_nothing_else(tmp_path
         # The message in two parts, and whole.
         map(str, [eggs, [milk, light], [milk], [light], "That sounds tiring.", sauna])
     )
-    plain = {"drink": "lattes", "quantity": "one"}
-    assert [*chain(*answers(shop))] == [[{**plain, "milk": "oat milk"}, plain]]
+    oat, plain = ({"drink": "latte", "quantity": "one", **m} for m in ({"milk": "oat milk"}, {}))
+    both = [{**oat, "drink": "lattes"}, {**plain, "drink": "lattes"}]
+    assert sorted(map(str, chain(*answers(shop)))) == sorted(map(str, [both, [oat], [plain]]))
     assert BOTH_LATTES not in [one["say"] for one in shop.spoiled]
     # Lines are what training reads; what the tools answered stands in them.
     file = tmp_path / "lessons.jsonl"

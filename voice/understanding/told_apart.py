@@ -1,0 +1,128 @@
+"""Several of one kind with details of their own: "two lattes, one small and one with oat milk".
+
+Each detail is put to its thing, so that every part can stand alone: "one small latte", "one latte
+with oat milk". What is said once of all stands in each; of those left over nothing more is said.
+The words are English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBER = rf"(?:{'|'.join(_NUMBERS)})"
+_SOME = rf"(?:the )?(?:other|rest|{_NUMBER})(?: (?:ones?|{_NUMBER}))?(?: of (?:them|those|which))?"
+_MESSAGE = re.compile(
+    rf"(?P<lead>.*?\b|)(?P<count>(?!one\b){_NUMBER}) (?P<thing>[\w' -]+?)"
+    rf"(?:[,:;.]? and |[,:;.]? )(?P<parts>{_SOME} .+)",
+    re.IGNORECASE,
+)
+_PART = re.compile(
+    r"(?:^|[,;]? and |[,;] |(?<!\bfor)(?<!\bin)(?<!\bat)(?<!\bwith) "
+    rf"(?=one|the|{_NUMBER} (?:of|with)))"
+    rf"(?P<some>{_SOME})(?= (?!more\b))",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(
+    rf"(?:[,;]? (?:and|plus) |[,;.] )(?=(?:an?|{_NUMBER}) (?P<thing>[\w' -]+?) with(?:out)? )",
+    re.IGNORECASE,
+)
+"""Where another thing is counted, with what it is to have or not to have."""
+_OF_ALL = re.compile(r"[,;]? (?:and )?(?:both|all|each)(?: of them)? (?P<rest>.+)", re.IGNORECASE)
+_BEHIND = re.compile(r"(?:with|without|no|in|for|at|to|plus)\b", re.IGNORECASE)
+_PLAIN = ("without", "not", "plain", "none", "normal", "regular")
+"""Says that a part has none of what the others have."""
+_SMALL = re.compile(
+    r"^(?:(?:should be|is|are|being|to be|made|an?)\b ?)+"
+    r"|(?: (?:please|thanks|then|as well))*[\s,.;?]*$",
+    re.IGNORECASE,
+)
+
+
+def told_apart(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]:
+    """The parts of a request for several of one kind; the request itself where it is none.
+
+    Args:
+        request: In the user's words.
+        is_thing: Whether words name what there may be several of: "two lattes, one tea" is no
+            tea latte.
+
+    >>> told_apart("two lattes, one of them decaf", lambda words: "latte" in words)
+    ('one decaf latte', 'one latte')
+    """
+    said = re.sub(r"(?<!\S)(?:[1-9]|10)(?=\s+[a-z])", lambda m: _NUMBERS[int(m[0]) - 1], request)
+    if counted := _counted(said, is_thing):
+        return counted
+    found = _MESSAGE.fullmatch(said.strip())
+    if found is None or not is_thing(found["thing"]):
+        return (request,)
+    rest = _OF_ALL.search(found["parts"])
+    common = _detail(rest["rest"]) if rest else ""
+    said = found["parts"][: rest.start()] if rest else found["parts"]
+    places = [*_PART.finditer(said)]
+    ends = [place.start() for place in places[1:]] + [len(said)]
+    left = _NUMBERS.index(found["count"].lower()) + 1
+    parts: list[str] = []
+    sure = bool(common)
+    for place, end in zip(places, ends, strict=True):
+        detail = _detail(said[place.end() : end])
+        plain = detail in _PLAIN
+        count = _count(place["some"], left)
+        left -= count
+        if not detail or left < 0 or (is_thing(detail) and " of " not in place["some"]):
+            return (request,)
+        parts.append(_whole(count, found["thing"], "" if plain else detail, common))
+        sure = sure or bool(_BEHIND.match(detail) or re.search(r"\b(?:of|other)\b", place["some"]))
+    if left and not sure:
+        return (request,)
+    parts += [_whole(left, found["thing"], "", common)] if left else []
+    return tuple(_led(found["lead"], parts))
+
+
+def _counted(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]:
+    """Things of which each is counted, and one is to be without something; none for others."""
+    joints = [one for one in _COUNTED.finditer(request) if is_thing(one["thing"])]
+    starts = [0, *(one.end() for one in joints)]
+    parts = [
+        request[a:b] for a, b in zip(starts, [*(one.start() for one in joints), None], strict=True)
+    ]
+    first = re.search(
+        rf"(?:^|\s)(?:an?|{_NUMBER}) (?P<thing>[\w' -]+?) with(?:out)? ", parts[0], re.I
+    )
+    if not (joints and first and is_thing(first["thing"]) and re.search(r"\bwithout \w", request)):
+        return ()
+    # What others are with goes without saying.
+    return tuple(
+        re.sub(
+            r" without (?:any )?([\w' ]+)", lambda m: "" if f"with {m[1]}" in request else m[0], one
+        )
+        for one in parts
+    )
+
+
+def _count(some: str, left: int) -> int:
+    """How many a part is of: "the other three", or all that are left."""
+    numbers = [_NUMBERS.index(word) + 1 for word in some.lower().split() if word in _NUMBERS]
+    rest = re.match(r"(?:the )?rest|(?:the )?other ones", some, re.IGNORECASE)
+    return left if rest else numbers[-1] if numbers else 1
+
+
+def _whole(count: int, things: str, detail: str, common: str) -> str:
+    """One part in words that can stand alone."""
+    name = re.sub(r"(?<=[^s])s$", "", things) if count == 1 else things
+    before = [one for one in (detail, common) if one and not _BEHIND.match(one)]
+    behind = [one for one in (detail, common) if one and _BEHIND.match(one)]
+    return " ".join((_NUMBERS[count - 1], *before, name, *behind))
+
+
+def _detail(said: str) -> str:
+    return _SMALL.sub("", said.strip())
+
+
+def _led(lead: str, parts: list[str]) -> Iterator[str]:
+    """The parts behind what stands before them, which may be another request."""
+    other = re.fullmatch(r"(?P<first>.+\b(?:an?|one|some|the) .+?),? and ", lead, re.IGNORECASE)
+    if other:
+        yield other["first"]
+    yield from (part if other else f"{lead}{part}" for part in parts)
