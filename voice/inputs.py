@@ -126,7 +126,7 @@ class SessionOptions:
     speed: float = 1.0
     loudness: float = 1.0
     voice: str = ""
-    max_reply_tokens: int = 192
+    max_reply_tokens: int = 96
     effort: str = "instant"
     idle_timeout_s: float = 0.0
     idle_ends: bool = True

@@ -169,7 +169,7 @@ class LlmConfig(Section):
     else one per core, at most 4."""
     reasoning_effort: Literal["instant", "low", "medium", "high"] = "instant"
     """Refinement steps per block."""
-    max_reply_tokens: int = Field(default=192, ge=8)
+    max_reply_tokens: int = Field(default=96, ge=8)
     """Longest reply, tokens."""
     tool_replies: Literal["auto", "exact", "rephrased"] = "auto"
     """What is said of a tool's result: exact says it by a rule that keeps every value, rephrased
