@@ -82,10 +82,9 @@ class Lead:
 
     def not_known(self, options: SessionOptions, message: str) -> str:
         """What the tool for questions says to one that it knows no answer to; else empty."""
-        spec = self._tools.get(options.answers)
-        if spec is None or not asks(message) or asks_of_the_agent(message):
+        if self.under(options) or options.client_tools or not _asks_for_facts(options, message):
             return ""
-        return _refused(spec, {"message": message}, message)
+        return _refused(self._tools[options.answers], {"message": message}, message)
 
     def _found(self, options: SessionOptions, message: str) -> Iterator[tuple[str, dict[str, str]]]:
         """What patterns find, the first before the others; nothing where a client leads."""
@@ -98,7 +97,7 @@ class Lead:
             yield from called_for(message, options.calls)
             if (alone := asking_sentence(message)) != message:
                 yield from called_for(alone, options.calls)
-            if options.answers and asks(message) and not asks_of_the_agent(message):
+            if _asks_for_facts(options, message):
                 yield options.answers, {}
 
     def drives(self, reply: Reply) -> bool:
@@ -169,6 +168,11 @@ class Lead:
 
     def _told(self, flow: Flow) -> Command:
         return Emit(FlowChanged(flow.position, tuple(flow.team.missing(flow.position))))
+
+
+def _asks_for_facts(options: SessionOptions, message: str) -> bool:
+    """Whether a message is a question for the tool that answers questions."""
+    return bool(options.answers) and asks(message) and not asks_of_the_agent(message)
 
 
 def _refused(spec: ToolSpec, given: dict[str, str], message: str) -> str:

@@ -88,11 +88,20 @@ def test_the_model_reads_what_was_typed_as_it_is_said() -> None:
     assert asked and asked.current.text == "alarm 6:15 tomorrow please"
 
 
-def test_a_long_text_is_one_request() -> None:
-    dialogue, text = History(), "lock the door and turn off the lamp. " * 20
+@pytest.mark.parametrize("joint", [" ", "\n", ","])
+def test_a_long_text_is_one_request_which_nobody_looks_for_things_in(joint: str) -> None:
+    read: list[str] = []
+    reading = Reading(read.append, lambda _: "")
+    required = {"required": ["duration"]}
+    tools = {
+        "order_drink": ToolSpec("order_drink", "Order.", {}, readings={"drink": reading}),
+        "set_timer": ToolSpec("set_timer", "Set.", required, readings={"duration": reading}),
+    }
+    dialogue, text = History(), "two" + f"{joint}sweet" * 100 + " teas one green"
     dialogue.add("mine", Message(Role.USER, text))
-    whole = Requests.of(dialogue, whole=False)
-    assert whole and (whole.first.text, whole.left) == (text, ())
+    whole = Requests.of(dialogue, whole=False, tools=tools)
+    assert whole is not None
+    assert (whole.first.text, whole.left, read) == (text, (), [])
 
 
 @pytest.mark.parametrize(
@@ -248,6 +257,13 @@ def test_behind_these_a_tool_does_not_ask_for_more(
     assert script.spoken() == told
 
 
+def test_what_is_said_once_of_two_drinks_is_of_both() -> None:
+    script = Script()
+    script.user("a latte and a mocha both large")
+    script.model("", order("latte", size="large"), order("mocha", size="large"))
+    assert len(script.of(RunTool)) == 2
+
+
 @pytest.mark.parametrize(
     "script",
     [Script(client_tools=(CLIENT_TOOL,)), Script(limits=Limits(rephrases=True))],
@@ -268,20 +284,39 @@ def test_a_question_that_a_tool_answers_leaves_the_request_behind_it() -> None:
     assert [run.call.name for run in script.of(RunTool)] == ["get_time", "set_timer"]
 
 
-def test_a_question_that_no_tool_can_answer_may_be_a_request(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def unknown(call: ToolCall, _: str) -> ToolResult:
+@pytest.fixture
+def unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tool for questions knows no answer to any."""
+
+    def refuse(call: ToolCall, _: str) -> ToolResult:
         return ToolResult(call.call_id, call.name, "Error: Sorry, I do not know that.", True)
 
-    monkeypatch.setitem(TOOLS, "get_time", replace(TOOLS["get_time"], refusal=unknown))
-    for said, calls, told in (
-        ("what I want is a timer for ten minutes", [TIMER], []),
-        # What the model says of it is made up.
-        ("what does the clock cost", [], ["Sorry, I do not know that."]),
-    ):
-        script = Script(answers="get_time")
-        script.user(said)
-        script.model("" if calls else "It costs five dollars.", *calls)
-        assert [run.call for run in script.of(RunTool)] == calls
-        assert [script.spoken()] * len(told) == told
+    monkeypatch.setitem(TOOLS, "get_time", replace(TOOLS["get_time"], refusal=refuse))
+
+
+@pytest.mark.usefixtures("unknown")
+def test_a_question_that_no_tool_can_answer_may_be_a_request() -> None:
+    script = Script(answers="get_time")
+    script.user("what I want is a timer for ten minutes")
+    script.model("", TIMER)
+    assert [run.call for run in script.of(RunTool)] == [TIMER]
+
+
+@pytest.mark.usefixtures("unknown")
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        # What the model says of it is made up, unless a client has tools for it.
+        ({}, "Sorry, I do not know that."),
+        ({"client_tools": (CLIENT_TOOL,)}, "It costs five dollars."),
+    ],
+    ids=["alone", "a client's tools"],
+)
+def test_what_the_model_says_to_a_question_is_not_spoken(
+    options: dict[str, Any], told: str
+) -> None:
+    script = Script(answers="get_time", **options)
+    script.user("what does the clock cost")
+    script.model("It costs five dollars.")
+    assert script.spoken() == told
+    assert not script.of(RunTool)
