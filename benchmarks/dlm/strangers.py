@@ -5,6 +5,9 @@ in its own words, without the server's tool words. A reply is true and complete 
 fact (one of its wordings), nothing of what would be wrong, and no number that neither the result
 nor the user has. ``texts``: paragraphs and the schema under which a developer wants their values;
 exact when every field has the expected value or one that the author admits, capital letters aside.
+``agents``: what callers say to assistants that authors invented, each message behind the dialogue
+as it was written; right when exactly the written calls are made, or none where none is written.
+Replies to their results are right as in `dlm.evaluate.scores`.
 
 Files in ``strangers/open`` may be read for mends. ``aside`` is kept apart: look at its counts,
 never at its rows. Results: benchmarks/results/strangers.json.
@@ -16,12 +19,18 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.report import Program, share
+from dlm.datagen.authored import assistants, dialogues
+from dlm.datagen.examples import row_of
 from dlm.effort import Effort
 from dlm.engine.engine import SHIPPED, Engine, Request
+from dlm.evaluate.cases import cases as cases_of
+from dlm.evaluate.run import ask_engine
+from dlm.evaluate.scores import Scores, compare
 from dlm.grammar.formats import JsonSchema
 from dlm.language.messages import Call, Tool, Turn
 
@@ -34,9 +43,16 @@ Judged = tuple[bool, str, str]
 """Whether it is right, of which kind it is, and what was answered."""
 
 
-def rows(file: Path) -> list[Case]:
-    """The cases of a file of JSON lines."""
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+def rows(folder: Path, what: str) -> list[Case]:
+    """The cases of a set."""
+    if what != "agents":
+        text = (folder / f"{what}.jsonl").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+    return [
+        {"id": one["about"], "case": case, "reference": case.wanted.content or case.wanted.calls}
+        for one in assistants([folder / "agents.jsonl.xz"])
+        for case in cases_of(map(row_of, dialogues(one)))
+    ]
 
 
 def told(engine: Engine, case: Case, effort: Effort) -> str:
@@ -135,9 +151,20 @@ def texts_of(engine: Engine, cases: list[Case], effort: Effort) -> Iterator[Judg
         yield all(right.values()), f"{sum(right.values())} of {len(right)}", answer
 
 
+def agents_of(engine: Engine, cases: list[Case], effort: Effort) -> Iterator[Judged]:
+    """The answers to what callers say, and to what the tools returned."""
+    ask = ask_engine(engine)
+    for case in (one["case"] for one in cases):
+        finished = ask(replace(case.request(), effort=effort))
+        right = compare(Scores(), case, finished)
+        answer = finished.answer if finished else None
+        yield right, case.kind, str(answer and (answer.content or answer.calls))
+
+
 ASKED: dict[str, Callable[[Engine, list[Case], Effort], Iterator[Judged]]] = {
     "results": results_of,
     "texts": texts_of,
+    "agents": agents_of,
 }
 
 
@@ -174,7 +201,7 @@ def main() -> None:
     try:
         for name in given.sets:
             for what, ask in ASKED.items():
-                cases = rows(FOLDER / name / f"{what}.jsonl")
+                cases = rows(FOLDER / name, what)
                 judged = list(ask(engine, cases, given.effort))
                 made = fields_of if what == "texts" else figures
                 found.setdefault(name, {})[what] = made(judged)

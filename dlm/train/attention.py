@@ -91,7 +91,8 @@ class Part:
 
     Attributes:
         shared: Number of the part that it goes on from, and sees; None for none.
-        sees: (own + copies, shared + own + copies) bool, what each of its positions looks at.
+        sees: (own + copies, shared + own + copies) bool, what each of its positions looks at; both
+            lengths may be longer, and what is asked beyond is of no account.
     """
 
     shared: int | None
@@ -104,7 +105,7 @@ class Parts:
 
     Attributes:
         parts: In the order in which they lie.
-        lengths: Of each part's own positions, and then of each one's copies.
+        lengths: Of each part's own positions, then of each one's copies, then of what is padding.
     """
 
     parts: tuple[Part, ...]
@@ -121,16 +122,24 @@ class Parts:
         for at, part in enumerate(self.parts):
             pair = at, len(self.parts) + at
             seen = pair if part.shared is None else (part.shared, *pair)
+            asked, known = part.sees.shape
             found = masked(
-                torch.cat([asking[one] for one in pair], dim=2),
-                torch.cat([keyed[one] for one in seen], dim=2),
-                torch.cat([valued[one] for one in seen], dim=2),
+                _filled([asking[one] for one in pair], asked),
+                _filled([keyed[one] for one in seen], known),
+                _filled([valued[one] for one in seen], known),
                 part.sees,
             )
-            own, copies = torch.split(found, [self.lengths[one] for one in pair], dim=2)
-            clean.append(own)
-            noisy.append(copies)
-        return torch.cat((*clean, *noisy), dim=2)
+            own, copies = (self.lengths[one] for one in pair)
+            clean.append(found[:, :, :own])
+            noisy.append(found[:, :, own : own + copies])
+        return torch.cat((*clean, *noisy, asking[-1]), dim=2)
+
+
+def _filled(parts: list[Tensor], length: int) -> Tensor:
+    """Parts (1, H, T, N) end to end, and zeros up to a length."""
+    rest = length - sum(part.shape[2] for part in parts)
+    heads, size = parts[0].shape[1], parts[0].shape[3]
+    return torch.cat((*parts, parts[0].new_zeros(1, heads, rest, size)), dim=2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,10 @@ from dlm.network.model import Attend, Transformer
 from dlm.train.attention import Flex, Joint, Part, Parts, causal, causal_mask
 from dlm.train.loss import Listed, Soft, linear_cross_entropy, uncertainty
 
+GRAIN = 64
+"""Lengths of the attention of a dialogue among others are multiples of this: oneDNN makes code for
+every new shape, which takes longer than to multiply."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -76,7 +80,7 @@ class Copies:
         targets: (B, A) int64, -100 where there is no loss.
         positions: (B, A) int64, of the dialogue.
         blocks: (B, A) int64, number of the copy within its row; -1 is padding.
-        starts: (B, A) int64, position at which the copy's block starts.
+        starts: (B, A) int64, position at which the copy's block starts; -1 is padding.
     """
 
     ids: Tensor
@@ -259,7 +263,7 @@ def noisy_copies(
 
     Args:
         rows: The dialogues, on the CPU.
-        multiple: Of the width, as in `collate`.
+        multiple: Of the positions of a row, its copies among them, as in `collate`.
     """
     cuts = [
         [
@@ -283,7 +287,8 @@ def noisy_copies(
     masked &= inside
     placed = rows.positions.numpy()[row[:, None], starts] + np.arange(block_size)
     copies = max(1, *map(len, cuts))
-    width = rounded(copies * block_size, multiple)
+    length = rows.ids.shape[1]
+    width = rounded(length + copies * block_size, multiple) - length
 
     def laid(values: np.ndarray[Any, Any], empty: int) -> Tensor:
         out = np.full((len(cuts), width), empty, dtype=np.int64)
@@ -295,7 +300,7 @@ def noisy_copies(
         targets=laid(np.where(masked, tokens, -100), -100),
         positions=laid(placed, 0),
         blocks=laid(number[:, None], -1),
-        starts=laid(starts, 0),
+        starts=laid(starts, -1),
     )
 
 
@@ -337,10 +342,20 @@ def parts_of(rows: Rows, copies: Copies | None, device: torch.device) -> Parts:
             ),
             dim=1,
         )
-        parts.append(Part(span.shared, sees.to(device)))
+        parts.append(Part(span.shared, _widened(sees).to(device)))
         lengths.append(len(same))
     own_lengths = (end - begin for begin, end in (span.own for span in rows.spans))
+    lengths.append(len(starts) - sum(lengths))
     return Parts(tuple(parts), (*own_lengths, *lengths))
+
+
+def _widened(sees: Tensor) -> Tensor:
+    """The same up to multiples of `GRAIN`; what asks there sees everything."""
+    asked, known = (rounded(length, GRAIN) for length in sees.shape)
+    whole = torch.ones(asked, known, dtype=torch.bool)
+    whole[: len(sees)] = False
+    whole[: len(sees), : sees.shape[1]] = sees
+    return whole
 
 
 def causal_loss(

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from benchmarks.dlm.strangers import FOLDER, SETS, fields_right, is_true, rows
+from dlm.datagen.authored import assistants
+from tests.dlm.datagen.test_authored import ASSISTANTS
 
 DEPARTURES: dict[str, Any] = {
     "user": "when is the next tram to Messe?",
@@ -45,12 +47,19 @@ def test_a_field_is_right_in_any_way_that_its_author_admits() -> None:
 
 @pytest.mark.parametrize("what", ["results", "texts"])
 def test_no_case_is_in_both_halves(what: str) -> None:
-    ids = [case["id"] for name in SETS for case in rows(FOLDER / name / f"{what}.jsonl")]
+    ids = [case["id"] for name in SETS for case in rows(FOLDER / name, what)]
     assert len(ids) == len(set(ids)) >= 300
+
+
+def test_no_assistant_is_in_both_halves_or_learned_from() -> None:
+    judged = [{case["id"] for case in rows(FOLDER / name, "agents")} for name in SETS]
+    learned = {one["about"] for one in assistants(ASSISTANTS.glob("*.jsonl.xz"))}
+    assert judged[0] and judged[1]
+    assert not judged[0] & judged[1] and not (judged[0] | judged[1]) & learned
 
 
 def test_the_reference_of_a_result_is_right_itself() -> None:
     """What the author calls a good answer; a few lists or references name a third number."""
-    cases = rows(FOLDER / "open" / "results.jsonl")
+    cases = rows(FOLDER / "open", "results")
     wrong = [case["id"] for case in cases if not is_true(case, case["reference"])]
     assert len(wrong) <= len(cases) // 20, wrong

@@ -48,8 +48,8 @@ def made(count: int = 4, prompt_weight: float = 0.3) -> Rows:
     return collate(encoded(count), prompt_weight)
 
 
-def copies_of(rows: Rows, seed: int = 0, block_size: int = BLOCK) -> Copies:
-    return noisy_copies(rows, block_size, np.random.default_rng(seed))
+def copies_of(rows: Rows, seed: int = 0, block_size: int = BLOCK, multiple: int = 1) -> Copies:
+    return noisy_copies(rows, block_size, np.random.default_rng(seed), multiple)
 
 
 def blocks(copies: Copies) -> list[tuple[int, slice]]:
@@ -368,11 +368,13 @@ def seen(rows: Rows, copies: Copies, attend: Attend) -> torch.Tensor:
     return model(1)(ids, positions, attend)[0]
 
 
+@pytest.mark.parametrize("multiple", [1, 64])
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_dialogues_laid_end_to_end_are_as_they_are_alone(count: int) -> None:
+def test_dialogues_laid_end_to_end_are_as_they_are_alone(count: int, multiple: int) -> None:
     dialogues = encoded(count)
     rows = laid_out(dialogues, 0.3, opening_weight=2.0)
-    copies = copies_of(rows)
+    copies = copies_of(rows, multiple=multiple)
+    assert (rows.ids.shape[1] + copies.ids.shape[1]) % multiple == 0
     assert rows.spans is not None
     found = seen(rows, copies, parts_of(rows, copies, torch.device("cpu")))
     length, drafted = rows.ids.shape[1], 0
@@ -398,7 +400,8 @@ def test_dialogues_laid_end_to_end_are_as_they_are_alone(count: int) -> None:
         # Nobody could know its first token from what stands before it.
         assert rows.weights[0, start] == 0
         drafted += int(of_it.sum())
-    assert drafted == copies.ids.shape[1]
+    assert drafted == (copies.blocks >= 0).sum()
+    assert (copies.targets[copies.blocks < 0] == -100).all()
     for shared in {span.shared for span in rows.spans} - {None}:
         first, last = rows.spans[shared].own
         assert rows.ids[0, first:last].tolist() == dialogues[0].ids[: last - first]

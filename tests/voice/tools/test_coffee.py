@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
@@ -169,16 +168,6 @@ async def test_an_order_without_a_name(call: Call) -> None:
     assert await call("confirm_order") == "Order confirmed: 1 espresso."
 
 
-async def test_the_last_of_two_alike_is_removed_unless_it_is_named(call: Call) -> None:
-    await call("order_drink", drink="latte", size="small")
-    await call("order_drink", drink="latte", size="large")
-    assert await call("remove_drink", drink="the small latte") == "Removed: small latte."
-    assert await call("read_order") == "The order is: 1 large latte."
-    await call("order_drink", drink="latte", size="small")
-    assert await call("remove_drink", drink="latte") == "Removed: small latte."
-    assert await call("read_order") == "The order is: 1 large latte."
-
-
 async def corrected(toolbox: Toolbox, scope: SessionScope, *calls: ToolCall) -> list[str]:
     """What the calls of one answer bring, in their order."""
     found = []
@@ -267,59 +256,6 @@ async def test_a_drink_is_changed_and_keeps_what_was_not_mentioned(
     key, value = change.split(": ")
     assert await call("change_drink", drink="the latte", **{key: value}) == answer
     assert "1 small mocha" in await call("read_order")
-
-
-async def test_of_several_drinks_the_one_that_is_named_is_changed(call: Call) -> None:
-    assert await call("change_drink", drink="latte", size="large") == (
-        "Error: There is no latte in the order."
-    )
-    await call("order_drink", drink="latte", size="small", quantity="two")
-    await call("order_drink", drink="latte", size="large")
-    assert await call("change_drink", drink="latte", milk="oat milk") == (
-        "Error: Which one: the small latte or the large latte?"
-    )
-    assert await call("change_drink", drink="large latte", milk="oat milk") == (
-        "Changed: large latte with oat milk."
-    )
-    assert await call("change_drink", drink="one of the small lattes", milk="soy") == (
-        "Changed: small latte with soy milk."
-    )
-    assert await call("change_drink", drink="it", size="medium") == (
-        "Changed: medium latte with oat milk."
-    )
-    assert await call("read_order") == (
-        "The order is: 1 small latte; 1 small latte with soy milk; 1 medium latte with oat milk."
-    )
-
-
-@pytest.mark.parametrize(
-    ("said", "changed"),
-    [
-        ("the first one", "large latte with soy milk"), ("second", "small mocha with soy milk"),
-        ("the third one", "decaf latte with soy"),
-        ("the small", "small mocha with soy milk"),
-        ("the decaf", "decaf latte with soy milk and sugar"),
-        ("my sister's mocha", "small mocha with soy milk"),
-        ("no sugar mocha", ""), ("fourth one", ""), ("the sugar", ""),
-        ("the moca", "small mocha with soy milk"), ("the second latte", "decaf latte"),
-    ],
-)  # fmt: skip
-async def test_a_drink_is_found_by_its_place_and_by_what_it_is(
-    call: Call, said: str, changed: str
-) -> None:
-    await call("order_drink", drink="latte", size="large")
-    await call("order_drink", drink="mocha", size="small")
-    await call("order_drink", drink="decaf latte", sweetener="sugar")
-    told = await call("change_drink", drink=said, milk="soy")
-    assert told.startswith(f"Changed: {changed}" if changed else "Error: There is no")
-
-
-async def test_one_without_is_told_from_one_with(call: Call) -> None:
-    await call("order_drink", drink="chai", sweetener="sugar")
-    await call("order_drink", drink="chai")
-    assert await call("change_drink", drink="the no sugar one", size="large") == (
-        "Changed: large chai."
-    )
 
 
 @pytest.mark.parametrize(
@@ -554,23 +490,6 @@ async def test_what_a_shop_does_not_sell_is_refused_before_anybody_is_asked(
 
 
 @pytest.mark.parametrize(
-    ("message", "order"),
-    [
-        ("make one of the three decaf", "2 lattes; 1 decaf latte"),
-        ("only one is decaf", "2 lattes; 1 decaf latte"),
-        ("make the lattes decaf", "3 decaf lattes"),
-    ],
-)
-async def test_one_of_several_is_changed_alone(
-    call: Call, scope: SessionScope, message: str, order: str
-) -> None:
-    await call("order_drink", drink="latte", quantity="three")
-    scope.said = (message,)
-    await call("change_drink", drink="lattes", roast="decaf")
-    assert await call("read_order") == f"The order is: {order}."
-
-
-@pytest.mark.parametrize(
     ("message", "name"),
     [("perfect, name of Hannah", "hannah"), ("that's it, Luis", "luis"), ("for a friend", "")],
 )
@@ -599,97 +518,6 @@ async def test_no_coffee_and_no_milk_goes_into_water(call: Call) -> None:
 def test_what_stands_before_a_drink_of_the_menu_is_no_other_drink(message: str) -> None:
     assert coffee._unoffered("mocha", message) == ""
     assert coffee._unoffered("mocha", "a toffee nut mocha") == "toffee nut mocha"
-
-
-def ordered(*drinks: Drink | tuple[Drink, int]) -> dict[Drink, int]:
-    pairs = [one if isinstance(one, tuple) else (one, 1) for one in drinks]
-    return dict(pairs)
-
-
-LATTE = Drink("latte", milk="oat milk", sweetener="vanilla syrup", extras="cinnamon and foam")
-SMALL = Drink("latte", "small")
-MOCHA = Drink("mocha", "large", sweetener="vanilla")
-
-
-@pytest.mark.parametrize(
-    ("swap", "changed"),
-    [
-        ({"old": "vanilla", "new": "caramel", "drink": "latte"}, {"sweetener": "caramel syrup"}),
-        ({"old": "oat milk", "new": "soy"}, {"milk": "soy milk"}),
-        ({"old": "foam", "new": "whipped cream"}, {"extras": "cinnamon and whipped cream"}),
-        ({"old": "oat milk", "new": "mint"}, {"milk": "", "extras": f"{LATTE.extras} and mint"}),
-        ({"new": "iced", "drink": "latte"}, {"name": "iced latte"}),
-        ({"old": "latte", "new": "large"}, {"size": "large"}),
-        ({"old": "size", "new": "small", "drink": "latte"}, {"size": "small"}),
-    ],
-)  # fmt: skip
-async def test_a_detail_takes_the_place_of_another(
-    call: Call, scope: SessionScope, swap: dict[str, str], changed: dict[str, str]
-) -> None:
-    scope.order.update(ordered((LATTE, 2), MOCHA))
-    assert (await call("swap_in_order", **swap)).startswith("Changed: ")
-    assert scope.order == ordered((replace(LATTE, **changed), 2), MOCHA)
-
-
-@pytest.mark.parametrize(
-    ("swap", "told"),
-    [
-        ({"old": "vanilla", "new": "caramel"}, "Which one: the latte with"),
-        ({"old": "honey", "new": "sugar"}, "There is no honey in the order"),
-        ({"old": "cold one"}, "There is no cold one in the order"),
-        ({"new": "hot"}, "The order has 1 large mocha with vanilla already."),
-    ],
-)
-async def test_a_swap_that_is_not_plain_changes_nothing(
-    call: Call, scope: SessionScope, swap: dict[str, str], told: str
-) -> None:
-    scope.order.update(ordered(LATTE, MOCHA))
-    assert (await call("swap_in_order", **swap)).startswith(f"Error: {told}")
-    assert scope.order == ordered(LATTE, MOCHA)
-
-
-async def test_the_last_drink_takes_the_place_of_another(call: Call, scope: SessionScope) -> None:
-    iced = Drink("iced latte")
-    scope.order.update(ordered(MOCHA, LATTE, iced))
-    await call("swap_in_order", old="hot latte")
-    assert scope.order == ordered(MOCHA, iced)
-    scope.said = ("a tea instead of the mocha",)
-    told = await call("order_drink", drink="tea")
-    assert told == "Removed: large mocha with vanilla. Added: tea."
-    assert scope.order == ordered(iced, Drink("tea"))
-
-
-@pytest.mark.parametrize(
-    ("message", "drink", "left"),
-    [
-        ("remove one latte", "latte", 2),
-        ("take two off please", "lattes", 1),
-        ("cancel one of the lattes", "one of the lattes", 2),
-        ("take one off with oat milk", "one off with oat milk", 2),
-        ("remove the lattes", "lattes", 0),
-        ("remove the latte with two shots", "latte", 0),
-        ("remove four lattes", "lattes", 0),
-        ("remove that one", "that one", 0),
-    ],
-)
-async def test_so_many_are_taken_off_as_are_said(
-    call: Call, scope: SessionScope, message: str, drink: str, left: int
-) -> None:
-    scope.order.update(ordered((LATTE, 3)))
-    scope.said = (message,)
-    assert (await call("remove_drink", drink=drink)).startswith("Removed: ")
-    assert scope.order == ({LATTE: left} if left else {})
-
-
-async def test_one_of_several_kinds_is_asked_about_and_the_count_kept(
-    call: Call, scope: SessionScope, toolbox: Toolbox
-) -> None:
-    scope.order.update(ordered((SMALL, 2), (LATTE, 2)))
-    scope.said = ("remove one latte",)
-    result = await toolbox.run(ToolCall("c", "remove_drink", {"drink": "latte"}), scope)
-    scope.said = ("the small one",)
-    await call("remove_drink", drink=result.options["drink"][0])
-    assert scope.order == ordered(SMALL, (LATTE, 2))
 
 
 @pytest.mark.usefixtures("shop")

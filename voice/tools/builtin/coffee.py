@@ -1,7 +1,8 @@
 """Orders of a coffee shop: drinks are added, merged, changed, removed, read back and placed.
 
 The order of a conversation is in its scope; a placed one is kept in the store. What there is to be
-had is in `coffee_menu`, how people say what a drink is to have in `coffee_details`.
+had is in `coffee_menu`, how people say what a drink is to have in `coffee_details`, and which drink
+of the order they mean in `coffee_order`.
 """
 
 from __future__ import annotations
@@ -29,10 +30,22 @@ from voice.tools.builtin.coffee_menu import (
     named_in,
     near,
     not_offered,
-    plural,
     price,
-    singular,
     sold,
+)
+from voice.tools.builtin.coffee_order import (
+    COUNTED,
+    LAST,
+    additions,
+    called_so,
+    found_in,
+    is_kind_of,
+    label_of,
+    meant_in,
+    name_of,
+    only_one,
+    put_in_place,
+    taken_off,
 )
 from voice.tools.registry import Asked, Choose, Known, Readable, ToolError, Unreadable, tool
 from voice.tools.scope import Drink, Placed, SessionScope
@@ -40,10 +53,6 @@ from voice.tools.spoken_money import money
 from voice.tools.spoken_numbers import digits
 from voice.tools.store import Store
 
-_LAST = ("it", "that", "this", "drink", "last", "last one", "that drink", "one")
-"""What the drink that was ordered last may be called."""
-_PLACES = ("first", "second", "third", "fourth")
-_COUNTED = "one|two|three|four|five|six|seven|eight|nine|ten"
 _INSTEAD_OF = re.compile(r"\b(?:instead of|rather than) (?:the |my )?([\w ]+?)(?: please|[,.!?]|$)")
 _ONE_OF_THEM = re.compile(
     r"\bone of (?:the|my|those|these|them)\b|\b(?:just|only|make) one\b", re.IGNORECASE
@@ -65,7 +74,7 @@ def _ordered(said: str, *, scope: SessionScope) -> None:
         ToolError: There is none of that name.
     """
     _check_open(scope)
-    _found(said, scope)
+    found_in(said, scope.order)
 
 
 def _is_made(scope: SessionScope) -> bool:
@@ -166,7 +175,7 @@ def _drink_of(said: Mapping[str, str]) -> tuple[Drink, int]:
 
 def _in_words(said: Mapping[str, str]) -> str:
     drink, count = _drink_of(said)
-    label = _label(drink, count, always_count=False)
+    label = label_of(drink, count, always_count=False)
     return label if count > 1 else f"{'an' if label[0] in 'aeiou' else 'a'} {label}"
 
 
@@ -191,18 +200,18 @@ def order_drink(
     ordered, count = _drink_of({**said, "drink": drink, "quantity": quantity})
     _check_goes(ordered)
     old = scope.removed
-    if isinstance(old, Ordered) and _is_kind_of(ordered.name, old.drink.name):
+    if isinstance(old, Ordered) and is_kind_of(ordered.name, old.drink.name):
         kept = {part: getattr(old.drink, part) for part, words in said.items() if not words}
         ordered, count = replace(ordered, **kept), count if quantity else old.count
         scope.removed = None
     had = {} if _is_made(scope) else scope.order
     order = {**had, ordered: had.get(ordered, 0) + count}
-    told = f"Added: {_label(ordered, count, always_count=False)}."
+    told = f"Added: {label_of(ordered, count, always_count=False)}."
     instead = _INSTEAD_OF.search(next(iter(scope.said), "").lower())
-    old_ones = _called(_name_of(instead[1]), scope) if instead and had else []
+    old_ones = called_so(name_of(instead[1]), scope.order) if instead and had else []
     if len(old_ones) == 1 and old_ones[0] != ordered:
         gone = Ordered(old_ones[0], order.pop(old_ones[0]))
-        told = f"Removed: {_label(gone.drink, gone.count, always_count=False)}. {told}"
+        told = f"Removed: {label_of(gone.drink, gone.count, always_count=False)}. {told}"
     return _saved(scope, store, order, told)
 
 
@@ -227,7 +236,7 @@ def change_drink(
 ) -> str:
     """Change a drink of the order."""
     _check_open(scope)
-    ordered = _meant(drink, scope)
+    ordered = meant_in(drink, scope.order)
     had = scope.order[ordered]
     changed = replace(
         ordered,
@@ -247,10 +256,10 @@ def change_drink(
     one_of = had > 1 and changed != ordered and bool(_ONE_OF_THEM.search(said))
     count = 1 if one_of else details.count(quantity) if quantity else had
     if (changed, count) == (ordered, had):
-        raise ToolError(f"The order has {_label(ordered, had, True)}. What am I to change?")
+        raise ToolError(f"The order has {label_of(ordered, had, True)}. What am I to change?")
     order = dict(scope.order)
-    _put_in_place(order, ordered, changed, count, had - 1 if one_of else 0)
-    return _saved(scope, store, order, f"Changed: {_label(changed, count, always_count=False)}.")
+    put_in_place(order, ordered, changed, count, had - 1 if one_of else 0)
+    return _saved(scope, store, order, f"Changed: {label_of(changed, count, always_count=False)}.")
 
 
 @tool(asks_next=_WHAT_ELSE)
@@ -266,26 +275,26 @@ def swap_in_order(
     _check_open(scope)
     if not scope.order:
         raise ToolError("The order is empty. What would you like?")
-    called = old in _LAST or bool(_called(_name_of(old), scope))
+    called = old in LAST or bool(called_so(name_of(old), scope.order))
     if new:
         of, old = (drink or (old if called else ""), "" if called else old)
-        among = _found(of or "it", scope) if of or not old else [*scope.order]
+        among = found_in(of or "it", scope.order) if of or not old else [*scope.order]
         made = ((one, details.swapped(one, old.lower(), new.lower())) for one in among)
         changes = {one: after for one, after in made if after}
     else:
         *others, newest = scope.order
-        changes = {one: newest for one in others if one in _called(_name_of(old), scope)}
+        changes = {one: newest for one in others if one in called_so(name_of(old), scope.order)}
     if not changes:
         raise ToolError(f"There is no {old} in the order, so I have changed nothing.")
-    before = _one_of([*changes])
+    before = only_one([*changes])
     after, order = changes[before], dict(scope.order)
     if before == after:
-        raise ToolError(f"The order has {_label(after, order[after], True)} already.")
+        raise ToolError(f"The order has {label_of(after, order[after], True)} already.")
     if new:
-        _put_in_place(order, before, after, order[before], 0)
-    gone = "" if new else f"Removed: {_label(before, order.pop(before), always_count=False)}. "
+        put_in_place(order, before, after, order[before], 0)
+    gone = "" if new else f"Removed: {label_of(before, order.pop(before), always_count=False)}. "
     told = "Changed" if new else "In its place"
-    return _saved(scope, store, order, f"{gone}{told}: {_label(after, order[after], False)}.")
+    return _saved(scope, store, order, f"{gone}{told}: {label_of(after, order[after], False)}.")
 
 
 @tool(undoes=True, meant=lambda said: f"without the {bare(said['drink'])}", asks_next=_WHAT_ELSE)
@@ -293,16 +302,16 @@ def remove_drink(drink: _Ordered, *, scope: SessionScope, store: Store) -> str:
     """Remove a drink from the order."""
     _check_open(scope)
     placed = scope.placed and [one.tool for one in scope.done[-1:]] == ["confirm_order"]
-    if placed and _name_of(drink) in _LAST:
+    if placed and name_of(drink) in LAST:
         # Of what was placed just now "it" is the order.
         return cancel_order(scope=scope, store=store)
-    count = _taken_off(f"{drink}\n{next(iter(scope.said), '')}")
-    gone = _meant(drink, scope, count) if count else _found(drink, scope)[-1]
+    count = taken_off(f"{drink}\n{next(iter(scope.said), '')}")
+    gone = meant_in(drink, scope.order, count) if count else found_in(drink, scope.order)[-1]
     had = scope.order[gone]
     left = {one: n - (one == gone) * (count or n) for one, n in scope.order.items()}
     scope.removed = removed = Ordered(gone, min(had, count or had))
     left = {one: n for one, n in left.items() if n > 0}
-    told = f"Removed: {_label(removed.drink, removed.count, always_count=False)}."
+    told = f"Removed: {label_of(removed.drink, removed.count, always_count=False)}."
     return _saved(scope, store, left, told)
 
 
@@ -361,7 +370,7 @@ def answer_question(message: str, *, scope: SessionScope) -> str:
 def _what_it_costs(scope: SessionScope) -> str:
     """What a question for the price points at: the drink just asked about, or else the order."""
     asked = " ".join(one.lower() for one in scope.said[:2] if is_question(one))
-    named = [one for one in named_in(asked) if not _called(one, scope)]
+    named = [one for one in named_in(asked) if not called_so(one, scope.order)]
     if not scope.order and not named:
         named = next(filter(None, (named_in(one.lower()) for one in scope.said)), [])
     return (
@@ -472,101 +481,13 @@ def _unoffered(drink: str, message: str) -> str:
     A model copies what can be read: of "a pumpkin spice latte" the latte.
     """
     newest = re.sub(r"[^\w' ]", " ", message.lower())
-    called = rf"\b(?:an?|another|{_COUNTED}) ((?:[a-z']+ ){{1,3}}){re.escape(drink.lower())}\b"
+    called = rf"\b(?:an?|another|{COUNTED}) ((?:[a-z']+ ){{1,3}}){re.escape(drink.lower())}\b"
     for found in re.finditer(called, newest):
         known = details.KNOWN.fullmatch(digits(found[1], fractions=False) + " ")
         # Another drink may stand between: "two americanos a latte".
         if not known and not named_in(found[1]):
             return f"{found[1]}{drink.lower()}"
     return ""
-
-
-def _called(said: str, scope: SessionScope) -> list[Drink]:
-    """The ordered drinks that may be called so, oldest first."""
-    return [
-        ordered
-        for ordered in scope.order
-        if said in (ordered.name, _label(ordered, 1, always_count=False)) or _is_part(said, ordered)
-    ]
-
-
-def _styled(said: str, scope: SessionScope) -> list[Drink]:
-    """The ordered drinks of which some words are the size, the roast or a part of the name."""
-    own = {one: {*f"{one.size} {one.roast} {one.name}".split()} for one in scope.order}
-    return [one for one, words in own.items() if {*said.split()} <= words]
-
-
-_TAKEN_OFF = re.compile(
-    r"(?:^(?=\w+ \w)|\b(?:remove|cancel|take|drop|delete|lose|minus|scrap|skip|bin)"
-    r"(?: (?:off|out|away|just|only|back|me|please))* )"
-    rf"(?P<count>{_COUNTED}|\d+|an?)\b(?! (?:more )?(?:shot|sugar|syrup|pump))",
-    re.IGNORECASE | re.MULTILINE,
-)
-
-
-def _taken_off(said: str) -> int:
-    """How many of a drink are to go: of "remove one latte" one; 0 for all of them."""
-    found = _TAKEN_OFF.search(said)
-    return details.count(found["count"]) if found else 0
-
-
-def _name_of(said: str) -> str:
-    """What a drink of the order is called, without how many of it: "two of the teas" is tea."""
-    name = re.sub(r"\b(?:just|only|off)\b", "", said.lower()).strip()
-    of = r"(?: of (?:the|my|those|these|them)\b)?"
-    name = re.sub(rf"^(?:{_COUNTED}|\d+)\b{of}(?: (?:{_COUNTED}|\d+)\b)?", "", name).strip()
-    name = re.sub(r"^.*'s ", "", name)
-    name = re.sub(r"^(?:the )?no (?P<what>[\w ]+?) one$", r"drink without \g<what>", name)
-    name = singular(bare(f"drink {name}" if name.startswith("with") else name)) or "one"
-    try:
-        return drink_named(name)
-    except Unreadable:
-        return name
-
-
-def _found(drink: str, scope: SessionScope) -> list[Drink]:
-    """The ordered drinks that may be meant, oldest first, the last for "it".
-
-    Raises:
-        ToolError: There is none.
-    """
-    said = _name_of(drink)
-    first, _, rest = said.partition(" ")
-    if said in _LAST:
-        found = list(scope.order)[-1:]
-    elif first in _PLACES and not _called(said, scope):
-        of = list(scope.order) if rest in ("", "one", "drink") else _called(rest, scope)
-        found = of[_PLACES.index(first) :][:1]
-    else:
-        found = _called(said, scope) or _styled(said, scope)
-    if not found:
-        raise ToolError(f"There is no {said} in the order.")
-    return found
-
-
-def _meant(drink: str, scope: SessionScope, count: int = 0) -> Drink:
-    """The one ordered drink that is meant; so many of it, where that counts.
-
-    Raises:
-        ToolError: There is none, or several that it may be.
-    """
-    found = list(scope.order) if count and _name_of(drink) == "one" else _found(drink, scope)
-    exactly = [one for one in found if _label(one, 1, always_count=False) == _name_of(drink)]
-    return _one_of(exactly or found, count)
-
-
-def _one_of(found: Sequence[Drink], count: int = 0) -> Drink:
-    """The only one of some drinks.
-
-    Raises:
-        Choose: There are several.
-    """
-    if len(found) > 1:
-        labels = [_label(one, 1, always_count=False) for one in found]
-        which = phrasing.joined([f"the {label}" for label in labels], last="or")
-        values = [f"{count or ''} {label}".strip() for label in labels]
-        raise Choose(f"Which one: {which}?", "drink", values)
-    return found[0]
 
 
 def _check_goes(drink: Drink) -> None:
@@ -580,65 +501,19 @@ def _check_goes(drink: Drink) -> None:
         raise ToolError(f"I cannot put {phrasing.joined(added)} into {drink.name}.")
 
 
-def _put_in_place(order: dict[Drink, int], old: Drink, new: Drink, count: int, left: int) -> None:
-    """Put a drink where another stood in the order, of which some may be left."""
-    before = list(order.items())
-    order.clear()
-    for drink, had in before:
-        if drink != old:
-            order[drink] = order.get(drink, 0) + had
-            continue
-        if left:
-            order[old] = order.get(old, 0) + left
-        order[new] = order.get(new, 0) + count
-
-
 def _content(scope: SessionScope) -> str:
     return "; ".join(
-        _label(drink, count, always_count=True) for drink, count in scope.order.items()
+        label_of(drink, count, always_count=True) for drink, count in scope.order.items()
     )
 
 
 def _total(scope: SessionScope) -> str:
     """A sentence on what the order costs; empty where a price is unknown, or nothing is ordered."""
     costs = [
-        (price(drink.name, " ".join((drink.size, *_added(drink))), scope.shop), count)
+        (price(drink.name, " ".join((drink.size, *additions(drink))), scope.shop), count)
         for drink, count in scope.order.items()
     ]
     known = [one * count for one, count in costs if one is not None]
     if not known or len(known) < len(costs):
         return ""
     return f" That comes to {money(sum(known, Decimal(0)), scope.shop.currency)}."
-
-
-def _label(drink: Drink, count: int, always_count: bool) -> str:
-    """A drink as it is read back: "2 small mochas with oat milk"."""
-    named = drink.name if count == 1 else plural(drink.name)
-    name = " ".join(filter(None, (drink.size, drink.roast, named)))
-    number = f"{count} " if always_count or count > 1 else ""
-    added = _added(drink)
-    additions = f" with {phrasing.joined(added)}" if added else ""
-    return f"{number}{name}{additions}"
-
-
-def _added(drink: Drink) -> list[str]:
-    """What comes with a drink."""
-    return list(filter(None, (drink.shots, drink.milk, drink.sweetener, drink.extras)))
-
-
-def _is_kind_of(name: str, other: str) -> bool:
-    """Whether one is the other, or a kind of it: a green tea is a tea."""
-    return name == other or name.endswith(f" {other}") or other.endswith(f" {name}")
-
-
-def _is_part(said: str, ordered: Drink) -> bool:
-    """Whether all the words said are of this drink, its name's last one or "one" among them."""
-    has, _, lacks = re.sub(
-        r"\b(?:drinks?|ones?|cups?)\b", ordered.name.split()[-1], said
-    ).partition("without")
-    words, label = set(has.split()), _label(ordered, 1, always_count=False)
-    iced = re.search(r"\b(?:iced|cold|frappe|lemonade|water)\b", label) is not None
-    own = {singular(word) for word in re.findall(r"[\w'-]+", label)} | (
-        {"hot"} if not iced else set()
-    )
-    return words <= own and ordered.name.split()[-1] in words and not own & set(lacks.split())

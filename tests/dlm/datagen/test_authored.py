@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+from dlm.datagen import authored, examples
+from dlm.datagen.authored import assistants, dialogues
+
+ASSISTANTS = Path(authored.__file__).with_name("assistants")
+ZOO = {
+    "about": "a zoo",
+    "instructions": "You are the zoo's assistant.",
+    "tools": [
+        {"name": "feed", "description": "Feed an animal.",
+         "params": {"animal": "string", "kind": ["fish", "hay"], "kilos?": "number"}},
+    ],
+    "conversations": [
+        [
+            {"say": "hi there", "calls": [], "reply": "Hello!"},
+            {"say": "fish for the seals and hay for the goats, two kilos",
+             "calls": [{"name": "feed", "args": {"animal": "seals", "kind": "fish"}},
+                       {"name": "feed", "args": {"animal": "goats", "kind": "hay", "kilos": 2}}],
+             "results": ["done", "no hay left"],
+             "reply": "The seals are fed, but there is no hay left for the goats."},
+        ]
+    ],
+}  # fmt: skip
+
+
+def test_a_conversation_becomes_messages_with_calls_and_their_results(tmp_path: Path) -> None:
+    file = tmp_path / "zoo.jsonl.xz"
+    with lzma.open(file, "wt", encoding="utf-8") as text:
+        text.write(json.dumps(ZOO) + "\n")
+    (dialogue,) = [line for one in assistants([file]) for line in dialogues(one)]
+    row = examples.row_of(json.loads(json.dumps(dialogue)))
+    assert row["system"] == "You are the zoo's assistant."
+    roles = [message["role"] for message in row["messages"]]
+    assert roles == ["user", "assistant", "user", "assistant", "tool", "tool", "assistant"]
+    (function,) = [tool["function"] for tool in dialogue["tools"]]
+    assert function["parameters"] == {
+        "type": "object",
+        "properties": {
+            "animal": {"type": "string"},
+            "kind": {"type": "string", "enum": ["fish", "hay"]},
+            "kilos": {"type": "number"},
+        },
+        "required": ["animal", "kind"],
+    }
+    calls = dialogue["messages"][4]["tool_calls"]
+    assert [json.loads(call["function"]["arguments"]) for call in calls] == [
+        {"animal": "seals", "kind": "fish"}, {"animal": "goats", "kind": "hay", "kilos": 2},
+    ]  # fmt: skip
+
+
+def test_what_the_authors_wrote_can_be_learned() -> None:
+    """Every dialogue is well formed, with values of the declared types."""
+    files = sorted(ASSISTANTS.glob("*.jsonl.xz"))
+    lines = [line for one in assistants(files) for line in dialogues(one)]
+    assert len(lines) >= 1000
+    for line in lines:
+        examples.row_of(line)

@@ -1,0 +1,153 @@
+"""Which drink of an order is meant, and how a drink is read back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from voice.tools import phrasing
+from voice.tools.builtin import coffee_details as details
+from voice.tools.builtin.coffee_menu import bare, drink_named, plural, singular
+from voice.tools.registry import Choose, ToolError, Unreadable
+from voice.tools.scope import Drink
+
+LAST = ("it", "that", "this", "drink", "last", "last one", "that drink", "one")
+"""What the drink that was ordered last may be called."""
+_PLACES = ("first", "second", "third", "fourth")
+COUNTED = "one|two|three|four|five|six|seven|eight|nine|ten"
+"""Numbers of drinks, as a pattern."""
+
+
+def label_of(drink: Drink, count: int, always_count: bool) -> str:
+    """A drink as it is read back: "2 small mochas with oat milk"."""
+    named = drink.name if count == 1 else plural(drink.name)
+    name = " ".join(filter(None, (drink.size, drink.roast, named)))
+    number = f"{count} " if always_count or count > 1 else ""
+    added = additions(drink)
+    beside = f" with {phrasing.joined(added)}" if added else ""
+    return f"{number}{name}{beside}"
+
+
+def additions(drink: Drink) -> list[str]:
+    """What comes with a drink."""
+    return list(filter(None, (drink.shots, drink.milk, drink.sweetener, drink.extras)))
+
+
+def is_kind_of(name: str, other: str) -> bool:
+    """Whether one is the other, or a kind of it: a green tea is a tea."""
+    return name == other or name.endswith(f" {other}") or other.endswith(f" {name}")
+
+
+def _is_part(said: str, ordered: Drink) -> bool:
+    """Whether all the words said are of this drink, its name's last one or "one" among them."""
+    has, _, lacks = re.sub(
+        r"\b(?:drinks?|ones?|cups?)\b", ordered.name.split()[-1], said
+    ).partition("without")
+    words, label = set(has.split()), label_of(ordered, 1, always_count=False)
+    iced = re.search(r"\b(?:iced|cold|frappe|lemonade|water)\b", label) is not None
+    own = {singular(word) for word in re.findall(r"[\w'-]+", label)} | (
+        {"hot"} if not iced else set()
+    )
+    return words <= own and ordered.name.split()[-1] in words and not own & set(lacks.split())
+
+
+def called_so(said: str, order: Mapping[Drink, int]) -> list[Drink]:
+    """The ordered drinks that may be called so, oldest first."""
+    return [
+        ordered
+        for ordered in order
+        if said in (ordered.name, label_of(ordered, 1, always_count=False))
+        or _is_part(said, ordered)
+    ]
+
+
+def _styled(said: str, order: Mapping[Drink, int]) -> list[Drink]:
+    """The ordered drinks of which some words are the size, the roast or a part of the name."""
+    own = {one: {*f"{one.size} {one.roast} {one.name}".split()} for one in order}
+    return [one for one, words in own.items() if {*said.split()} <= words]
+
+
+_TAKEN_OFF = re.compile(
+    r"(?:^(?=\w+ \w)|\b(?:remove|cancel|take|drop|delete|lose|minus|scrap|skip|bin)"
+    r"(?: (?:off|out|away|just|only|back|me|please))* )"
+    rf"(?P<count>{COUNTED}|\d+|an?)\b(?! (?:more )?(?:shot|sugar|syrup|pump))",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def taken_off(said: str) -> int:
+    """How many of a drink are to go: of "remove one latte" one; 0 for all of them."""
+    found = _TAKEN_OFF.search(said)
+    return details.count(found["count"]) if found else 0
+
+
+def name_of(said: str) -> str:
+    """What a drink of the order is called, without how many of it: "two of the teas" is tea."""
+    name = re.sub(r"\b(?:just|only|off)\b", "", said.lower()).strip()
+    of = r"(?: of (?:the|my|those|these|them)\b)?"
+    name = re.sub(rf"^(?:{COUNTED}|\d+)\b{of}(?: (?:{COUNTED}|\d+)\b)?", "", name).strip()
+    name = re.sub(r"^.*'s ", "", name)
+    name = re.sub(r"^(?:the )?no (?P<what>[\w ]+?) one$", r"drink without \g<what>", name)
+    name = singular(bare(f"drink {name}" if name.startswith("with") else name)) or "one"
+    try:
+        return drink_named(name)
+    except Unreadable:
+        return name
+
+
+def found_in(drink: str, order: Mapping[Drink, int]) -> list[Drink]:
+    """The ordered drinks that may be meant, oldest first, the last for "it".
+
+    Raises:
+        ToolError: There is none.
+    """
+    said = name_of(drink)
+    first, _, rest = said.partition(" ")
+    if said in LAST:
+        found = list(order)[-1:]
+    elif first in _PLACES and not called_so(said, order):
+        of = list(order) if rest in ("", "one", "drink") else called_so(rest, order)
+        found = of[_PLACES.index(first) :][:1]
+    else:
+        found = called_so(said, order) or _styled(said, order)
+    if not found:
+        raise ToolError(f"There is no {said} in the order.")
+    return found
+
+
+def meant_in(drink: str, order: Mapping[Drink, int], count: int = 0) -> Drink:
+    """The one ordered drink that is meant; so many of it, where that counts.
+
+    Raises:
+        ToolError: There is none, or several that it may be.
+    """
+    found = list(order) if count and name_of(drink) == "one" else found_in(drink, order)
+    exactly = [one for one in found if label_of(one, 1, always_count=False) == name_of(drink)]
+    return only_one(exactly or found, count)
+
+
+def only_one(found: Sequence[Drink], count: int = 0) -> Drink:
+    """The only one of some drinks.
+
+    Raises:
+        Choose: There are several.
+    """
+    if len(found) > 1:
+        labels = [label_of(one, 1, always_count=False) for one in found]
+        which = phrasing.joined([f"the {label}" for label in labels], last="or")
+        values = [f"{count or ''} {label}".strip() for label in labels]
+        raise Choose(f"Which one: {which}?", "drink", values)
+    return found[0]
+
+
+def put_in_place(order: dict[Drink, int], old: Drink, new: Drink, count: int, left: int) -> None:
+    """Put a drink where another stood in the order, of which some may be left."""
+    before = list(order.items())
+    order.clear()
+    for drink, had in before:
+        if drink != old:
+            order[drink] = order.get(drink, 0) + had
+            continue
+        if left:
+            order[old] = order.get(old, 0) + left
+        order[new] = order.get(new, 0) + count
