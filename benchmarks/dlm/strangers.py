@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import Program, share
-from dlm.datagen.authored import assistants, dialogues
+from dlm.datagen.authored import dialogues, read
 from dlm.datagen.examples import row_of
 from dlm.effort import Effort
 from dlm.engine.engine import SHIPPED, Engine, Request
@@ -50,7 +50,7 @@ def rows(folder: Path, what: str) -> list[Case]:
         return [json.loads(line) for line in text.splitlines()]
     return [
         {"id": one["about"], "case": case, "reference": case.wanted.content or case.wanted.calls}
-        for one in assistants([folder / "agents.jsonl.xz"])
+        for one in read([folder / "agents.jsonl.xz"])
         for case in cases_of(map(row_of, dialogues(one)))
     ]
 

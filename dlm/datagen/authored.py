@@ -1,10 +1,14 @@
-"""Assistants that authors invented, as dialogues for ``dlm.train --data``.
+"""What authors wrote, as dialogues for ``dlm.train --data``: assistants, and texts with a schema.
 
-``python -m dlm.datagen.authored FILES --out FILE``. A line of a file is an assistant: ``{"about",
-"instructions", "tools": [{"name", "description", "params"}], "conversations"}``. `params` has the
-type of each parameter, or the words that it may be; one whose name ends in "?" may be left out. A
-conversation is a list of turns, ``{"say", "calls": [{"name", "args"}], "results", "reply"}``: what
-is said, the calls that are right with a result for each, and what is answered at last.
+``python -m dlm.datagen.authored FILES --out FILE``. A line of a file is either.
+
+An assistant is ``{"about", "instructions", "tools": [{"name", "description", "params"}],
+"conversations"}``. `params` has the type of each parameter, or the words that it may be; one whose
+name ends in "?" may be left out. A conversation is a list of turns, ``{"say", "calls": [{"name",
+"args"}], "results", "reply"}``: what is said, the calls that are right with a result for each, and
+what is answered at last.
+
+A text is ``{"message", "schema", "answer"}``: what a developer sends, and the JSON that is right.
 """
 
 from __future__ import annotations
@@ -16,19 +20,68 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from dlm.datagen.extraction_rows import is_list_of_words
+from dlm.engine.json_call import DESCRIPTION, NAME
+
 Authored = Mapping[str, Any]
-"""An assistant, or a part of one."""
+"""An assistant or a text, or a part of one."""
 
 
-def assistants(files: Iterable[Path]) -> Iterator[Authored]:
-    """The assistants of some files, each compressed by xz."""
+def read(files: Iterable[Path]) -> Iterator[Authored]:
+    """The lines of some files, each compressed by xz."""
     for file in files:
         with lzma.open(file, "rt", encoding="utf-8") as text:
             yield from map(json.loads, text)
 
 
-def dialogues(assistant: Authored) -> Iterator[dict[str, Any]]:
-    """The conversations of an assistant in the chat format of fine-tuning (`examples`)."""
+def dialogues(authored: Authored) -> Iterator[dict[str, Any]]:
+    """An assistant's conversations, or a text, in the chat format of fine-tuning (`examples`)."""
+    if "conversations" in authored:
+        yield from _conversations(authored)
+    else:
+        yield _reading(authored)
+
+
+def _reading(text: Authored) -> dict[str, Any]:
+    """A text and its values as the engine asks for JSON: by a call (`dlm.engine.json_call`)."""
+    message, fields = text["message"], dict(_fields(text["schema"], text["answer"]))
+    required = [name for name, (_, value, needed) in fields.items() if needed]
+    parameters = {name: _parameter(schema) for name, (schema, _, _) in fields.items()}
+    schema = {"type": "object", "properties": parameters, "required": required}
+    tool = {"name": NAME, "description": DESCRIPTION, "parameters": schema}
+    values = {
+        name: _enumeration(message, value) if isinstance(value, list) else value
+        for name, (_, value, _) in fields.items()
+        if value is not None
+    }
+    messages = [{"role": "user", "content": message}, _calling([{"name": NAME, "args": values}])]
+    return {"messages": messages, "tools": [{"type": "function", "function": tool}]}
+
+
+def _fields(
+    schema: Authored, answer: Authored, path: str = "", needed: bool = True
+) -> Iterator[tuple[str, tuple[Authored, Any, bool]]]:
+    """By path each property's schema, its value or None, and whether it is required."""
+    for name, one in schema["properties"].items():
+        wanted = needed and name in schema.get("required", ())
+        if one.get("type") == "object":
+            yield from _fields(one, answer.get(name, {}), f"{path}{name}.", wanted)
+        else:
+            yield f"{path}{name}", (one, answer.get(name), wanted)
+
+
+def _parameter(schema: Authored) -> Authored:
+    return {"type": "string"} if is_list_of_words(dict(schema)) else schema
+
+
+def _enumeration(message: str, items: list[str]) -> str:
+    """The stretch of a text that enumerates some items."""
+    plain = message.lower()
+    start = plain.index(items[0].lower())
+    return message[start : plain.index(items[-1].lower(), start) + len(items[-1])]
+
+
+def _conversations(assistant: Authored) -> Iterator[dict[str, Any]]:
     tools = [{"type": "function", "function": _declared(one)} for one in assistant["tools"]]
     told = assistant["instructions"]
     system = [{"role": "system", "content": told}] if told else []
@@ -50,19 +103,24 @@ def _schema(kind: str | list[str]) -> dict[str, Any]:
 
 def _messages(turn: Authored) -> Iterator[dict[str, Any]]:
     yield {"role": "user", "content": turn["say"]}
-    calls = [
+    if turn.get("calls"):
+        calling = _calling(turn["calls"])
+        yield calling
+        for call, result in zip(calling["tool_calls"], turn["results"], strict=True):
+            yield {"role": "tool", "tool_call_id": call["id"], "content": result}
+    yield {"role": "assistant", "content": turn["reply"]}
+
+
+def _calling(calls: Iterable[Authored]) -> dict[str, Any]:
+    made = [
         {
             "id": f"c{number}",
             "type": "function",
             "function": {"name": call["name"], "arguments": json.dumps(call["args"])},
         }
-        for number, call in enumerate(turn.get("calls", ()))
+        for number, call in enumerate(calls)
     ]
-    if calls:
-        yield {"role": "assistant", "content": None, "tool_calls": calls}
-        for call, result in zip(calls, turn["results"], strict=True):
-            yield {"role": "tool", "tool_call_id": call["id"], "content": result}
-    yield {"role": "assistant", "content": turn["reply"]}
+    return {"role": "assistant", "content": None, "tool_calls": made}
 
 
 def main() -> None:
@@ -71,7 +129,7 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    lines = [line for one in assistants(options.files) for line in dialogues(one)]
+    lines = [line for one in read(options.files) for line in dialogues(one)]
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     options.out.write_text(text, encoding="utf-8")
     print(f"{len(lines)} dialogues")

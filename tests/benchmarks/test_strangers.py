@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks.dlm.strangers import FOLDER, SETS, fields_right, is_true, rows
-from dlm.datagen.authored import assistants
+from dlm.datagen.authored import read
 from tests.dlm.datagen.test_authored import ASSISTANTS
 
 DEPARTURES: dict[str, Any] = {
@@ -53,7 +53,7 @@ def test_no_case_is_in_both_halves(what: str) -> None:
 
 def test_no_assistant_is_in_both_halves_or_learned_from() -> None:
     judged = [{case["id"] for case in rows(FOLDER / name, "agents")} for name in SETS]
-    learned = {one["about"] for one in assistants(ASSISTANTS.glob("*.jsonl.xz"))}
+    learned = {one["about"] for one in read(ASSISTANTS.glob("*.jsonl.xz"))}
     assert judged[0] and judged[1]
     assert not judged[0] & judged[1] and not (judged[0] | judged[1]) & learned
 

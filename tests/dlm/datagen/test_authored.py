@@ -5,7 +5,8 @@ import lzma
 from pathlib import Path
 
 from dlm.datagen import authored, examples
-from dlm.datagen.authored import assistants, dialogues
+from dlm.datagen.authored import dialogues, read
+from dlm.engine.json_call import json_call
 
 ASSISTANTS = Path(authored.__file__).with_name("assistants")
 ZOO = {
@@ -32,7 +33,7 @@ def test_a_conversation_becomes_messages_with_calls_and_their_results(tmp_path: 
     file = tmp_path / "zoo.jsonl.xz"
     with lzma.open(file, "wt", encoding="utf-8") as text:
         text.write(json.dumps(ZOO) + "\n")
-    (dialogue,) = [line for one in assistants([file]) for line in dialogues(one)]
+    (dialogue,) = [line for one in read([file]) for line in dialogues(one)]
     row = examples.row_of(json.loads(json.dumps(dialogue)))
     assert row["system"] == "You are the zoo's assistant."
     roles = [message["role"] for message in row["messages"]]
@@ -53,10 +54,41 @@ def test_a_conversation_becomes_messages_with_calls_and_their_results(tmp_path: 
     ]  # fmt: skip
 
 
+def test_a_text_becomes_the_call_that_stands_for_its_json() -> None:
+    text = {
+        "message": "Rolls, jam and tea for Ada Lim in Leeds. Not before nine.",
+        "schema": {
+            "type": "object",
+            "properties": {
+                "items": {"type": "array", "items": {"type": "string"}},
+                "who": {
+                    "type": "object",
+                    "properties": {"name": {"type": "string"}, "city": {"type": "string"}},
+                    "required": ["name"],
+                },
+                "paid": {"type": "boolean"},
+            },
+            "required": ["items", "who"],
+        },
+        "answer": {"items": ["rolls", "jam", "tea"], "who": {"name": "Ada Lim", "city": "Leeds"}},
+    }
+    (line,) = dialogues(text)
+    examples.row_of(line)
+    (tool,) = [one["function"] for one in line["tools"]]
+    assert tool["parameters"]["required"] == ["items", "who.name"]
+    (call,) = line["messages"][1]["tool_calls"]
+    assert json.loads(call["function"]["arguments"]) == {
+        "items": "Rolls, jam and tea", "who.name": "Ada Lim", "who.city": "Leeds",
+    }  # fmt: skip
+    declared = json_call(text["schema"], (text["message"],), (), lambda _: lambda _: True)
+    assert declared is not None and declared.tool.name == tool["name"]
+    assert [*declared.paths] == [*tool["parameters"]["properties"]]
+
+
 def test_what_the_authors_wrote_can_be_learned() -> None:
     """Every dialogue is well formed, with values of the declared types."""
     files = sorted(ASSISTANTS.glob("*.jsonl.xz"))
-    lines = [line for one in assistants(files) for line in dialogues(one)]
+    lines = [line for one in read(files) for line in dialogues(one)]
     assert len(lines) >= 1000
     for line in lines:
         examples.row_of(line)
