@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import lzma
 from pathlib import Path
+from typing import Any
 
 from dlm.datagen import authored, examples
 from dlm.datagen.authored import dialogues, read
@@ -55,7 +56,7 @@ def test_a_conversation_becomes_messages_with_calls_and_their_results(tmp_path: 
 
 
 def test_a_text_becomes_the_call_that_stands_for_its_json() -> None:
-    text = {
+    text: dict[str, Any] = {
         "message": "Rolls, jam and tea for Ada Lim in Leeds. Not before nine.",
         "schema": {
             "type": "object",
