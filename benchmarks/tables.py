@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import quality_tables, training_tables
+from benchmarks import message_tables, quality_tables, training_tables
 from benchmarks.report import RESULTS, ROOT, percentiles
 from voice.prove.figures import FIGURES
 
@@ -416,60 +416,6 @@ def unproved(told: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
-_WHO_READ = {"aside": "never read by the developers", "open": "read for mends"}
-"""Sets of messages, and what they are called."""
-
-
-def everyday(told: dict[str, Any]) -> list[list[str]]:
-    """What became of everyday messages, of everyday.json."""
-    verdicts = ("right", "honestly declined", "wrong", "opposite")
-    rows = [["messages", "number", *verdicts]]
-    for name, label in {**_WHO_READ, "questions": "questions that no tool answers"}.items():
-        one = told["figures"][name]
-        cells = [f"{100 * one['by_kind']['all'][verdict]['rate']:.1f}%" for verdict in verdicts]
-        rows.append([label, str(one["turns"]), *cells])
-    return rows
-
-
-def written(told: dict[str, Any]) -> list[list[str]]:
-    """What became of messages of written conversations, of written.json."""
-    outcomes = ("right", "asked", "undone", "wrong")
-    rows = [["messages to", "number", *outcomes]]
-    for name, label in _WHO_READ.items():
-        for agent, found in told["figures"][name]["messages"].items():
-            cells = [f"{100 * found[one]['rate']:.1f}%" for one in outcomes]
-            who = "both agents" if agent == "all" else f"the {agent}"
-            rows.append([f"{who}, {label}", str(found["right"]["of"]), *cells])
-    return rows
-
-
-def everyday_kinds(told: dict[str, Any]) -> list[list[str]]:
-    """The same by kind of conversation, of both sets together."""
-    verdicts = ("right", "honestly declined", "wrong", "opposite")
-    rows = [["conversation", "messages", *verdicts]]
-    sets = [one["by_kind"] for one in told["figures"].values()]
-    for kind in sorted({kind for one in sets for kind in one} - {"all"}):
-        found = [one[kind] for one in sets if kind in one]
-        counts = [sum(one[verdict]["count"] for one in found) for verdict in verdicts]
-        rows.append([kind.replace("_", " "), str(sum(counts)), *map(str, counts)])
-    return rows
-
-
-def moments(told: dict[str, Any]) -> list[list[str]]:
-    """Messages that need fixed words, and how many get them, of moments.json."""
-    figures = told["figures"]
-    kinds = list(next(iter(figures.values())))
-    heads = [
-        kind.replace("_", "-") if kind != "none" else "none of these, but taken for one"
-        for kind in kinds
-    ]
-    rows = [["", *heads]]
-    return rows + [
-        [name, *(_rate(found[kind]) if kind in found else "" for kind in kinds)]
-        for name, found in figures.items()
-    ]
-
-
 def teach(told: dict[str, Any]) -> list[list[str]]:
     """Lists of tools before and after they were taught, of teach.json."""
     kinds = {
@@ -527,10 +473,11 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "proving": ("proving", proving),
     "unproved": ("proving", unproved),
     "teach": ("teach", teach),
-    "everyday": ("everyday", everyday),
-    "written": ("written", written),
-    "moments": ("moments", moments),
-    "everyday_kinds": ("everyday", everyday_kinds),
+    "everyday": ("everyday", message_tables.everyday),
+    "written": ("written", message_tables.written),
+    "strangers": ("strangers", message_tables.strangers),
+    "moments": ("moments", message_tables.moments),
+    "everyday_kinds": ("everyday", message_tables.everyday_kinds),
     "number_formats": ("number_formats", training_tables.number_formats),
 }
 

@@ -1,0 +1,88 @@
+"""Tables of what the agents, and the model alone, make of messages of outsiders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_WHO_READ = {"aside": "never read by the developers", "open": "read for mends"}
+"""Sets of messages, and what they are called."""
+
+
+def everyday(told: dict[str, Any]) -> list[list[str]]:
+    """What became of everyday messages, of everyday.json."""
+    verdicts = ("right", "honestly declined", "wrong", "opposite")
+    rows = [["messages", "number", *verdicts]]
+    for name, label in {**_WHO_READ, "questions": "questions that no tool answers"}.items():
+        one = told["figures"][name]
+        cells = [f"{100 * one['by_kind']['all'][verdict]['rate']:.1f}%" for verdict in verdicts]
+        rows.append([label, str(one["turns"]), *cells])
+    return rows
+
+
+def written(told: dict[str, Any]) -> list[list[str]]:
+    """What became of messages of written conversations, of written.json."""
+    outcomes = ("right", "asked", "undone", "wrong")
+    rows = [["messages to", "number", *outcomes]]
+    for name, label in _WHO_READ.items():
+        for agent, found in told["figures"][name]["messages"].items():
+            cells = [f"{100 * found[one]['rate']:.1f}%" for one in outcomes]
+            who = "both agents" if agent == "all" else f"the {agent}"
+            rows.append([f"{who}, {label}", str(found["right"]["of"]), *cells])
+    return rows
+
+
+def everyday_kinds(told: dict[str, Any]) -> list[list[str]]:
+    """The same by kind of conversation, of both sets together."""
+    verdicts = ("right", "honestly declined", "wrong", "opposite")
+    rows = [["conversation", "messages", *verdicts]]
+    sets = [one["by_kind"] for one in told["figures"].values()]
+    for kind in sorted({kind for one in sets for kind in one} - {"all"}):
+        found = [one[kind] for one in sets if kind in one]
+        counts = [sum(one[verdict]["count"] for one in found) for verdict in verdicts]
+        rows.append([kind.replace("_", " "), str(sum(counts)), *map(str, counts)])
+    return rows
+
+
+def moments(told: dict[str, Any]) -> list[list[str]]:
+    """Messages that need fixed words, and how many get them, of moments.json."""
+    figures = told["figures"]
+    kinds = list(next(iter(figures.values())))
+    heads = [
+        kind.replace("_", "-") if kind != "none" else "none of these, but taken for one"
+        for kind in kinds
+    ]
+    rows = [["", *heads]]
+    return rows + [
+        [
+            name,
+            *(_together([found[kind]]) if found.get(kind, {}).get("of") else "" for kind in kinds),
+        ]
+        for name, found in figures.items()
+    ]
+
+
+def strangers(told: dict[str, Any]) -> list[list[str]]:
+    """Tools, results and texts of authors who knew nothing of the generator, of strangers.json."""
+    sets = [told["figures"][name] for name in _WHO_READ]
+    rows = [["", *_WHO_READ.values()]]
+    kinds = {
+        "assistants that they invented: one call, exact": ("request", "follow_up"),
+        "several calls in a message, all exact": ("parallel",),
+        "nothing called where nothing is to be": ("talk",),
+        "replies to the results, with a value of theirs and no invented one": ("reply",),
+    }
+    for label, some in kinds.items():
+        found = [[one["agents"]["kinds"][kind] for kind in some] for one in sets]
+        rows.append([label, *map(_together, found)])
+    for label, what, part in (
+        ("results of all walks of life, told with every fact asked for", "results", "right"),
+        ("JSON of a text, exact", "texts", "right"),
+        ("values of such JSON", "texts", "fields"),
+    ):
+        rows.append([label, *(_together([one[what][part]]) for one in sets)])
+    return rows
+
+
+def _together(shares: list[dict[str, Any]]) -> str:
+    count, of = (sum(one[key] for one in shares) for key in ("count", "of"))
+    return f"{count / of:.1%} ({count} of {of})"
