@@ -55,34 +55,11 @@ def moments(told: dict[str, Any]) -> list[list[str]]:
     return rows + [
         [
             name,
-            *(_together([found[kind]]) if found.get(kind, {}).get("of") else "" for kind in kinds),
+            *(_share(found[kind]) if found.get(kind, {}).get("of") else "" for kind in kinds),
         ]
         for name, found in figures.items()
     ]
 
 
-def strangers(told: dict[str, Any]) -> list[list[str]]:
-    """Tools, results and texts of authors who knew nothing of the generator, of strangers.json."""
-    sets = [told["figures"][name] for name in _WHO_READ]
-    rows = [["", *_WHO_READ.values()]]
-    kinds = {
-        "assistants that they invented: one call, exact": ("request", "follow_up"),
-        "several calls in a message, all exact": ("parallel",),
-        "nothing called where nothing is to be": ("talk",),
-        "replies to the results, with a value of theirs and no invented one": ("reply",),
-    }
-    for label, some in kinds.items():
-        found = [[one["agents"]["kinds"][kind] for kind in some] for one in sets]
-        rows.append([label, *map(_together, found)])
-    for label, what, part in (
-        ("results of all walks of life, told with every fact asked for", "results", "right"),
-        ("JSON of a text, exact", "texts", "right"),
-        ("values of such JSON", "texts", "fields"),
-    ):
-        rows.append([label, *(_together([one[what][part]]) for one in sets)])
-    return rows
-
-
-def _together(shares: list[dict[str, Any]]) -> str:
-    count, of = (sum(one[key] for one in shares) for key in ("count", "of"))
-    return f"{count / of:.1%} ({count} of {of})"
+def _share(found: dict[str, Any]) -> str:
+    return f"{found['rate']:.1%} ({found['count']} of {found['of']})"

@@ -475,7 +475,6 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "teach": ("teach", teach),
     "everyday": ("everyday", message_tables.everyday),
     "written": ("written", message_tables.written),
-    "strangers": ("strangers", message_tables.strangers),
     "moments": ("moments", message_tables.moments),
     "everyday_kinds": ("everyday", message_tables.everyday_kinds),
     "number_formats": ("number_formats", training_tables.number_formats),

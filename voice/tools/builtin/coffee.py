@@ -483,7 +483,7 @@ def _unoffered(drink: str, message: str) -> str:
     newest = re.sub(r"[^\w' ]", " ", message.lower())
     called = rf"\b(?:an?|another|{COUNTED}) ((?:[a-z']+ ){{1,3}}){re.escape(drink.lower())}\b"
     for found in re.finditer(called, newest):
-        known = details.KNOWN.fullmatch(digits(found[1], fractions=False) + " ")
+        known = details.are_known(digits(found[1], fractions=False) + " ")
         # Another drink may stand between: "two americanos a latte".
         if not known and not named_in(found[1]):
             return f"{found[1]}{drink.lower()}"

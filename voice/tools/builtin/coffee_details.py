@@ -72,7 +72,7 @@ _PRAISE = (
     "um+", "uh+", "erm?", "sweet", "second", "third", "other",
     r".*\b(?:is|wants?|ha(?:ve|s|ving)|gets?|likes?|takes?|drinks?|needs?|orders?|and|with|for)",
 )  # fmt: skip
-KNOWN = re.compile(
+_KNOWN = re.compile(
     "(?:(?:"
     + "|".join(
         (
@@ -91,7 +91,11 @@ KNOWN = re.compile(
     )
     + ") )+"
 )
-"""What may stand before a drink of the menu that is no other drink."""
+
+
+def are_known(words: str) -> bool:
+    """Whether words before a drink of the menu are no other drink's name; a blank behind each."""
+    return _KNOWN.fullmatch(words) is not None
 
 
 def _naming(kind: str, *named: str) -> Readable:
