@@ -18,11 +18,11 @@ from voice.config import AsrConfig, EndpointingConfig, VadConfig, load_agent, lo
 from voice.demo.virtual_audio import room_tone
 from voice.hearing.asr import Recognizers
 from voice.hearing.asr.domain import Domain
-from voice.hearing.audio_input import HEARD_SILENCE
 from voice.hearing.end_of_turn import Cues
 from voice.hearing.endpointing import Endpointer
 from voice.hearing.vad import make_vad
 from voice.types import (
+    FRAME_SAMPLES,
     SAMPLE_RATE_HZ,
     AudioFrame,
     Pause,
@@ -140,7 +140,7 @@ class Tracer:
             events = endpointer.accept(frame, self._vad.probability(frame), Cues())
             if stream is not None:
                 held.append(frame)
-                if not paused and endpointer.silence_samples <= HEARD_SILENCE:
+                if not paused and endpointer.silence_samples <= FRAME_SAMPLES:
                     for earlier in held:
                         stream.accept(earlier)
                     held.clear()

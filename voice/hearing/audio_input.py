@@ -1,7 +1,7 @@
 """The audio input of one session: audio in; endpointing events and transcripts out.
 
 Voice activity and endpointing run on the event loop, frame by frame; the recogniser runs in a
-thread, in the order of the audio. It is told of the second silent frame, and the final decode of a
+thread, in the order of the audio. It is told of the first silent frame, and the final decode of a
 turn is asked for at the pause, so that both overlap the silence that decides whether the turn is
 over. At the pause the sound of a short turn is judged as well (`voice.hearing.backchannel`), and
 the language model is asked how likely the message ends here.
@@ -51,9 +51,6 @@ if TYPE_CHECKING:
 
 TELEPHONE_HZ = 8_000
 SHORTEST_COMMIT_MS = 100
-HEARD_SILENCE = 2 * FRAME_SAMPLES
-"""Silence that the recogniser is given, in samples: with a frame less it misses soft consonants at
-the end, since the detector may call them silent."""
 LATEST_PARTIAL_MS = 1000
 """Without words for longer, nobody would notice that the user talks over the agent."""
 # A client that marks its turns itself may fill the buffer for ever; the oldest audio goes first.
@@ -94,8 +91,8 @@ class _Turn:
 
     Attributes:
         queued: Frames that the recogniser has not been given.
-        held: Frames behind `HEARD_SILENCE`; given to it only if speech goes on.
-        fell_silent: Whether the queued frames end with `HEARD_SILENCE`.
+        held: Frames since the second silent one; given to it only if speech goes on.
+        fell_silent: Whether the last of the queued frames is the first silent one.
         decodes: Final decodes asked for; only the newest one's result counts.
         decoded: Final decodes begun, touched by the recogniser's thread alone.
         final: The newest one's result.
@@ -329,17 +326,15 @@ class AudioInput:
     def _listen(self, turn: _Turn, frame: AudioFrame) -> None:
         """Give a turn's frame to the recogniser, or hold it."""
         silence = self._endpointer.silence_samples
-        if turn.phase is not _Phase.SPEAKING or silence > HEARD_SILENCE:
+        if turn.phase is not _Phase.SPEAKING or silence > FRAME_SAMPLES:
             turn.held.append(frame)
             return
         if not silence:
             turn.queued.extend(turn.held)
             turn.held.clear()
         turn.queued.append(frame)
-        turn.fell_silent = silence == HEARD_SILENCE
-        # An interim decode would only delay the one that follows in a frame.
-        if turn.fell_silent or not silence:
-            self._request(turn)
+        turn.fell_silent = silence > 0
+        self._request(turn)
 
     def _follow(self, event: EndpointEvent) -> None:
         match event:

@@ -81,23 +81,6 @@ def test_the_fall_of_the_level_ends_speech_before_the_network_does() -> None:
     assert (found[spoken.stop :] == 0).all()
 
 
-@pytest.mark.parametrize("name", ["assistant-3-units", "assistant-7-light", "coffee-2-mocha"])
-def test_in_a_noisy_room_speech_ends_where_it_is_no_louder_than_the_room(name: str) -> None:
-    said = load(name).astype(float)
-    around = np.zeros(32000 + len(said))
-    around[16000:-16000] = said
-    room = np.random.default_rng(0).normal(0, np.sqrt((said**2).mean()) / 10, len(around))
-    audio = np.clip(around + room, -32768, 32767).astype(np.int16)
-    vad = SileroVad()
-    alone = np.array([vad.network(frame) for frame in Framer().push(audio)]) >= 0.5
-    found = np.array(shares(SileroVad(), audio)) >= 0.5
-    ends = [int(np.flatnonzero(one)[-1]) for one in (alone, found)]
-    assert ends[1] < ends[0]
-    # It begins when the network says so, and next to nothing in it is lost.
-    assert found.argmax() == alone.argmax()
-    assert (alone & ~found)[: ends[1]].sum() <= 8
-
-
 @pytest.mark.parametrize("engine", ["silero", "webrtc"])
 def test_reset_forgets(engine: Any) -> None:
     audio, _ = sentence()

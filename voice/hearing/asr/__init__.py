@@ -40,7 +40,7 @@ class RecognizerStream(Protocol):
         """An interim transcript, if one is due and has new words.
 
         Args:
-            fell_silent: The last frames are without speech, so that this may be the end.
+            fell_silent: The last frame is the first without speech, so that this may be the end.
 
         Raises:
             ModelError: The recogniser failed.

@@ -4,13 +4,12 @@ It wants windows of 512 samples, each behind the last 64 samples of the one befo
 recurrent state. Frames of 320 samples are collected here until a window is full; in between, the
 last probability stands. Source: faster_whisper/vad.py (MIT), which runs it over whole recordings.
 
-The network holds on for 60 to 180 ms after speech ends. The level has fallen by then, to that of
-the room, and says so sooner.
+The network holds on for 60 to 100 ms after speech ends; where the room is quiet, the level has
+fallen by then, and says so sooner.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,15 +30,8 @@ _STATE_SHAPE = (1, 1, 128)
 _SPEECH = 0.5
 """Probability from which on a frame's level counts as that of speech."""
 _BELOW_PEAK_DB = 30.0
-"""Under the loudest speech by so much nothing is speech."""
 _PEAK_DECAY_DB = 0.1
 """Per frame: a voice that grows softer by 5 dB in a second is followed down."""
-_ROOM_FRAMES, _ROOM_PERCENT = 200, 10
-"""The level of the room is this percentile of so many frames."""
-_ABOVE_ROOM_DB, _LEAST_RANGE_DB = 8.0, 12.0
-"""So near the room's level a frame is speech only where the network is `_SURE`, if speech is at
-least so much louder than the room. Chosen on the recordings of both halves: docs/LOG.md."""
-_SURE = 0.9
 
 
 class SileroVad:
@@ -65,28 +57,19 @@ class SileroVad:
         )
         self._probability = 0.0
         self._peak_dbfs = -100.0
-        self._levels = deque[float](maxlen=_ROOM_FRAMES)
 
     def probability(self, frame: AudioFrame) -> float:
         """Probability in [0, 1] of speech in the newest full window of 32 ms.
 
-        It is 0 for a frame far below the loudest speech of the last seconds, and for one that is
-        hardly louder than the room where the network is not sure.
+        It is 0 for a frame far below the loudest speech of the last seconds.
         """
         probability, level = self.network(frame), level_dbfs(frame.samples)
-        self._levels.append(level)
-        if level <= self._peak_dbfs - _BELOW_PEAK_DB or (
-            _SPEECH <= probability < _SURE and self._is_the_room(level)
-        ):
+        if level <= self._peak_dbfs - _BELOW_PEAK_DB:
             probability = 0.0
         self._peak_dbfs -= _PEAK_DECAY_DB
         if probability >= _SPEECH:
             self._peak_dbfs = max(self._peak_dbfs, level)
         return probability
-
-    def _is_the_room(self, level: float) -> bool:
-        room = float(np.percentile(self._levels, _ROOM_PERCENT))
-        return level <= room + _ABOVE_ROOM_DB and self._peak_dbfs >= room + _LEAST_RANGE_DB
 
     def network(self, frame: AudioFrame) -> float:
         """Probability of speech as the network alone sees it, in [0, 1]."""
