@@ -1,8 +1,10 @@
-"""Tables of what the agents, and the model alone, make of messages of outsiders."""
+"""Tables of what the agents make of messages of outsiders."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from benchmarks.report import share_told
 
 _WHO_READ = {"aside": "never read by the developers", "open": "read for mends"}
 """Sets of messages, and what they are called."""
@@ -53,13 +55,6 @@ def moments(told: dict[str, Any]) -> list[list[str]]:
     ]
     rows = [["", *heads]]
     return rows + [
-        [
-            name,
-            *(_share(found[kind]) if found.get(kind, {}).get("of") else "" for kind in kinds),
-        ]
+        [name, *(share_told(found[kind]) if kind in found else "" for kind in kinds)]
         for name, found in figures.items()
     ]
-
-
-def _share(found: dict[str, Any]) -> str:
-    return f"{found['rate']:.1%} ({found['count']} of {found['of']})"

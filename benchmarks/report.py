@@ -94,6 +94,13 @@ def share(count: int, of: int) -> dict[str, float | int | None]:
     return {"count": count, "of": of, "rate": round(count / of, 4) if of else None}
 
 
+def share_told(share: Mapping[str, Any]) -> str:
+    """A `share` as a cell of a table; empty where there is nothing to have a share of."""
+    if not share["of"]:
+        return ""
+    return f"{100 * share['rate']:.1f}% ({share['count']} of {share['of']})"
+
+
 def machine() -> dict[str, Any]:
     """Processor, cores, memory, system, how busy they are with other things, and the commit.
 

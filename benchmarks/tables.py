@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import message_tables, quality_tables, training_tables
-from benchmarks.report import RESULTS, ROOT, percentiles
+from benchmarks.report import RESULTS, ROOT, percentiles, share_told
 from voice.prove.figures import FIGURES
 
 DOCUMENTS = (
@@ -74,7 +74,7 @@ def drafting(told: dict[str, Any]) -> list[list[str]]:
         return rows
     for key, name in TIMES.items():
         rows.append([f"{name}, p50, p95", *(_pair(way[key]) for way in ways.values())])
-    rows.append(["false cutoffs", *(_rate(way["false_cutoffs"]) for way in ways.values())])
+    rows.append(["false cutoffs", *(share_told(way["false_cutoffs"]) for way in ways.values())])
     for calls in next(iter(ways.values()))["calls"]:
         held = [way["calls"].get(calls, {}) for way in ways.values()]
         times = [_pair(some.get("voice_to_voice_ms")) for some in held]
@@ -95,14 +95,14 @@ def understanding(told: dict[str, Any]) -> list[list[str]]:
             [
                 kind,
                 str(group["utterances"]),
-                _rate(group["word_error_rate"]),
-                _rate(group["intended_called"]),
-                _rate(group["false_cutoffs"]),
+                share_told(group["word_error_rate"]),
+                share_told(group["intended_called"]),
+                share_told(group["false_cutoffs"]),
             ]
         )
     for kind, cut in figures["false_cutoffs"].items():
         if kind.startswith("pause") and cut["of"]:
-            rows.append([f"with a {kind}", str(cut["of"]), "", "", _rate(cut)])
+            rows.append([f"with a {kind}", str(cut["of"]), "", "", share_told(cut)])
     return rows
 
 
@@ -114,7 +114,7 @@ def noise(told: dict[str, Any]) -> list[list[str]]:
         replied = {"count": group["replied"], "of": group["utterances"]}
         replied["rate"] = replied["count"] / replied["of"]
         shares = (group["word_error_rate"], group["intended_called"], group["false_cutoffs"])
-        cells = [_rate(share) for share in (replied, *shares)]
+        cells = [share_told(share) for share in (replied, *shares)]
         rows.append([ratio, str(group["utterances"]), *cells])
     return rows
 
@@ -127,13 +127,13 @@ def talked_over(told: dict[str, Any]) -> list[list[str]]:
     groups = {"interruption of a reply": figures["barge_in"]}
     for kind, group in {**groups, **figures.get("while_the_agent_speaks", {})}.items():
         if "stopped" in group:
-            cells = [_rate(group["stopped"]), _pair(group["silence_ms"])]
-            kept = _rate(group["kept_to_the_word"])
+            cells = [share_told(group["stopped"]), _pair(group["silence_ms"])]
+            kept = share_told(group["kept_to_the_word"])
             counts = (group["attempts"], group["stopped"]["of"])
             rows.append([kind, *map(str, counts), *cells, kept])
     if "reopened" in figures:
         gone = figures["reopened"]
-        cells = ["", _pair(gone["silence_ms"]), f"nothing kept: {_rate(gone['nothing_kept'])}"]
+        cells = ["", _pair(gone["silence_ms"]), f"nothing kept: {share_told(gone['nothing_kept'])}"]
         counts = (gone["attempts"], gone["nothing_kept"]["of"])
         rows.append(["the user goes on within 700 ms", *map(str, counts), *cells])
     return rows
@@ -146,7 +146,7 @@ def pareto(told: dict[str, Any]) -> list[list[str]]:
         if point["calls_at_once"] > 1:
             name = f"{point['rule']}, {point['setting']}"
             cells = [_ms(point["mean_ms"]), _pair(point["dead_air_ms"])]
-            rows.append([name, _rate(point["false_cutoffs"]), *cells])
+            rows.append([name, share_told(point["false_cutoffs"]), *cells])
     return rows
 
 
@@ -216,7 +216,7 @@ def ordering(told: dict[str, Any]) -> list[list[str]]:
     for calls, held in next(iter(told["figures"]["drafting"].values()))["ordering"].items():
         counts = [str(held[key]) for key in ("turns", "replied")]
         times = _pair(held["voice_to_voice_ms"])
-        rows.append([calls, *counts, _rate(held["false_cutoffs"]), times])
+        rows.append([calls, *counts, share_told(held["false_cutoffs"]), times])
     return rows
 
 
@@ -234,7 +234,7 @@ def ears(told: dict[str, Any]) -> list[list[str]]:
             ("read", "word_errors", "read, words wrong"),
         ):
             groups = [found.get(condition, {}).get(kind) for condition in conditions]
-            cells = [_rate(group[key]) if group else "" for group in groups]
+            cells = [share_told(group[key]) if group else "" for group in groups]
             if any(cells):
                 rows.append([f"{half}: {name}", *cells])
     return rows
@@ -255,7 +255,7 @@ def decodes(told: dict[str, Any]) -> list[list[str]]:
     for sound in next(iter(agents.values()))["nobody_speaks"]:
         found = [one["nobody_speaks"][sound] for one in agents.values()]
         for key, name in (("written", "words are written"), ("repeated", "that repeat themselves")):
-            rows.append([f"{sound}, clips: {name}", *(_rate(one[key]) for one in found)])
+            rows.append([f"{sound}, clips: {name}", *(share_told(one[key]) for one in found)])
     return rows
 
 
@@ -267,7 +267,7 @@ def languages(told: dict[str, Any]) -> list[list[str]]:
         one = told["figures"][code]
         wrong = one["word_error_rate"]
         cells = (one["language_named"], one["asked_for_english"], wrong["told"], wrong["by ear"])
-        rows.append([name, *map(_rate, (*cells, one["sentences_exact"]))])
+        rows.append([name, *map(share_told, (*cells, one["sentences_exact"]))])
     return rows
 
 
@@ -276,7 +276,7 @@ def voices(told: dict[str, Any]) -> list[list[str]]:
     found = {name: one for name, one in told["figures"].items() if isinstance(one, dict)}
     rows = [["", *(f"{name}, {one['replies']} replies" for name, one in found.items())]]
     for band, name in (("wide_band", "words misheard"), ("telephone", "by telephone")):
-        rows.append([name, *(_rate(one["word_error_rate"][band]) for one in found.values())])
+        rows.append([name, *(share_told(one["word_error_rate"][band]) for one in found.values())])
     first = (_pair(one["first_chunk_cpu_ms"]) for one in found.values())
     rows.append(["processor's time to the first sound: p50, p95", *first])
     levels = (one["level_dbfs"] for one in found.values())
@@ -336,7 +336,7 @@ def decoding(told: dict[str, Any]) -> list[list[str]]:
         for kind in kinds:
             one = figures[kind][way]
             speed = f"{one['speed']:.2f}"
-            cells += [f"{one['tokens_per_forward']:.2f}", speed, _rate(one["agreement"])]
+            cells += [f"{one['tokens_per_forward']:.2f}", speed, share_told(one["agreement"])]
         rows.append([way.replace("_", " "), *cells])
     return rows
 
@@ -349,7 +349,7 @@ def endings(told: dict[str, Any]) -> list[list[str]]:
     for rule in halves["tuning"]:
         for half, found in halves.items():
             cuts = ("false_cutoffs", "false_cutoffs_with_pauses")
-            cells = [_rate(found[rule][cut]) for cut in cuts]
+            cells = [share_told(found[rule][cut]) for cut in cuts]
             rows.append([rule, half, _pair(found[rule]["dead_air_ms"]), *cells])
     return rows
 
@@ -392,7 +392,9 @@ def interruptions(told: dict[str, Any]) -> list[list[str]]:
     rows = [["heard while the agent speaks", *heads]]
     for kind, group in told["figures"].items():
         held = f"{_ms(group['held_after_ms']['p50'])}, {_ms(group['held_after_ms']['p95'])}"
-        rows.append([kind, _rate(group["stopped"]), _rate(group["stopped_held_out"]), held])
+        rows.append(
+            [kind, share_told(group["stopped"]), share_told(group["stopped_held_out"]), held]
+        )
     return rows
 
 
@@ -516,14 +518,8 @@ def _pair(timing: dict[str, Any] | None) -> str:
 def _cell(value: dict[str, Any] | float | None) -> str:
     """A share, or a plain number."""
     if isinstance(value, dict):
-        return _rate(value)
+        return share_told(value)
     return "" if value is None else f"{value:.1f}"
-
-
-def _rate(share: dict[str, Any]) -> str:
-    if not share["of"]:
-        return ""
-    return f"{100 * share['rate']:.1f}% ({share['count']} of {share['of']})"
 
 
 def _bounded(figure: list[float | None], unit: str) -> str:

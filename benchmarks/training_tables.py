@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.report import share_told
+
 
 def recipes(told: dict[str, Any]) -> list[list[str]]:
     """Sizes and schedules at equal processor time, of recipes.json."""
@@ -39,7 +41,7 @@ def fine_tuning(told: dict[str, Any]) -> list[list[str]]:
     rows = [[f"{figures['training_s'] / 60:.1f} minutes of training", "before", "after"]]
     for key, name in names.items():
         for kind, label in _MESSAGES.items():
-            cells = [_share(figures[when][key][kind]) for when in ("before", "after")]
+            cells = [share_told(figures[when][key][kind]) for when in ("before", "after")]
             rows.append([f"{name}: {label}", *cells])
     return rows
 
@@ -76,7 +78,9 @@ def number_formats(told: dict[str, Any]) -> list[list[str]]:
     rows = [["", "weights", "tool right", "tool and arguments right", "same answer as float32"]]
     for name, way in told["figures"]["ways"].items():
         shares = [f"{way[kind]:.1%}" for kind in ("tool", "call")]
-        rows.append([name, f"{way['weights_mib']:.1f} MiB", *shares, _share(way["same_answer"])])
+        rows.append(
+            [name, f"{way['weights_mib']:.1f} MiB", *shares, share_told(way["same_answer"])]
+        )
     return rows
 
 
@@ -109,9 +113,3 @@ def shares(told: dict[str, Any]) -> list[list[str]]:
         ["of all rows, single requests with one declared tool", f"{figures['readings']:.0%}"]
     )
     return rows
-
-
-def _share(share: dict[str, Any]) -> str:
-    if not share["of"]:
-        return ""
-    return f"{100 * share['rate']:.1f}% ({share['count']} of {share['of']})"

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import lzma
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dlm.datagen.extraction_rows import is_list_of_words
+from dlm.datagen.extraction_rows import parameter_of
+from dlm.datagen.rows import rows
 from dlm.engine.json_call import DESCRIPTION, NAME
 
 Authored = Mapping[str, Any]
@@ -30,8 +30,7 @@ Authored = Mapping[str, Any]
 def read(files: Iterable[Path]) -> Iterator[Authored]:
     """The lines of some files, each compressed by xz."""
     for file in files:
-        with lzma.open(file, "rt", encoding="utf-8") as text:
-            yield from map(json.loads, text)
+        yield from rows(file)
 
 
 def dialogues(authored: Authored) -> Iterator[dict[str, Any]]:
@@ -46,7 +45,7 @@ def _reading(text: Authored) -> dict[str, Any]:
     """A text and its values as the engine asks for JSON: by a call (`dlm.engine.json_call`)."""
     message, fields = text["message"], dict(_fields(text["schema"], text["answer"]))
     required = [name for name, (_, value, needed) in fields.items() if needed]
-    parameters = {name: _parameter(schema) for name, (schema, _, _) in fields.items()}
+    parameters = {name: parameter_of(schema) for name, (schema, _, _) in fields.items()}
     schema = {"type": "object", "properties": parameters, "required": required}
     tool = {"name": NAME, "description": DESCRIPTION, "parameters": schema}
     values = {
@@ -60,7 +59,7 @@ def _reading(text: Authored) -> dict[str, Any]:
 
 def _fields(
     schema: Authored, answer: Authored, path: str = "", needed: bool = True
-) -> Iterator[tuple[str, tuple[Authored, Any, bool]]]:
+) -> Iterator[tuple[str, tuple[dict[str, Any], Any, bool]]]:
     """By path each property's schema, its value or None, and whether it is required."""
     for name, one in schema["properties"].items():
         wanted = needed and name in schema.get("required", ())
@@ -68,10 +67,6 @@ def _fields(
             yield from _fields(one, answer.get(name, {}), f"{path}{name}.", wanted)
         else:
             yield f"{path}{name}", (one, answer.get(name), wanted)
-
-
-def _parameter(schema: Authored) -> Authored:
-    return {"type": "string"} if is_list_of_words(dict(schema)) else schema
 
 
 def _enumeration(message: str, items: list[str]) -> str:

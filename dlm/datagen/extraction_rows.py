@@ -91,13 +91,13 @@ def is_list_of_words(schema: dict[str, Any]) -> bool:
 
 def _tool(described: str, asked: list[Asked]) -> dict[str, Any]:
     """The tool that stands for the schema."""
-    properties = {".".join(one.path): _parameter(one.schema) for one in asked}
+    properties = {".".join(one.path): parameter_of(one.schema) for one in asked}
     required = [".".join(one.path) for one in asked if one.required]
     parameters = {"type": "object", "properties": properties, "required": required}
     return {"name": NAME, "description": described or DESCRIPTION, "parameters": parameters}
 
 
-def _parameter(schema: dict[str, Any]) -> dict[str, Any]:
+def parameter_of(schema: dict[str, Any]) -> dict[str, Any]:
     """A field's schema as a parameter's: a list of words is a text that enumerates them."""
     if not is_list_of_words(schema):
         return schema
