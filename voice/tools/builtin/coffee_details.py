@@ -70,8 +70,12 @@ _PRAISE = (
     "(?:cup|mug|glass|bottle|can|pot|jug|pair|couple|round)(?:e?s)?", "of those", "to",
     r"(?:\d\d? )?(?:ounces?|oz)",
     "um+", "uh+", "erm?", "sweet", "second", "third", "other",
-    r".*\b(?:is|wants?|ha(?:ve|s|ving)|gets?|likes?|takes?|drinks?|needs?|orders?|and|with|for)",
 )  # fmt: skip
+_CLAUSE = re.compile(
+    r".*\b(?:is|wants?|ha(?:ve|s|ving)|gets?|likes?|takes?(?! away)|drinks?|needs?|orders?"
+    r"|and|with|for) "
+)
+"""What a drink is named behind; the last one, if several are."""
 _KNOWN = re.compile(
     "(?:(?:"
     + "|".join(
@@ -89,13 +93,18 @@ _KNOWN = re.compile(
             *_PRAISE,
         )
     )
-    + ") )+"
+    + ") ){0,4}"
 )
 
 
 def are_known(words: str) -> bool:
-    """Whether words before a drink of the menu are no other drink's name; a blank behind each."""
-    return _KNOWN.fullmatch(words) is not None
+    """Whether up to four words before a drink of the menu are no other drink's name.
+
+    Args:
+        words: In lower case, a blank behind each.
+    """
+    clause = _CLAUSE.match(words)
+    return _KNOWN.fullmatch(words, clause.end() if clause else 0) is not None
 
 
 def _naming(kind: str, *named: str) -> Readable:
