@@ -233,7 +233,8 @@ class RequestSetup:
             return None
         names = worded(tool.name for tool in job.rules.tools)
         spelled = {tool.name: self._dialect.text(names[tool.name]) for tool in tools}
-        return ToolChoice(calls.call, spelled) if len(tools) > 1 else None
+        sampled = _sampling(job.request) is not None
+        return ToolChoice(calls.call, spelled, sampled) if tools else None
 
     def _aids(self, job: RequestJob, plan: Plan) -> Aids:
         """Aids for calls; tool likelihoods need a checkpoint that was trained for them."""

@@ -1,4 +1,7 @@
-"""The name of an answer's first call while it is written, chosen with tool likelihoods.
+"""Whether an answer begins with a call, and the name of its first call while it is written.
+
+An answer begins with a call where that is likelier than all answers without one together: these
+begin with many words, of which each alone may be less likely.
 
 Names are chosen token by token. At a token where the names of several tools differ, the model's
 logits decide; where they leave a doubt, each candidate token's logit is raised by the largest gain
@@ -12,6 +15,8 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
+LEAST_SHARE = 0.5
+"""Share of the mark that opens a call from which on an answer begins with it."""
 CERTAIN = 0.999
 """Share of the likeliest candidate token from which on the model is not in doubt."""
 
@@ -22,14 +27,18 @@ class ToolChoice:
     Args:
         call: Id of the mark that opens a call.
         spelled: Tool → ids of its name.
+        sampled: Whether logits come with noise, by which answers without a call have their share.
 
     Attributes:
         complete: Whether the first call's name is written.
         calls: How many calls the answer has begun.
     """
 
-    def __init__(self, call: int, spelled: Mapping[str, Sequence[int]]) -> None:
+    def __init__(
+        self, call: int, spelled: Mapping[str, Sequence[int]], sampled: bool = False
+    ) -> None:
         self._call = call
+        self._first = not sampled
         self._spelled = {tool: tuple(ids) for tool, ids in spelled.items()}
         self._gains: Mapping[str, float] | None = None
         # Tokens of the name so far; -1 before the call.
@@ -41,11 +50,12 @@ class ToolChoice:
 
     @property
     def adjusts(self) -> bool:
-        """Whether several candidates differ here and their gains are known."""
-        return self._gains is not None and len(self._candidates) > 1
+        """Whether it begins here, or several candidates differ and their gains are known."""
+        return self._first or (self._gains is not None and len(self._candidates) > 1)
 
     def follow(self, token: int) -> None:
         """Go on with a token of the answer."""
+        self._first = False
         self.calls += token == self._call
         if self.complete:
             return
@@ -78,6 +88,11 @@ class ToolChoice:
 
     def adjusted(self, logits: Tensor) -> Tensor:
         """Logits of the next token, (V,), with the gains of the candidates."""
+        if self._first and float(logits.softmax(dim=-1)[self._call]) < LEAST_SHARE:
+            out = logits.clone()
+            # Finite: the grammar may allow nothing else.
+            out[self._call] = torch.finfo(logits.dtype).min
+            return out
         if self._gains is None or len(self._candidates) < 2:
             return logits
         gains = self._gains
@@ -93,7 +108,7 @@ class ToolChoice:
 
     def copy(self) -> ToolChoice:
         """An independent copy in the same state."""
-        other = ToolChoice(self._call, {})
+        other = ToolChoice(self._call, {}, not self._first)
         other._spelled, other._gains = self._spelled, self._gains
         other._written, other._candidates = self._written, self._candidates
         other.complete, other.calls = self.complete, self.calls

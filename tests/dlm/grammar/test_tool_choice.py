@@ -26,11 +26,30 @@ def names(*tokens: int, gains: dict[str, float] | None = None) -> ToolChoice:
 
 def row(**shares: float) -> Tensor:
     """Logits that give some tokens these shares."""
-    ids = {"get": GET, "set": SET, "weather": WEATHER, "time": TIME, "zone": ZONE, "key": KEY}
+    ids = {"call": CALL, "get": GET, "set": SET, "weather": WEATHER, "time": TIME, "zone": ZONE, "key": KEY}
     probabilities = torch.full((12,), 1e-6)
     for name, share in shares.items():
         probabilities[ids[name]] = share
     return probabilities.log()
+
+
+def test_an_answer_begins_with_a_call_that_is_likelier_than_all_else_together() -> None:
+    spread = row(call=0.4, weather=0.3, time=0.3)
+    made = names()
+    assert made.adjusts
+    assert int(made.adjusted(spread).argmax()) in (WEATHER, TIME)
+    # Where the grammar allows nothing else, it is still to be had.
+    assert made.adjusted(spread)[CALL].isfinite()
+    clear = row(call=0.6, weather=0.2, time=0.2)
+    assert torch.equal(made.adjusted(clear), clear)
+    # Behind the first token it is one of many, and a sample has its shares from the noise.
+    for other in (names(WEATHER), ToolChoice(CALL, SPELLED, sampled=True)):
+        assert not other.adjusts
+        assert torch.equal(other.adjusted(spread), spread)
+    copied = made.copy()
+    assert copied.adjusts and not names(WEATHER).copy().adjusts
+    copied.follow(WEATHER)
+    assert made.adjusts and not copied.adjusts
 
 
 def test_a_doubt_is_one_between_tools() -> None:
