@@ -323,19 +323,16 @@ ReplyInput = (
 )
 """What concerns one reply alone."""
 
+News = ToolFinished | Announce | EndRequested | FlowResumed | EndOfMessageFailed | IdleElapsed
+"""What happens beside the words of either side."""
 
 Input = (
     EndpointEvent
     | Transcript
     | RecognitionFailed
-    | EndOfMessageFailed
-    | ToolFinished
     | OptionsChanged
     | ItemTranscribed
     | ItemTranscriptionFailed
-    | Announce
-    | EndRequested
-    | FlowResumed
-    | IdleElapsed
+    | News
     | ReplyInput
 )

@@ -45,6 +45,7 @@ from voice.inputs import (
     Input,
     ItemTranscribed,
     ItemTranscriptionFailed,
+    News,
     OptionsChanged,
     RecognitionFailed,
     ReplyInput,
@@ -177,17 +178,8 @@ class Conversation:
                 self._options, out = options, []
             case ItemTranscribed() | ItemTranscriptionFailed():
                 out = self._item_transcribed(event)
-            case (
-                ToolFinished()
-                | Announce()
-                | EndRequested()
-                | FlowResumed()
-                | EndOfMessageFailed()
-                | IdleElapsed()
-            ):
-                out = self._noted(event)
             case _:
-                out = self._reply_input(event)
+                out = self._noted(event) if isinstance(event, News) else self._reply_input(event)
         out += self._ask_requested()
         if self._due is Due.REPLY and self._agent.current is None:
             out += self._answer()
@@ -352,15 +344,7 @@ class Conversation:
             out += self._announcements.begun(self._agent.current)
         return out
 
-    def _noted(
-        self,
-        event: ToolFinished
-        | Announce
-        | EndRequested
-        | FlowResumed
-        | EndOfMessageFailed
-        | IdleElapsed,
-    ) -> list[Command]:
+    def _noted(self, event: News) -> list[Command]:
         match event:
             case ToolFinished(result):
                 learned = self._agent.learn_late(result)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from voice.config.moments import Moments
 from voice.dialogue.flow_words import ONE_MORE_THING, WELCOME, spoken
+from voice.dialogue.step_messages import StepMessages
 from voice.dialogue.team import Team
 from voice.types import Confirmation, Position, ToolSpec
 from voice.understanding.said_values import answer_to
@@ -38,6 +39,10 @@ class Flow:
     def copy(self) -> Flow:
         """Another one that stands at the same place."""
         return copy(self)
+
+    def messages(self, tools: Mapping[str, ToolSpec]) -> StepMessages:
+        """What messages mean here, with the values of these tools."""
+        return StepMessages(self.team, self.position, tools)
 
     @property
     def hushed(self) -> bool:

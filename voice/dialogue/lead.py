@@ -92,7 +92,7 @@ class Lead:
             offers = flow.offer in flow.team.agent(flow.position).hand_over
             if offers and answer_to(message, ()):
                 yield hand_over_tool(flow.offer), {}
-            yield from flow.team.wanted(flow.position, message, self._tools)
+            yield from flow.messages(self._tools).wanted(message)
         elif options.agent_tools and not options.client_tools:
             yield from called_for(message, options.calls)
             if (alone := asking_sentence(message)) != message:

@@ -227,7 +227,7 @@ class Rounds:
         if flow is None or (self._limits.rephrases and not flow.asking):
             return None
         readable = {} if self._limits.rephrases else self._tools
-        taken = flow.team.taken(flow.position, message, readable)
+        taken = flow.messages(readable).taken(message)
         if taken is None:
             return None
         flow.say_beside(taken.says)
@@ -272,8 +272,8 @@ class Rounds:
         reply.agree()
         flow = self._lead.under(reply.base)
         if whole and flow and not self._limits.rephrases:
-            rest = flow.team.not_called(flow.position, message)
-            if values := flow.team.values(flow.position, rest, self._tools):
+            messages = flow.messages(self._tools)
+            if values := messages.values(messages.not_called(message)):
                 reply.also_call(call)
                 return self.call(reply, self._made(values))
         return self.call(reply, held.made)
@@ -451,8 +451,9 @@ class Rounds:
         if flow and (flow.handed_over or flow.anew) and not reply.carried:
             # What a message says beside asking for another agent, or another thing, may be for it.
             said = as_said(self._dialogue.newest_said)
-            read = flow.team.values if flow.handed_over else flow.team.values_anew
-            if values := read(flow.position, said, self._tools):
+            messages = flow.messages(self._tools)
+            read = messages.values if flow.handed_over else messages.values_anew
+            if values := read(said):
                 reply.carry()
                 return self.call(reply, self._made(values))
         if flow and flow.reads_back and not reply.agreed:

@@ -11,55 +11,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 from voice.config.agent import AgentConfig
-from voice.config.answers import answers_to
-from voice.config.called_for import called_for
 from voice.config.flow import NeedConfig, StepConfig, steps_from
-from voice.config.moments import plain_words
 from voice.dialogue.flow_words import (
-    GREETING,
-    NOTHING_ELSE,
-    NOTHING_THEN,
-    ONE_MORE_THING,
-    THANKS,
-    WELCOME,
     filled,
     spoken,
 )
 from voice.inputs import SessionOptions
 from voice.types import Position, ToolCall, ToolResult, ToolSpec
-from voice.understanding.acts import Act, act_on, beside, refuses
-from voice.understanding.english import (
-    asks,
-    asks_of_the_agent,
-    bare,
-    disagrees,
-    is_courteous,
-    may_ask,
-)
-from voice.understanding.said_values import (
-    Wanted,
-    answer_among,
-    clauses,
-    gives_up,
-    ruled_out,
-    said_values,
-    says_again,
-    starts_over,
-    taken_back,
-)
 
 HAND_OVER = "hand_over_to_"
 START_OVER = "start_over"
-RULED_OUT = "ruled_out"
-"""Argument of a tool that gets, of its values, those that a message does not want, with commas."""
-_NO = re.compile(r"(?:no|nope|nah)\b", re.I)
-_TO_SELF = re.compile(r"\b(?:was|were|called)\b[^?]*$")
-"""In the midst of a message, what talkers ask themselves: "oh, what was his name, anyway"."""
-_NOT_WANTED = re.compile(r"(?:(?<!why )(?:do|did|would|will) not|never|no longer)(?: \w+)? $")
-"""Before a wish that is none: "I don't want an appointment"."""
 MOST_KNOWN = 64
 """Values; a file with more steps than that is no flow for a voice."""
 
@@ -67,28 +31,6 @@ MOST_KNOWN = 64
 def hand_over_tool(agent: str) -> str:
     """Name of the tool that hands over to an agent."""
     return HAND_OVER + re.sub(r"\W", "_", agent)
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What a message does in a step, without the model.
-
-    Attributes:
-        calls: Tools and their arguments, for the values that it says.
-        agrees: The tool that the agent has asked about, where it says "yes" beside that.
-        refuses: Whether it says "no" to the question.
-        says: What there is to say to its questions beside the step.
-        moves: Where the conversation stands, once a value is taken back, or everything; the calls
-            are made there.
-        hushes: Whether nothing is asked until a value is said.
-    """
-
-    calls: tuple[tuple[str, Mapping[str, str]], ...] = ()
-    agrees: str = ""
-    refuses: bool = False
-    says: str = ""
-    moves: Position | None = None
-    hushes: bool = False
 
 
 class Team:
@@ -102,6 +44,10 @@ class Team:
     def agents(self) -> tuple[AgentConfig, ...]:
         """All, the first one first."""
         return tuple(self._agents.values())
+
+    def named(self, agent: str) -> AgentConfig:
+        """One of them."""
+        return self._agents[agent]
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -158,7 +104,7 @@ class Team:
                 if position.step == kept.none:
                     return position
                 return replace(position, step=kept.none, path=(), known={}, asked="", times=0)
-            position = self._for_kept(position, call.name, result.error)
+            position = self.for_kept(position, call.name, result.error)
         if result.error:
             return position
         if call.name == START_OVER:
@@ -194,7 +140,7 @@ class Team:
 
     def unasked(self, position: Position) -> Position:
         """Something else was said since: a "yes" answers no question for a deed any more."""
-        need = dict(self._open(position)).get(position.asked)
+        need = dict(self.open_values(position)).get(position.asked)
         aside = need is not None and not need.argument
         return replace(position, asked="", times=0) if aside else position
 
@@ -209,93 +155,12 @@ class Team:
         """Whether a flow stands where nothing more is asked."""
         return bool(self.agent(position).steps) and not self.step(position).needs
 
-    def wanted(
-        self, position: Position, message: str, tools: Mapping[str, ToolSpec] | None = None
-    ) -> Iterator[tuple[str, dict[str, str]]]:
-        """The tools that a message calls by patterns, or for what is kept, with arguments."""
-        agent = self.agent(position)
-        yield from called_for(message, self.step(position).calls, agent.calls)
-        words = plain_words(message)
-        for other in agent.hand_over:
-            found = self._agents[other].takes_over.found.finditer(words)
-            if not all(_NOT_WANTED.search(words[: one.start()]) for one in found):
-                yield hand_over_tool(other), {}
-        act, kept = self._act(position, message), agent.kept
-        if act is Act.CHANGE and kept.change:
-            yield kept.change, self._told_of_kept(position, message, kept.change, tools or {})
-        elif act is Act.ANOTHER and kept.another:
-            yield kept.another, self._another(position, message, tools or {})
-        elif act is Act.END and kept.end:
-            yield kept.end, self._told_of_kept(position, message, kept.end, tools or {})
-        elif act is Act.TELL and kept.tell:
-            yield kept.tell, {}
-
-    def _act(self, position: Position, message: str) -> Act | None:
-        """What a message wants done with what is kept, or a clause of it with its end.
-
-        Who wants none made wants none ended.
-        """
-        begun = bool(position.known and self.missing(position)) and not self._aside(position)
-        spoken_of = self.over(position) or self._aside(position)
-        things = self.agent(position).kept.things
-        parts = [one for one in clauses(message) if not refuses(one, things)]
-        if act := act_on(", ".join(parts), things, spoken_of, begun):
-            return act
-        ends = not gives_up(message) and "cancel" in map(bare, parts)
-        return Act.END if ends else None
-
-    def _aside(self, position: Position) -> bool:
+    def aside(self, position: Position) -> bool:
         """Whether it stands in a step to which no other goes."""
         steps = self.agent(position).steps
         return bool(steps) and position.step not in steps_from(next(iter(steps)), steps)
 
-    def _told_of_kept(
-        self, position: Position, message: str, tool: str, tools: Mapping[str, ToolSpec]
-    ) -> dict[str, str]:
-        """What a message has of the arguments by which a tool changes or ends the kept thing."""
-        agent = self.agent(position)
-        needs = [need for step in agent.steps.values() for need in step.needs.values()]
-        asked = next((one.argument for one in needs if one.tool == tool and one.offers), "")
-        readings = tools[tool].readings if tool in tools else {}
-        wanted = [Wanted(name, one) for name, one in readings.items()]
-        parts = clauses(message)
-        # What stands before the wish tells of what there is: "I'm booked on Friday, can we ...".
-        wish = (at for at, one in enumerate(parts) if act_on(one, agent.kept.things, True))
-        for first in (next(wish, 0), 0):
-            if found := said_values(", ".join(parts[first:]), wanted, asked):
-                return {**found}
-        # Who cannot come on Friday means the one on Friday.
-        out = ruled_out(message, wanted).items() if tool == agent.kept.end else ()
-        return {name: words[0] for name, words in out}
-
-    def _another(
-        self, position: Position, message: str, tools: Mapping[str, ToolSpec]
-    ) -> dict[str, str]:
-        """How another one is to be like the last: not where the message says what it is for."""
-        how = beside(message)
-        return {"beside": how} if how and not self.values_anew(position, message, tools) else {}
-
-    def values_anew(
-        self, position: Position, message: str, tools: Mapping[str, ToolSpec]
-    ) -> tuple[tuple[str, Mapping[str, str]], ...]:
-        """The tools to call for the values by which a message begins the flow anew.
-
-        The wish for another thing is no value, nor are courtesies and questions.
-        """
-        fresh, kept = self.enter(position.agent), self.agent(position).kept
-        told = [
-            one
-            for one in clauses(message)
-            if not (is_courteous(one) or asks(one) or self._is_bare_wish(one, kept.things))
-        ]
-        first = next(iter(self.missing(fresh)), "")
-        return self.values(replace(fresh, asked=first), ", ".join(told), tools) if told else ()
-
-    def _is_bare_wish(self, clause: str, things: Sequence[str]) -> bool:
-        """Whether a clause wants another thing like the last, and does not say what for."""
-        return act_on(clause, things, spoken_of=True) is Act.ANOTHER and bool(beside(clause))
-
-    def _for_kept(self, position: Position, tool: str, failed: bool) -> Position:
+    def for_kept(self, position: Position, tool: str, failed: bool) -> Position:
         """Where it stands for a call on what is kept.
 
         That is the step that asks for its values, or else where the flow is over, unless something
@@ -313,151 +178,11 @@ class Team:
         known = {n: one for n, one in position.known.items() if n not in steps[to].needs}
         return replace(position, step=to, path=(), known=known, asked="", times=0)
 
-    def taken(
-        self, position: Position, message: str, tools: Mapping[str, ToolSpec]
-    ) -> Taken | None:
-        """What a message does here without the model; None is for the model."""
-        needs = dict(self._open(position))
-        wanted = list(self._readable(position, tools))
-        fresh = self.enter(position.agent, None, position.reason, position.hidden)
-        asked = needs.get(position.asked)
-        offered = position.known.get(asked.offers, "") if asked and asked.offers else ""
-        none = any(refuses(one, self.agent(position).kept.things) for one in clauses(message))
-        if needs and starts_over(message) and not self._aside(position):
-            return Taken(moves=fresh)
-        if none or (needs and gives_up(message)):
-            if self._aside(position):
-                return Taken(moves=self._for_kept(position, "", failed=True))
-            return Taken(says=NOTHING_THEN, moves=fresh if needs else position, hushes=True)
-        looking = position.step == self.agent(position).kept.none
-        if self.over(position) or looking:
-            anew = self._begins_anew(position, fresh, message, tools)
-            if self.over(position) or (anew and anew.moves):
-                return anew
-        says, rest = self._beside(position, message, wanted)
-        deed = asked.tool if asked and not asked.argument else ""
-        # "Lovely, so when am I coming?" asks, and agrees to nothing yet.
-        answer = answer_among(rest, wanted, bool(says)) if deed or offered else None
-        if calls := self.values(position, rest, tools):
-            if asked and offered and answer and asked.tool not in dict(calls):
-                calls = (*calls, (asked.tool, {asked.argument: offered}))
-            return Taken(calls, agrees=deed if answer else "", says=says)
-        says = says or self._cannot_say(position, rest) * bool(answer)
-        if asked and offered and answer:
-            return Taken(((asked.tool, {asked.argument: offered}),), says=says)
-        if self._aside(position) and not offered and (disagrees(message) or _NO.match(message)):
-            return Taken(moves=self._for_kept(position, "", failed=True))
-        known = [one.name for one in wanted if one.known is not None]
-        if value := taken_back(rest, known):
-            return Taken(moves=self.forgotten(position, value))
-        if asked and offered and answer is False:
-            return Taken(moves=self.forgotten(position, asked.offers))
-        if answer is not None:
-            return Taken(((deed, {}),), says=says) if answer else Taken(refuses=True)
-        if says_again(rest, wanted):
-            return Taken(says=says)
-        says = says or self._at_least(position, message)
-        return Taken(says=says) if says else None
-
-    def _begins_anew(
-        self, position: Position, fresh: Position, message: str, tools: Mapping[str, ToolSpec]
-    ) -> Taken | None:
-        """What a message does behind the end of a flow: what a first step asks for begins it anew.
-
-        Courtesies do not, and what asks something is answered.
-        """
-        says, rest = self._beside(position, message, ())
-        calls = self.values_anew(position, rest, tools)
-        first = self.step(fresh).needs.get(next(iter(self.missing(fresh)), ""))
-        # "No, ..." to "Is there anything else?" begins nothing, however its rest was heard.
-        no = any(disagrees(one) for one in clauses(message)[:1])
-        told = [one for one in self._readable(fresh, tools) if one.name in self.missing(fresh)[:1]]
-        # A remark begins nothing: "so I write it down".
-        tells = any(one.reads(part) for one in told for part in clauses(rest))
-        if first and not no and tells and first.tool in (name for name, _ in calls):
-            return Taken(calls, says=says, moves=fresh)
-        says = says or self._at_least(position, message) or NOTHING_ELSE * no
-        return Taken(says=says) if says else None
-
     def declined(self, position: Position, calls: Sequence[ToolCall]) -> Position:
         """Where it stands once calls are not wanted that were asked about."""
         kept = self.agent(position).kept.tools
         tool = next((call.name for call in calls if call.name in kept), "")
-        return self._for_kept(position, tool, failed=True) if tool else position
-
-    def _at_least(self, position: Position, message: str) -> str:
-        """What there is to say to a message that brings the step nothing; empty for nothing."""
-        words = message.lower()
-        if says := self._cannot_say(position, message):
-            return says
-        thanks = THANKS.search(words) and not bare(message, GREETING)
-        if not thanks:
-            return ""
-        if self.missing(position):
-            return ONE_MORE_THING
-        return WELCOME if self.over(position) and is_courteous(message) else ""
-
-    def _cannot_say(self, position: Position, message: str) -> str:
-        """What is said to a message of which any clause may ask something; empty for others."""
-        asked = any(map(may_ask, clauses(message))) or message.rstrip().endswith("?")
-        return self.agent(position).cannot_say if asked else ""
-
-    def values(
-        self, position: Position, message: str, tools: Mapping[str, ToolSpec]
-    ) -> tuple[tuple[str, Mapping[str, str]], ...]:
-        """The tools to call, with arguments, for the values that a message says."""
-        needs = dict(self._open(position))
-        calls: dict[str, dict[str, str]] = {}
-        wanted = list(self._readable(position, tools))
-        for name, words in said_values(message, wanted, position.asked).items():
-            calls.setdefault(needs[name].tool, {})[needs[name].argument] = words
-        for name, out in ruled_out(message, wanted).items():
-            if RULED_OUT in tools[needs[name].tool].parameters.get("properties", {}):
-                given = calls.setdefault(needs[name].tool, {})
-                given[RULED_OUT] = ", ".join(filter(None, (given.get(RULED_OUT), *out)))
-        return tuple(calls.items())
-
-    def not_called(self, position: Position, message: str) -> str:
-        """A message without what calls a tool: clauses by patterns, all for what is kept."""
-        agent, step = self.agent(position), self.step(position)
-        if self._act(position, message):
-            return ""
-        left = (c for c in clauses(message) if not any(called_for(c, step.calls, agent.calls)))
-        return ", ".join(left)
-
-    def _readable(self, position: Position, tools: Mapping[str, ToolSpec]) -> Iterator[Wanted]:
-        """The values that may be said here, as far as the program can read them."""
-        for name, need in self._open(position):
-            readings = tools[need.tool].readings if need.tool in tools else {}
-            if reading := readings.get(need.argument):
-                yield Wanted(name, reading, position.known.get(name))
-
-    def _beside(
-        self, position: Position, message: str, wanted: Sequence[Wanted]
-    ) -> tuple[str, str]:
-        """What there is to say to the questions of a message, and the message without them."""
-        agent, says, rest = self.agent(position), list[str](), list[str]()
-        parts = clauses(message)
-        for clause in parts:
-            to_self = clause != parts[-1] and _TO_SELF.search(clause)
-            asked = asks(clause) and not to_self
-            answers = (filled(one, position.known) for one in answers_to(agent.asides, clause))
-            say = next(filter(None, answers), "") or self._waits(position, clause)
-            if not say and asked and not asks_of_the_agent(clause):
-                say = agent.cannot_say
-            if say and not said_values(clause, wanted, ""):
-                says.append(say)
-            else:
-                rest.append(clause)
-        said = " ".join(dict.fromkeys(says))
-        return said, ", ".join(rest) if said else message
-
-    def _waits(self, position: Position, clause: str) -> str:
-        """What is said to who wants another thing made before this one is; else empty."""
-        kept = self.agent(position).kept
-        begun = position.known and self.missing(position) and not self._aside(position)
-        another = begun and act_on(clause, kept.things, spoken_of=True) is Act.ANOTHER
-        return kept.wait if another and beside(clause) else ""
+        return self.for_kept(position, tool, failed=True) if tool else position
 
     def offered(
         self, position: Position, tools: Mapping[str, ToolSpec], exact: bool
@@ -467,7 +192,7 @@ class Team:
         Where the program reads messages (``exact``) it needs the model for none of what it reads.
         """
         agent, step = self.agent(position), self.step(position)
-        needs = dict(self._open(position))
+        needs = dict(self.open_values(position))
         earlier = (needs[n].tool for p in position.path for n in agent.steps[p].needs if n in needs)
         others = (o for o in agent.hand_over if not (exact and self._agents[o].takes_over.patterns))
         hand_over = map(hand_over_tool, others)
@@ -548,7 +273,7 @@ class Team:
         What the tool says that it has understood counts before what was given to it.
         """
         new: dict[str, str] = {}
-        for value, need in self._open(position):
+        for value, need in self.open_values(position):
             if need.tool != call.name:
                 continue
             given = (result.values or call.arguments).get(need.argument)
@@ -557,7 +282,7 @@ class Team:
                 new[value] = brought
         return {name: one for name, one in new.items() if one != position.known.get(name, "")}
 
-    def _open(self, position: Position) -> Iterator[tuple[str, NeedConfig]]:
+    def open_values(self, position: Position) -> Iterator[tuple[str, NeedConfig]]:
         """The values that may be said or done here.
 
         All of the flow that are arguments, since people say early what they are asked later, and

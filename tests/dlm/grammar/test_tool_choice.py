@@ -26,7 +26,15 @@ def names(*tokens: int, gains: dict[str, float] | None = None) -> ToolChoice:
 
 def row(**shares: float) -> Tensor:
     """Logits that give some tokens these shares."""
-    ids = {"call": CALL, "get": GET, "set": SET, "weather": WEATHER, "time": TIME, "zone": ZONE, "key": KEY}
+    ids = {
+        "call": CALL,
+        "get": GET,
+        "set": SET,
+        "weather": WEATHER,
+        "time": TIME,
+        "zone": ZONE,
+        "key": KEY,
+    }
     probabilities = torch.full((12,), 1e-6)
     for name, share in shares.items():
         probabilities[ids[name]] = share

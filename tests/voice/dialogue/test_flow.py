@@ -9,6 +9,7 @@ import pytest
 from voice.config import AgentConfig, load_team
 from voice.config.flow import BranchConfig, NeedConfig, StepConfig
 from voice.dialogue.flow import Flow
+from voice.dialogue.step_messages import StepMessages
 from voice.dialogue.team import Team, hand_over_tool
 from voice.inputs import SessionOptions
 from voice.types import Position, Reading, ToolCall, ToolResult
@@ -161,10 +162,10 @@ def test_a_draft_knows_of_a_hand_over_that_was_cut_off() -> None:
 def test_a_yes_behind_something_else_answers_no_question_for_a_deed() -> None:
     flow = Flow(shop(), after(shop(), *ORDERED[:2]))
     flow.next_words()
-    answer = flow.team.taken(flow.position, "yes", {})
+    answer = flow.messages({}).taken("yes")
     assert answer and answer.calls == (("order", {}),)
     flow.aside()
-    assert flow.team.taken(flow.position, "yes", {}) is None
+    assert flow.messages({}).taken("yes") is None
     assert flow.next_words() == "order?"
 
 
@@ -296,7 +297,9 @@ def test_who_asks_for_another_agent_gets_it_without_the_model(
     message: str, asked_for: bool
 ) -> None:
     team = Team(load_team("clinic"))
-    assert (("hand_over_to_nurse", {}) in team.wanted(team.enter("clinic"), message)) is asked_for
+    assert (
+        ("hand_over_to_nurse", {}) in StepMessages(team, team.enter("clinic"), {}).wanted(message)
+    ) is asked_for
 
 
 @pytest.mark.parametrize(
@@ -317,8 +320,13 @@ def test_who_asks_for_another_agent_gets_it_without_the_model(
 )  # fmt: skip
 def test_what_an_agent_answers_by_a_tool_without_the_model(message: str, tool: str) -> None:
     team = Team(load_team("clinic"))
-    assert next(team.wanted(team.enter("clinic"), message), ("", {})) == (tool, {})
-    done = team.wanted(Position("clinic", "done"), "thanks, actually no, cancel that")
+    assert next(StepMessages(team, team.enter("clinic"), {}).wanted(message), ("", {})) == (
+        tool,
+        {},
+    )
+    done = StepMessages(team, Position("clinic", "done"), {}).wanted(
+        "thanks, actually no, cancel that"
+    )
     assert next(done) == ("cancel_appointment", {})
 
 

@@ -1,0 +1,306 @@
+"""What a message means where a flow stands, by rules: values, wishes, answers, questions beside.
+
+Where the conversation goes from there is in `voice.dialogue.team`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from voice.config.answers import answers_to
+from voice.config.called_for import called_for
+from voice.config.moments import plain_words
+from voice.dialogue.flow_words import (
+    GREETING,
+    NOTHING_ELSE,
+    NOTHING_THEN,
+    ONE_MORE_THING,
+    THANKS,
+    WELCOME,
+    filled,
+)
+from voice.dialogue.team import Team, hand_over_tool
+from voice.types import Position, ToolSpec
+from voice.understanding.acts import Act, act_on, beside, refuses
+from voice.understanding.english import (
+    asks,
+    asks_of_the_agent,
+    bare,
+    disagrees,
+    is_courteous,
+    may_ask,
+)
+from voice.understanding.said_values import (
+    Wanted,
+    answer_among,
+    clauses,
+    gives_up,
+    ruled_out,
+    said_values,
+    says_again,
+    starts_over,
+    taken_back,
+)
+
+RULED_OUT = "ruled_out"
+"""Argument of a tool that gets, of its values, those that a message does not want, with commas."""
+_NO = re.compile(r"(?:no|nope|nah)\b", re.I)
+_TO_SELF = re.compile(r"\b(?:was|were|called)\b[^?]*$")
+"""In the midst of a message, what talkers ask themselves: "oh, what was his name, anyway"."""
+_NOT_WANTED = re.compile(r"(?:(?<!why )(?:do|did|would|will) not|never|no longer)(?: \w+)? $")
+"""Before a wish that is none: "I don't want an appointment"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a message does in a step, without the model.
+
+    Attributes:
+        calls: Tools and their arguments, for the values that it says.
+        agrees: The tool that the agent has asked about, where it says "yes" beside that.
+        refuses: Whether it says "no" to the question.
+        says: What there is to say to its questions beside the step.
+        moves: Where the conversation stands, once a value is taken back, or everything; the calls
+            are made there.
+        hushes: Whether nothing is asked until a value is said.
+    """
+
+    calls: tuple[tuple[str, Mapping[str, str]], ...] = ()
+    agrees: str = ""
+    refuses: bool = False
+    says: str = ""
+    moves: Position | None = None
+    hushes: bool = False
+
+
+class StepMessages:
+    """Messages at one position.
+
+    Args:
+        team: Whose flow it is.
+        position: In it.
+        tools: Those whose values the program reads, by name.
+    """
+
+    def __init__(self, team: Team, position: Position, tools: Mapping[str, ToolSpec]) -> None:
+        self._team = team
+        self._at = position
+        self._tools = tools
+        self._agent = team.agent(position)
+        self._step = team.step(position)
+        self._fresh = team.enter(position.agent, None, position.reason, position.hidden)
+        self._needs = dict(team.open_values(position))
+        self._missing = team.missing(position)
+        self._over = team.over(position)
+        self._aside = team.aside(position)
+
+    def wanted(self, message: str) -> Iterator[tuple[str, dict[str, str]]]:
+        """The tools that a message calls by patterns, or for what is kept, with arguments."""
+        agent = self._agent
+        yield from called_for(message, self._step.calls, agent.calls)
+        words = plain_words(message)
+        for other in agent.hand_over:
+            found = self._team.named(other).takes_over.found.finditer(words)
+            if not all(_NOT_WANTED.search(words[: one.start()]) for one in found):
+                yield hand_over_tool(other), {}
+        act, kept = self._act(message), agent.kept
+        if act is Act.CHANGE and kept.change:
+            yield kept.change, self._told_of_kept(message, kept.change)
+        elif act is Act.ANOTHER and kept.another:
+            yield kept.another, self._another(message)
+        elif act is Act.END and kept.end:
+            yield kept.end, self._told_of_kept(message, kept.end)
+        elif act is Act.TELL and kept.tell:
+            yield kept.tell, {}
+
+    def _act(self, message: str) -> Act | None:
+        """What a message wants done with what is kept, or a clause of it with its end.
+
+        Who wants none made wants none ended.
+        """
+        begun = bool(self._at.known and self._missing) and not self._aside
+        spoken_of = self._over or self._aside
+        things = self._agent.kept.things
+        parts = [one for one in clauses(message) if not refuses(one, things)]
+        if act := act_on(", ".join(parts), things, spoken_of, begun):
+            return act
+        ends = not gives_up(message) and "cancel" in map(bare, parts)
+        return Act.END if ends else None
+
+    def _told_of_kept(self, message: str, tool: str) -> dict[str, str]:
+        """What a message has of the arguments by which a tool changes or ends the kept thing."""
+        agent = self._agent
+        needs = [need for step in agent.steps.values() for need in step.needs.values()]
+        asked = next((one.argument for one in needs if one.tool == tool and one.offers), "")
+        readings = self._tools[tool].readings if tool in self._tools else {}
+        wanted = [Wanted(name, one) for name, one in readings.items()]
+        parts = clauses(message)
+        # What stands before the wish tells of what there is: "I'm booked on Friday, can we ...".
+        wish = (at for at, one in enumerate(parts) if act_on(one, agent.kept.things, True))
+        for first in (next(wish, 0), 0):
+            if found := said_values(", ".join(parts[first:]), wanted, asked):
+                return {**found}
+        # Who cannot come on Friday means the one on Friday.
+        out = ruled_out(message, wanted).items() if tool == agent.kept.end else ()
+        return {name: words[0] for name, words in out}
+
+    def _another(self, message: str) -> dict[str, str]:
+        """How another one is to be like the last: not where the message says what it is for."""
+        how = beside(message)
+        return {"beside": how} if how and not self.values_anew(message) else {}
+
+    def values_anew(self, message: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
+        """The tools to call for the values by which a message begins the flow anew.
+
+        The wish for another thing is no value, nor are courtesies and questions.
+        """
+        fresh, things = self._fresh, self._agent.kept.things
+        told = [
+            one
+            for one in clauses(message)
+            if not (is_courteous(one) or asks(one) or _is_bare_wish(one, things))
+        ]
+        first = next(iter(self._team.missing(fresh)), "")
+        return self._from(replace(fresh, asked=first)).values(", ".join(told)) if told else ()
+
+    def taken(self, message: str) -> Taken | None:
+        """What a message does here without the model; None is for the model."""
+        needs = self._needs
+        wanted = list(self._readable())
+        asked = needs.get(self._at.asked)
+        offered = self._at.known.get(asked.offers, "") if asked and asked.offers else ""
+        none = any(refuses(one, self._agent.kept.things) for one in clauses(message))
+        if needs and starts_over(message) and not self._aside:
+            return Taken(moves=self._fresh)
+        if none or (needs and gives_up(message)):
+            if self._aside:
+                return Taken(moves=self._team.for_kept(self._at, "", failed=True))
+            return Taken(says=NOTHING_THEN, moves=self._fresh if needs else self._at, hushes=True)
+        looking = self._at.step == self._agent.kept.none
+        if self._over or looking:
+            anew = self._begins_anew(message)
+            if self._over or (anew and anew.moves):
+                return anew
+        says, rest = self._beside(message, wanted)
+        deed = asked.tool if asked and not asked.argument else ""
+        # "Lovely, so when am I coming?" asks, and agrees to nothing yet.
+        answer = answer_among(rest, wanted, bool(says)) if deed or offered else None
+        if calls := self.values(rest):
+            if asked and offered and answer and asked.tool not in dict(calls):
+                calls = (*calls, (asked.tool, {asked.argument: offered}))
+            return Taken(calls, agrees=deed if answer else "", says=says)
+        says = says or self._cannot_say(rest) * bool(answer)
+        if asked and offered and answer:
+            return Taken(((asked.tool, {asked.argument: offered}),), says=says)
+        if self._aside and not offered and (disagrees(message) or _NO.match(message)):
+            return Taken(moves=self._team.for_kept(self._at, "", failed=True))
+        known = [one.name for one in wanted if one.known is not None]
+        if value := taken_back(rest, known):
+            return Taken(moves=self._team.forgotten(self._at, value))
+        if asked and offered and answer is False:
+            return Taken(moves=self._team.forgotten(self._at, asked.offers))
+        if answer is not None:
+            return Taken(((deed, {}),), says=says) if answer else Taken(refuses=True)
+        if says_again(rest, wanted):
+            return Taken(says=says)
+        says = says or self._at_least(message)
+        return Taken(says=says) if says else None
+
+    def _begins_anew(self, message: str) -> Taken | None:
+        """What a message does behind the end of a flow: what a first step asks for begins it anew.
+
+        Courtesies do not, and what asks something is answered.
+        """
+        says, rest = self._beside(message, ())
+        calls = self.values_anew(rest)
+        missing = self._team.missing(self._fresh)[:1]
+        first = self._team.step(self._fresh).needs.get(next(iter(missing), ""))
+        # "No, ..." to "Is there anything else?" begins nothing, however its rest was heard.
+        no = any(disagrees(one) for one in clauses(message)[:1])
+        told = [one for one in self._from(self._fresh)._readable() if one.name in missing]
+        # A remark begins nothing: "so I write it down".
+        tells = any(one.reads(part) for one in told for part in clauses(rest))
+        if first and not no and tells and first.tool in (name for name, _ in calls):
+            return Taken(calls, says=says, moves=self._fresh)
+        says = says or self._at_least(message) or NOTHING_ELSE * no
+        return Taken(says=says) if says else None
+
+    def _at_least(self, message: str) -> str:
+        """What there is to say to a message that brings the step nothing; empty for nothing."""
+        words = message.lower()
+        if says := self._cannot_say(message):
+            return says
+        thanks = THANKS.search(words) and not bare(message, GREETING)
+        if not thanks:
+            return ""
+        if self._missing:
+            return ONE_MORE_THING
+        return WELCOME if self._over and is_courteous(message) else ""
+
+    def _cannot_say(self, message: str) -> str:
+        """What is said to a message of which any clause may ask something; empty for others."""
+        asked = any(map(may_ask, clauses(message))) or message.rstrip().endswith("?")
+        return self._agent.cannot_say if asked else ""
+
+    def values(self, message: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
+        """The tools to call, with arguments, for the values that a message says."""
+        needs = self._needs
+        calls: dict[str, dict[str, str]] = {}
+        wanted = list(self._readable())
+        for name, words in said_values(message, wanted, self._at.asked).items():
+            calls.setdefault(needs[name].tool, {})[needs[name].argument] = words
+        for name, out in ruled_out(message, wanted).items():
+            if RULED_OUT in self._tools[needs[name].tool].parameters.get("properties", {}):
+                given = calls.setdefault(needs[name].tool, {})
+                given[RULED_OUT] = ", ".join(filter(None, (given.get(RULED_OUT), *out)))
+        return tuple(calls.items())
+
+    def not_called(self, message: str) -> str:
+        """A message without what calls a tool: clauses by patterns, all for what is kept."""
+        agent, step = self._agent, self._step
+        if self._act(message):
+            return ""
+        left = (c for c in clauses(message) if not any(called_for(c, step.calls, agent.calls)))
+        return ", ".join(left)
+
+    def _readable(self) -> Iterator[Wanted]:
+        """The values that may be said here, as far as the program can read them."""
+        for name, need in self._needs.items():
+            readings = self._tools[need.tool].readings if need.tool in self._tools else {}
+            if reading := readings.get(need.argument):
+                yield Wanted(name, reading, self._at.known.get(name))
+
+    def _beside(self, message: str, wanted: Sequence[Wanted]) -> tuple[str, str]:
+        """What there is to say to the questions of a message, and the message without them."""
+        agent, says, rest = self._agent, list[str](), list[str]()
+        parts = clauses(message)
+        for clause in parts:
+            to_self = clause != parts[-1] and _TO_SELF.search(clause)
+            asked = asks(clause) and not to_self
+            answers = (filled(one, self._at.known) for one in answers_to(agent.asides, clause))
+            say = next(filter(None, answers), "") or self._waits(clause)
+            if not say and asked and not asks_of_the_agent(clause):
+                say = agent.cannot_say
+            if say and not said_values(clause, wanted, ""):
+                says.append(say)
+            else:
+                rest.append(clause)
+        said = " ".join(dict.fromkeys(says))
+        return said, ", ".join(rest) if said else message
+
+    def _waits(self, clause: str) -> str:
+        """What is said to who wants another thing made before this one is; else empty."""
+        kept = self._agent.kept
+        begun = self._at.known and self._missing and not self._aside
+        another = begun and act_on(clause, kept.things, spoken_of=True) is Act.ANOTHER
+        return kept.wait if another and beside(clause) else ""
+
+    def _from(self, position: Position) -> StepMessages:
+        return StepMessages(self._team, position, self._tools)
+
+
+def _is_bare_wish(clause: str, things: Sequence[str]) -> bool:
+    """Whether a clause wants another thing like the last, and does not say what for."""
+    return act_on(clause, things, spoken_of=True) is Act.ANOTHER and bool(beside(clause))
