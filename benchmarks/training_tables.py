@@ -46,33 +46,6 @@ def fine_tuning(told: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
-_SETS = {
-    "own": "the shipped agents' own tools",
-    "unseen": "tools that nobody named",
-    "unasked": "what is not asked for",
-    "talk": "talk",
-}
-
-
-def teach(told: dict[str, Any]) -> list[list[str]]:
-    """Lists of tools and the shipped agents, before and after, of teach.json."""
-    rows = [["", "minutes", "before", "after"]]
-    for name, one in told["figures"].items():
-        for kind, label in (("exact", "exact calls"), ("quiet", "no call where none is asked for")):
-            cells = [_of(one[when]["sentences"][kind]) for when in ("before", "after")]
-            rows.append([f"{name}: {label}", f"{one['minutes']:.1f}", *cells])
-        for key, label in _SETS.items():
-            kind = "call" if "call" in one["after"]["sets"][key] else "decision"
-            cells = [f"{one[when]['sets'][key][kind]:.1%}" for when in ("before", "after")]
-            rows.append([f"{name}: {label}", "", *cells])
-    return rows
-
-
-def _of(figure: list[float]) -> str:
-    share, count = figure
-    return f"{share:.1%} of {count:g}"
-
-
 def number_formats(told: dict[str, Any]) -> list[list[str]]:
     """What 8 bits cost, of number_formats.json."""
     rows = [["", "weights", "tool right", "tool and arguments right", "same answer as float32"]]

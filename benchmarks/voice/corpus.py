@@ -153,14 +153,6 @@ def everything() -> list[Utterance]:
     return [*demo_lines("assistant"), *demo_lines("coffee"), *people(), *orders()]
 
 
-def by_kind() -> dict[str, list[Utterance]]:
-    """All that is said, by kind."""
-    kinds: dict[str, list[Utterance]] = {}
-    for utterance in everything():
-        kinds.setdefault(utterance.kind, []).append(utterance)
-    return kinds
-
-
 def _recorded(row: dict[str, Any], agent: str) -> Utterance:
     name = Path(row["audio"]).stem
     text = row.get("text")

@@ -47,7 +47,6 @@ def _ordinal(number: int) -> str:
 
 _DOZENS = {6: "half a dozen", 12: "a dozen", 24: "two dozen", 36: "three dozen", 48: "four dozen"}
 _FORMATS = {"email": "email", "link": "uri"}
-_MINUTES = (0, 0, 0, 15, 30, 30, 45, 10, 20)
 _PARTS = (("half past", 30), ("half past", 30), ("quarter past", 15), ("quarter to", -15))
 
 

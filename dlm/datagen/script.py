@@ -298,7 +298,7 @@ def fill_slots(
     for suffix in sorted({parameter_of(n)[1] for n in names}):
         wanted = {parameter_of(n)[0] for n in names if parameter_of(n)[1] == suffix}
         inherited = {**(known or {}), **{k: v for k, v in chosen.items() if k in ("state",)}}
-        for name, value in draw.related(tool, wanted, own, inherited).items():
+        for name, value in draw.related(wanted, own, inherited).items():
             chosen[name + suffix] = value
         for name in sorted(wanted if tool in INVENTED else wanted - _PAIRED):
             chosen[name + suffix] = draw.single(tool, name)
@@ -385,7 +385,7 @@ class Drawing:
         name = parameter_of(slot)[0]
         if name in _PAIRED:
             fitting = known or ({"device": value} if name == "device" else {})
-            return self.related(tool, {name}, "", fitting).get(name, "")
+            return self.related({name}, "", fitting).get(name, "")
         try:
             return self.single(tool, name)
         except ValueError:
@@ -418,7 +418,7 @@ class Drawing:
             self.world.timers.append((named[0], 60 * self.rng.randint(1, 40)))
         return self.rng.choice(named)
 
-    def related(self, tool: str, wanted: set[str], own: str, known: Arguments) -> Arguments:
+    def related(self, wanted: set[str], own: str, known: Arguments) -> Arguments:
         """Values that must fit each other: a device and its state, two units, two currencies."""
         found: Arguments = {}
         if wanted & {"device", "state", "act"}:

@@ -57,11 +57,11 @@ def ask(script: Script) -> bool:
     """The customer asks about a drink, and perhaps another, and then wants it or not."""
     rng, before = script.rng, last_order(script)
     topic = rng.choice(("price", "price", "price", "have", "have", "within"))
-    drink = _asked(script, topic, topic)
+    drink = _asked(script, topic)
     offers = _answered(script, topic, drink)
     if topic != "within" and rng.random() < 0.4:
         # What follows a price with no verb asks for one too: it is no order.
-        drink = _asked(script, topic, f"and_{topic}")
+        drink = _asked(script, f"and_{topic}")
         offers = _answered(script, topic, drink)
     if not script.messages[-1].get("cut") and rng.random() < 0.3:
         return True
@@ -87,7 +87,7 @@ def ask(script: Script) -> bool:
     return True
 
 
-def _asked(script: Script, topic: str, options: str) -> str:
+def _asked(script: Script, options: str) -> str:
     """The drink of a question as it was heard; empty where it named none."""
     drink, other = _drinks(script)
     words = {"DRINK": _slot("drink", drink), "OTHER": other}

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry
 from starlette.applications import Starlette
@@ -29,6 +29,7 @@ from dlm.engine.request import Request
 from dlm.server.access import Gate
 from dlm.server.bodies import (
     ChatRequest,
+    Checked,
     CompletionRequest,
     FimRequest,
     Generation,
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from dlm.engine.engine import Engine
 
 Endpoint = Callable[[HttpRequest], Awaitable[Response]]
-Checked = TypeVar("Checked", bound=Generation)
 
 CHARS_PER_TOKEN = 16
 """More than any text has. A longer prompt is refused before its tokens are counted: megabytes take

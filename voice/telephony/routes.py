@@ -7,7 +7,6 @@ lines present a token, as Bearer, as Basic's password, or at the end of the path
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from ipaddress import ip_network
@@ -49,8 +48,6 @@ if TYPE_CHECKING:
 
 TWILIO = "twilio"
 MAX_FORM_BYTES = 64 * 1024
-
-_log = logging.getLogger(__name__)
 
 
 class TelephoneRoutes:

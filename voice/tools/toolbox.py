@@ -108,7 +108,6 @@ class Toolbox:
         config: ToolsConfig,
         turn: TurnConfig,
         now: Clock | None = None,
-        house: House | None = None,
         memory: MemoryConfig = MemoryConfig(),  # noqa: B008
     ) -> None:
         self._config = config
@@ -120,7 +119,7 @@ class Toolbox:
         self.ringer = Ringer(self.database, self._now)
         self._glance = lru_cache(256)(lambda owner, moment: Glance(self.database, owner))
         self._web = Web(config.http_timeout_s)
-        self.house: House = house or _house(config, self._web)
+        self.house = _house(config, self._web)
         self._documents = Documents(_folder(config.documents_dir))
         self._provided: dict[type, object] = {
             ToolsConfig: config, MemoryConfig: memory, Ringer: self.ringer, Web: self._web,

@@ -16,7 +16,7 @@ from voice.tools.spoken_dates import PARTS_OF_DAY
 from voice.types import Reading, ToolCall, ToolSpec
 from voice.understanding.corrections import MAKING
 from voice.understanding.english import GRAMMAR, NUMBERS, VERBS, word_set
-from voice.understanding.left_out import carriers
+from voice.understanding.left_out import WORD, carriers
 from voice.understanding.terms import days, is_term, tells_time
 
 _LONGEST = 5
@@ -36,7 +36,6 @@ _SCALE = word_set("""
     degree degrees
 """)
 """Says what a number counts, or by how much it changes something."""
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
 def filled(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
@@ -49,12 +48,12 @@ def filled(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
     }
     if not missing:
         return call
-    words = _WORD.findall(request)
+    words = WORD.findall(request)
     folded = [word.casefold() for word in words]
     open_ = [carrier is None for carrier in carriers(folded, [call])]
     # From word to word.
     clauses = [
-        *pairwise(accumulate((len(_WORD.findall(c)) for c in _CUT.split(request)), initial=0))
+        *pairwise(accumulate((len(WORD.findall(c)) for c in _CUT.split(request)), initial=0))
     ]
     values: dict[str, str] = {}
     for length in range(min(_LONGEST, len(words)), 0, -1):

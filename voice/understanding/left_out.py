@@ -34,7 +34,8 @@ _COUNTING = NUMBERS | {"a", "an", "another", "some"}
 _LONGEST = 3
 """Words of a thing or a detail."""
 _ASKING = re.compile(r"(?:can|could|will|would) (?:you|we|i) (?:please )?\w+")
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+"""With what is joined to it: "o'clock", "half-past"."""
 _MOST_PARTS = 4
 
 
@@ -58,12 +59,12 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
     failed = any(result.startswith("Error: ") for result in results)
     if not specs or all(spec.read_only for spec in specs):
         return LeftOut()
-    words = list(_WORD.finditer(request))
+    words = list(WORD.finditer(request))
     folded = [word[0].casefold() for word in words]
     carried_by = carriers(folded, calls)
     told = _known([*(text for spec in specs for text in (spec.name, spec.description)), *results])
     aside = {
-        word for one, tells in clauses(request.casefold()) if tells for word in _WORD.findall(one)
+        word for one, tells in clauses(request.casefold()) if tells for word in WORD.findall(one)
     }
     parts = []
     told_before = [*_before(folded, carried_by, calls), *_comma(request, words, carried_by, calls)]
@@ -128,8 +129,8 @@ def carried(request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpe
     names = (call.name.replace("_", " ") for call in calls)
     specs = [tools[call.name] for call in calls if call.name in tools]
     known = _known([*values, *names, *(spec.description for spec in specs)])
-    everything = [word for word in _WORD.findall(request.casefold()) if not _is_grammar(word)]
-    said = [word for word in _WORD.findall(asked) if not _is_grammar(word)] or everything
+    everything = [word for word in WORD.findall(request.casefold()) if not _is_grammar(word)]
+    said = [word for word in WORD.findall(asked) if not _is_grammar(word)] or everything
     return sum(_stem(word) in known for word in said) / len(said) if said else 1.0
 
 
@@ -158,7 +159,7 @@ def carriers(words: Sequence[str], calls: Sequence[ToolCall]) -> list[int | None
     found: list[int | None] = [None] * len(words)
     for number, call in enumerate(calls):
         for value in call.arguments.values():
-            said = [word.casefold() for word in _WORD.findall(str(value))]
+            said = [word.casefold() for word in WORD.findall(str(value))]
             for at in range(len(words) - len(said) + 1) if said else ():
                 if list(words[at : at + len(said)]) == said:
                     found[at : at + len(said)] = [number] * len(said)
@@ -232,7 +233,7 @@ def _pieces(words: Sequence[str], first: int, last: int) -> Iterator[tuple[int, 
 
 
 def _known(texts: Iterable[str]) -> set[str]:
-    return {_stem(word.casefold()) for text in texts for word in _WORD.findall(text)}
+    return {_stem(word.casefold()) for text in texts for word in WORD.findall(text)}
 
 
 def _is_grammar(word: str) -> bool:

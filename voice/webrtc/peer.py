@@ -7,7 +7,6 @@ decided before.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from contextlib import suppress
 from fractions import Fraction
@@ -46,7 +45,6 @@ _CLOSE_S = 1.0
 _ADDRESSES = ("a=candidate:", "a=end-of-candidates")
 _OPUS, _KEYS = "audio/opus", "audio/telephone-event"
 
-_log = logging.getLogger(__name__)
 
 # aiortc answers with those codecs of its list that were offered. Keys never reach its decoders:
 # `_Packets` takes them before.
