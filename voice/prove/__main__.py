@@ -31,6 +31,7 @@ from voice.prove.judge import judge
 from voice.prove.mind import Mind
 from voice.prove.page import page
 from voice.prove.scenario import Take, load, load_axes, takes
+from voice.prove.sound import voiced
 from voice.speech.audio_files import RATE_HZ, Encoder
 
 ALL = ("assistant", "coffee", "clinic")
@@ -54,6 +55,29 @@ def wanted(options: argparse.Namespace) -> list[Take]:
     if not found:
         raise ConfigError(f"--only: {options.only!r} leaves no conversation")
     return sorted(found, key=lambda take: take.agent)
+
+
+def audible(found: Sequence[Take]) -> list[Take]:
+    """The conversations whose callers' voices are installed; says why it leaves out the others.
+
+    Raises:
+        ConfigError: None is.
+    """
+    missing: dict[str, ConfigError] = {}
+    for voice in {take.scenario.behaviour.voice for take in found}:
+        try:
+            voiced(voice, "yes", 1.0)
+        except ConfigError as error:
+            missing[voice] = error
+    kept = []
+    for take in found:
+        if error := missing.get(take.scenario.behaviour.voice):
+            print(f"left out  {take.id}: {error}", flush=True)
+        else:
+            kept.append(take)
+    if not kept:
+        raise next(iter(missing.values()))
+    return kept
 
 
 @asynccontextmanager
@@ -113,7 +137,7 @@ async def prove(options: argparse.Namespace, config: Config) -> list[Told]:
             print(f"        {wrong}", flush=True)
         return judged, sound
 
-    for agent, group in groupby(wanted(options), key=lambda take: take.agent):
+    for agent, group in groupby(audible(wanted(options)), key=lambda take: take.agent):
         try:
             async with door_to(agent, options, config) as door, asyncio.TaskGroup() as tasks:
                 held = [tasks.create_task(one(take, door)) for take in group]

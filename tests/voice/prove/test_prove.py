@@ -13,6 +13,7 @@ import pytest
 from tests.support.fake_realtime import FakeRealtime, tone
 from tests.voice.prove.test_faults import call, interrupted, take
 from voice.demo.server import EMBEDDED, as_arguments, serving
+from voice.errors import ConfigError
 from voice.prove import __main__ as command
 from voice.prove import sound
 from voice.prove.figures import against, scorecard
@@ -29,6 +30,19 @@ goal = "a timer"
 lines = [{ says = "what time is it" }]
 behaviour.reaction_s = 0.0
 """
+
+
+def test_callers_whose_voice_is_not_installed_are_left_out(tmp_path, capsys):
+    file = tmp_path / "two.toml"
+    other = TIMER.replace("[scenarios.timer]", "[scenarios.other]").split("\n", 2)[2]
+    file.write_text(f'{TIMER}{other}behaviour.voice = "hibari:nobody"\n')
+    both = command.takes([command.load(str(file))], None, [1])
+    assert [take.name for take in command.audible(both)] == ["timer"]
+    told = capsys.readouterr().out
+    assert told.startswith("left out  assistant/other#1: voice: got 'hibari:nobody'; expected")
+    assert told.count("\n") == 1
+    with pytest.raises(ConfigError, match="hibari:nobody"):
+        command.audible([take for take in both if take.name == "other"])
 
 
 class Reader(HTMLParser):
