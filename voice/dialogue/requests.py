@@ -271,7 +271,7 @@ def _once(request: str, one: ToolCall, two: ToolCall, tools: Mapping[str, ToolSp
     """Whether two calls are of the same words of a request, and one says no less than the other."""
     spec = tools.get(one.name)
     required = spec.parameters.get("required", ()) if spec else ()
-    if one.name != two.name or not required:
+    if spec is None or one.name != two.name or not (required or not spec.read_only):
         return False
     given = [
         {name: without_article(_plain(str(v))) for name, v in call.arguments.items()}
@@ -280,6 +280,9 @@ def _once(request: str, one: ToolCall, two: ToolCall, tools: Mapping[str, ToolSp
     less, more = sorted(given, key=len)
     if less.items() - more.items():
         return False
+    if not required:
+        # What is done without a word is done: "confirm, please, Henrietta" places one order.
+        return True
     said, thing = _plain(request), less.get(required[0], "")
     before, found, behind = said.partition(thing)
     if not found or re.search(rf"\b{re.escape(thing)}", behind):

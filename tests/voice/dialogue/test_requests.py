@@ -64,6 +64,19 @@ def test_words_that_are_said_once_are_of_one_call(
     assert distinct(message, calls, TOOLS) == tuple(calls[at] for at in kept)
 
 
+def test_what_needs_no_word_is_done_once() -> None:
+    tools = {
+        "confirm_order": ToolSpec("confirm_order", "Place it.", {}),
+        "get_time": ToolSpec("get_time", "Tell it.", {}, read_only=True),
+    }
+    placed, alone = (ToolCall("c", "confirm_order", given) for given in ({"name": "Ida"}, {}))
+    for calls in ([placed, alone], [alone, placed], [placed, placed]):
+        assert distinct("confirm, please, Ida", calls, tools) == (placed,)
+    # Of what only tells one may be of here, the other of there.
+    here, there = (ToolCall("c", "get_time", given) for given in ({}, {"place": "Oslo"}))
+    assert distinct("the time, and in Oslo", [here, there], tools) == (here, there)
+
+
 def test_what_is_named_as_not_meant_is_no_call_beside_what_is() -> None:
     twenty, more = (ToolCall("c", "change_timer", {"duration": one}) for one in ("20", "25"))
     assert distinct("make it 20 minutes not 25", [twenty, more], TOOLS) == (twenty,)
