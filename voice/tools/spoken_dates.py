@@ -411,6 +411,8 @@ def _take_time(said: str) -> tuple[_Clock | None, str | None, str]:
     part = None
     if match := _PART.search(said):
         part, said = _part_named(match["part"] or "night"), _without(said, match)
+    # "And one at seven" is one more alarm.
+    said = re.sub(r"^(?:another )?(?:1 )?(?:more )?(?=(?:at|for|by|around|about) )", "", said)
     said = re.sub(
         r"^(?:at|for|by|around|about|on)\b|\b(?:at|for|by|on|sharp|exactly|please)$", "", said
     )

@@ -67,6 +67,8 @@ def test_what_is_no_day_is_named(said: str) -> None:
     [
         # Without a.m. or p.m. it is the next one to come: it is 3:42 p.m.
         ("five", "2026-11-21 17:00"),
+        ("one at five", "2026-11-21 17:00"),
+        ("another one for five", "2026-11-21 17:00"),
         ("half seven", "2026-11-21 19:30"),
         ("a quarter past six", "2026-11-21 18:15"),
         ("quarter to eight", "2026-11-21 19:45"),
