@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TypeVar
 
 from voice.dialogue.call_checks import Limits
@@ -36,7 +37,7 @@ TOOLS = {
         _tool("get_time"),
         _tool("add_to_list", "item"),
         _tool("remove_from_list", "item"),
-        _tool("order_drink", "drink"),
+        replace(_tool("order_drink", "drink"), meant=lambda given: f"a {given['drink']}"),
         _tool("end_conversation"),
     )
 }

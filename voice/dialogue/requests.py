@@ -148,6 +148,10 @@ class Requests:
         first, *left = (Request(part) for one in apart for part in told_apart(one, is_thing))
         return cls(last.item_id, first, tuple(left))
 
+    def behind_a_yes(self) -> Requests:
+        """The same behind a yes, which the message takes for granted."""
+        return replace(self, first=Request("yes"), left=(self.first, *self.left))
+
     @property
     def current(self) -> Request:
         """The one that is being answered."""

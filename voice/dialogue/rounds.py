@@ -131,6 +131,9 @@ class Rounds:
         if context is None and not self._limits.rephrases:
             whole, tools = not self._checks.takes_apart(reply), self._checks.own_tools(reply)
             reply.take_apart(Requests.of(self._dialogue, whole, tools, question.to_what))
+            if reply.requests and not whole and question.passed_over(newest, tools):
+                reply.take_apart(reply.requests.behind_a_yes())
+                return self.call(reply, question.calls)
         if correcting := self._checks.corrected(reply):
             reply.agree()
             return self.call(reply, correcting)

@@ -20,6 +20,7 @@ _IS_THAT_ALL = re.compile(
     r"|\bshall i (?:place|send|confirm|submit) "
 )
 _ALL_OF_THEM = re.compile(r"\b(?:both|all)\b")
+_GOING_ON = re.compile(r"(?:and|plus|also) (?!(?:no|not|never|don't|what)\b)")
 WHAT_ELSE = "Okay. What else would you like?"
 _THAT_IS_ALL = "that's all"
 _PLACES = {"first": 0, "former": 0, "second": 1, "latter": -1, "third": 2, "last": -1}
@@ -56,6 +57,17 @@ class Question:
         if all(answers) and len(self.options) > 1 and not _ALL_OF_THEM.search(plain(message)):
             return None
         return self.calls if all(answers) else ()
+
+    def passed_over(self, message: str, tools: Mapping[str, ToolSpec]) -> bool:
+        """Whether a message takes a yes for granted: "and a tea", or "that's all, thanks".
+
+        Only where what was asked about can be changed later and has words of its own.
+        """
+        specs = [tools[call.name] for call in self.calls if call.name in tools]
+        mild = all(one.meant and not (one.undoes or one.confirmation) for one in specs)
+        if not specs or self.options or len(specs) < len(self.calls) or not mild:
+            return False
+        return _GOING_ON.match(plain(message)) is not None or bool(_asked_for(tools, message))
 
     @classmethod
     def which(

@@ -454,3 +454,31 @@ def test_of_a_reply_that_goes_on_behind_what_its_client_played_no_more_counts() 
     script.sent()
     script.played()
     assert script.history()[-1] == ("agent", "One two")
+
+
+@pytest.mark.parametrize(
+    ("message", "made"),
+    [
+        ("and a lemonade for Jo", True),
+        ("plus two of those", True),
+        ("And no sugar.", False),
+        ("a lemonade", False),
+        ("how much is it", False),
+    ],
+)
+def test_who_goes_on_behind_a_question_takes_a_yes_for_granted(message: str, made: bool) -> None:
+    script = Script()
+    asked = ToolCall("asked", "order_drink", {"drink": "latte"})
+    script.user("for the office a latte or something")
+    script.model("", asked, confidence=0.1)
+    assert script.spoken().strip() == "A latte, is that right?"
+    script.sent()
+    script.played()
+    script.user(message, turn_id=2)
+    assert [run.call for run in script.of(RunTool)] == [asked] * made
+    if made:
+        script.tool(asked, "Added: latte.")
+        # What the message says itself is asked behind that.
+        prompt = script.last(Generate).prompt
+        said = [m.content for m in prompt.messages if m.role in (Role.USER, Role.TOOL)]
+        assert said[-3:] == ["yes", "Added: latte.", message]

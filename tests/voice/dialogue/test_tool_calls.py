@@ -10,10 +10,10 @@ from voice.types import Message, Role, SpeechStarted, ToolCall, ToolResult
 
 
 def milk(call_id: str) -> ToolCall:
-    return ToolCall(call_id, "set_timer", {"item": "milk"})
+    return ToolCall(call_id, "add_to_list", {"item": "milk"})
 
 
-EGGS = ToolCall("eggs", "set_timer", {"item": "eggs"})
+EGGS = ToolCall("eggs", "add_to_list", {"item": "eggs"})
 ASKED_AGAIN = Limits(rephrases=True)
 """The model is asked behind each tool, and may call another."""
 
