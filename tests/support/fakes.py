@@ -24,7 +24,7 @@ from voice.session.variants import Assigned
 from voice.speech.tts import Voices
 from voice.tools import SessionScope
 from voice.tools.database import Database
-from voice.tools.scope import Line
+from voice.tools.scope import Line, MachineClock
 from voice.types import Message, Role, Samples, ToolCall, ToolSpec
 
 OPTIONS = SessionOptions(instructions="You are a test.", agent_tools=("get_time", "set_timer"))
@@ -169,6 +169,7 @@ class FakeToolbox:
     """No tools, and a database that nobody writes to."""
 
     def __init__(self) -> None:
+        self.clock = MachineClock()
         self.database = Database(":memory:")
 
     async def devices(self, names: Iterable[str]) -> tuple[str, ...]:

@@ -132,7 +132,8 @@ class Session:
         agent = self._resources.agent
         if agent.public and caller and not caller.kind.named:
             caller = None
-        return SessionScope(self.session_id, agent.name, caller, agent.shop, line=line)
+        clock = self._resources.toolbox.clock
+        return SessionScope(self.session_id, agent.name, caller, agent.shop, clock, line=line)
 
     def _begin_servers(self) -> NamedServers:
         had = self._resources

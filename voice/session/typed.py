@@ -1,7 +1,8 @@
 """A typed conversation with an agent: a real session, its tools and a store of its own, no sound.
 
 For programs that measure agents or make lessons of conversations. It knows nothing of what a turn
-ought to have been.
+ought to have been. It begins at ten in the morning of a Wednesday, so that "tonight at eight" means
+the same at any hour of a run.
 """
 
 from __future__ import annotations
@@ -10,14 +11,28 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from voice.events import ReplyEnded, ReplyToolCall, ReplyToolResult, SessionEnded, SessionEvent
 from voice.session.resources import Resources
 from voice.session.session import Session
 from voice.tools import Toolbox
+from voice.tools.scope import MachineClock, local_now
 from voice.types import Message, Role, ToolCall
 
 TURN_LIMIT_S = 60.0
+
+
+class MorningClock(MachineClock):
+    """A clock that is set to ten in the morning of a Wednesday, in the machine's time zone."""
+
+    def __init__(self) -> None:
+        begun = local_now()
+        self._ahead = datetime(2026, 11, 25, 10, tzinfo=begun.tzinfo) - begun
+
+    def __call__(self) -> datetime:
+        """The time of day there."""
+        return local_now() + self._ahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +110,7 @@ class TypedConversation:
 @asynccontextmanager
 async def typing(resources: Resources) -> AsyncIterator[TypedConversation]:
     """A conversation with an agent, whose data are its own."""
-    toolbox = Toolbox(resources.config.tools, resources.config.turn)
+    toolbox = Toolbox(resources.config.tools, resources.config.turn, MorningClock())
     own = replace(resources, toolbox=toolbox)
     session = Session(own, replace(own.options(), speak=False))
     conversation = TypedConversation(session, toolbox)

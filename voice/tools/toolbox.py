@@ -90,7 +90,7 @@ class Toolbox:
     Args:
         config: Options of the tools; ``modules`` adds modules of tools.
         turn: Has the longest time that a tool may take.
-        now: The clock of timers, alarms and reminders; None is this machine's.
+        now: The clock of all conversations; None is this machine's.
         house: The devices; None makes those that the config names.
         memory: What is kept of what callers ask to be remembered.
 
@@ -98,6 +98,7 @@ class Toolbox:
         ConfigError: A module cannot be imported, two tools share a name, or an option is wrong.
 
     Attributes:
+        clock: Of all conversations.
         flow_thread: Reads and writes where callers are in their flows, in order.
         named_servers: Connects MCP servers that clients name; None where they may not, and before
             `connect`.
@@ -114,9 +115,9 @@ class Toolbox:
         self._memory = memory
         self._finish_s = turn.tool_finish_s
         self._tools = _gathered(_extra_modules(config.modules))
-        self._now: Clock = now or MachineClock()
-        self.database = Database(config.database, self._now)
-        self.ringer = Ringer(self.database, self._now)
+        self.clock: Clock = now or MachineClock()
+        self.database = Database(config.database, self.clock)
+        self.ringer = Ringer(self.database, self.clock)
         self._glance = lru_cache(256)(lambda owner, moment: Glance(self.database, owner))
         self._web = Web(config.http_timeout_s)
         self.house = _house(config, self._web)
@@ -370,7 +371,7 @@ class Toolbox:
 
     async def _sweep(self) -> None:
         while True:
-            now_s = self._now().timestamp()
+            now_s = self.clock().timestamp()
             with suppress(StoreError):
                 await asyncio.to_thread(self.database.sweep, self._config, now_s, self._memory)
             await asyncio.sleep(_SWEEP_S)
