@@ -1,4 +1,4 @@
-"""The texts that string arguments are copied from: the user's last messages, and the last calls.
+"""The texts that string arguments are copied from: the user's last messages, calls and results.
 
 Callers of the engine pass them as `dlm.engine.request.Request.copy_sources`. It knows nothing of
 tokens, nor of tools' schemas.
@@ -6,12 +6,21 @@ tokens, nor of tools' schemas.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
 
 from dlm.language.messages import Turn
 
 USER_MESSAGES = 3
 """Number of the user's last messages whose words may be arguments."""
+RESULTS = 3
+"""Number of the last results whose values may be arguments: "book the first one" needs its code."""
+MOST_VALUES = 32
+"""Of these results, the newest first."""
+LONGEST_VALUE = 64
+"""Characters; what is longer is a text and no name or code."""
 
 
 def sources(turns: Sequence[Turn]) -> tuple[str, ...]:
@@ -19,14 +28,33 @@ def sources(turns: Sequence[Turn]) -> tuple[str, ...]:
 
     These are the user's last messages, oldest first; then the string arguments of the last message
     that called tools, because a change like "make it ten" keeps the others, however old their words
-    are. Arguments that occur in the messages are left out: words that occur twice may be used for
-    two arguments of one call (`dlm.grammar.distinct_spans`).
+    are; then short strings of the last results that are JSON. What occurs in the messages is left
+    out: words that occur twice may be used for two arguments of one call
+    (`dlm.grammar.distinct_spans`).
     """
     messages = [turn.content for turn in turns if turn.role == "user" and turn.content]
     found = messages[-USER_MESSAGES:]
     called = next((turn.calls for turn in reversed(turns) if turn.calls), ())
-    for call in called:
-        for value in call.arguments.values():
-            if isinstance(value, str) and not any(value in text for text in found):
-                found.append(value)
+    given = [value for call in called for value in call.arguments.values()]
+    results = [turn.content for turn in turns if turn.role == "tool"][: -RESULTS - 1 : -1]
+    values = islice((one for result in results for one in _values(result)), MOST_VALUES)
+    for value in (*given, *values):
+        if isinstance(value, str) and not any(value in text for text in found):
+            found.append(value)
     return tuple(found)
+
+
+def _values(result: str) -> Iterator[str]:
+    """The short strings of a result, without the names of its fields; none if it is no JSON."""
+    try:
+        waiting: list[Any] = [json.loads(result)]
+    except (ValueError, RecursionError):
+        return
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            waiting += reversed(one.values())
+        elif isinstance(one, list):
+            waiting += reversed(one)
+        elif isinstance(one, str) and 0 < len(one) <= LONGEST_VALUE:
+            yield one
