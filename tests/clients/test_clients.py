@@ -152,8 +152,9 @@ def test_what_the_guides_show(server: str) -> None:
     assert tokens[0] == tokens[1]
     assert thought[:2] == [0, 0]
     if recognise(SHIPPED)[1].reasons:
-        assert tokens[1] < tokens[2] < tokens[3]
-        assert 0 < thought[2] < thought[3]
+        # More effort allows for a longer thought; who is done before stops.
+        assert 0 < thought[2] <= thought[3]
+        assert tokens[1] < min(tokens[2:])
     else:
         # Verified, who does not think says the same at any effort.
         assert tokens[1] == tokens[2] == tokens[3]
