@@ -71,8 +71,8 @@ def audible(found: Sequence[Take]) -> list[Take]:
             missing[voice] = error
     kept = []
     for take in found:
-        if error := missing.get(take.scenario.behaviour.voice):
-            print(f"left out  {take.id}: {error}", flush=True)
+        if why := missing.get(take.scenario.behaviour.voice):
+            print(f"left out  {take.id}: {why}", flush=True)
         else:
             kept.append(take)
     if not kept:
