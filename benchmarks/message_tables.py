@@ -45,6 +45,30 @@ def everyday_kinds(told: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+_OF_STRANGERS = {
+    "request": "one call",
+    "follow_up": "one call that follows from what was said before",
+    "parallel": "several calls",
+    "talk": "nothing called where nothing is to be",
+    "reply": "what a tool returned told truly, in dialogues",
+}
+
+
+def strangers(told: dict[str, Any]) -> list[list[str]]:
+    """Assistants, results and texts that outsiders invented, of strangers.json."""
+    sets = [told["figures"][name] for name in _WHO_READ]
+    rows = [["", *_WHO_READ.values()]]
+    for kind, label in _OF_STRANGERS.items():
+        rows.append([label, *(share_told(one["agents"]["kinds"][kind]) for one in sets)])
+    for what, key, label in (
+        ("results", "right", "results of other tools told truly and whole"),
+        ("texts", "right", "texts read into a schema without a fault"),
+        ("texts", "fields", "of the values of these texts"),
+    ):
+        rows.append([label, *(share_told(one[what][key]) for one in sets)])
+    return rows
+
+
 def moments(told: dict[str, Any]) -> list[list[str]]:
     """Messages that need fixed words, and how many get them, of moments.json."""
     figures = told["figures"]

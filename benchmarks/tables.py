@@ -479,6 +479,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "written": ("written", message_tables.written),
     "moments": ("moments", message_tables.moments),
     "everyday_kinds": ("everyday", message_tables.everyday_kinds),
+    "strangers": ("strangers", message_tables.strangers),
     "number_formats": ("number_formats", training_tables.number_formats),
 }
 
