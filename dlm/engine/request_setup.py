@@ -226,7 +226,7 @@ class RequestSetup:
         return ReasoningMatcher(matcher, job.reasoning, budget)
 
     def _tool_choice(self, job: RequestJob) -> ToolChoice | None:
-        """The choice between tools, where tool likelihoods of a user's message can decide it."""
+        """Whether to call, and which tool, where a user's message is answered."""
         turns, tools, calls = job.request.turns, job.rules.callable(), self._dialect.calls
         asked = bool(turns) and turns[-1].role == "user" and turns[-1].content.strip()
         if not (self._config.reads and isinstance(calls, MarkedCalls) and asked):

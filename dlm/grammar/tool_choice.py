@@ -27,7 +27,7 @@ class ToolChoice:
     Args:
         call: Id of the mark that opens a call.
         spelled: Tool → ids of its name.
-        sampled: Whether logits come with noise, by which answers without a call have their share.
+        sampled: Whether logits come with noise, which gives answers without a call their share.
 
     Attributes:
         complete: Whether the first call's name is written.
@@ -108,8 +108,8 @@ class ToolChoice:
 
     def copy(self) -> ToolChoice:
         """An independent copy in the same state."""
-        other = ToolChoice(self._call, {}, not self._first)
-        other._spelled, other._gains = self._spelled, self._gains
+        other = ToolChoice(self._call, {})
+        other._first, other._spelled, other._gains = self._first, self._spelled, self._gains
         other._written, other._candidates = self._written, self._candidates
         other.complete, other.calls = self.complete, self.calls
         return other
