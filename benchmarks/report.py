@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dlm.train.machine import cpu, git
+from dlm.train.machine import cpu, git, instructions
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -102,13 +102,14 @@ def share_told(share: Mapping[str, Any]) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """Processor, cores, memory, system, how busy they are with other things, and the commit.
+    """The processor, its load with other things, memory, system, and the commit.
 
     To be asked before a benchmark begins: it loads the machine, and files may change under it.
     """
     return {
         "commit": commit(),
         "cpu": cpu() or "unknown",
+        "instructions": instructions(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "system": f"{platform.system()} {platform.machine()}",

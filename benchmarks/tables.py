@@ -493,6 +493,8 @@ def render(name: str, results: Path = RESULTS) -> str:
     table = "\n".join(f"| {' | '.join(row)} |" for row in lines)
     machine = told["machine"]
     where = f"{machine['cores']} cores of {machine['cpu']}"
+    if machine.get("instructions"):
+        where += f" with {machine['instructions']}"
     return (
         f"{table}\n\n`{told['command']}`, {told['date'][:10]}, commit {told['commit']}, {where}.\n"
     )

@@ -195,6 +195,7 @@ class Reading:
         hardly: Reads more, where ``read`` can read nothing of the message.
         whole: Whether a part of words of another meaning is no value: "seven" of "seven thirty".
         anywhere: Whether it names something there is, which "it" may stand for.
+        there: Whether words name something there is, as far as that is known; of ``anywhere`` ones.
         free: Whether nearly any words can be read, so that only an answer to a question for it is.
         outright: Of a free one, reads what says wherever it stands that it is one.
         unasked: The same while nothing is known of it.
@@ -205,6 +206,7 @@ class Reading:
     hardly: Callable[[str], object] | None = None
     whole: bool = False
     anywhere: bool = False
+    there: Callable[[str], bool] = lambda said: False
     free: bool = False
     outright: Callable[[str], object] | None = None
     unasked: Callable[[str], object] | None = None

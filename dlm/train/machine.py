@@ -18,6 +18,11 @@ ROOT = Path(__file__).resolve().parents[2]
 _BOUNDS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4
 """Options of glibc's mallopt."""
+_INSTRUCTIONS = {
+    "amx_int8": "AMX", "avx512_vnni": "AVX-512 VNNI", "avx512f": "AVX-512",
+    "avx_vnni": "AVX2 VNNI", "avx2": "AVX2",
+}  # fmt: skip
+"""Flag of /proc/cpuinfo → its instructions, the widest first."""
 _KEPT = {_TRIM_THRESHOLD: 2**31 - 1, _TOP_PAD: 2**28, _MMAP_MAX: 0}
 
 
@@ -104,9 +109,19 @@ def git(*arguments: str) -> str:
 
 def cpu() -> str:
     """The processor's name; Linux has it in a file."""
+    return _told("model name") or platform.processor()
+
+
+def instructions() -> str:
+    """The instructions that products of 8-bit numbers can use, the widest; "" where unknown."""
+    flags = {*_told("flags").split()}
+    known = (name for flag, name in _INSTRUCTIONS.items() if flag in flags)
+    return next(known, "")
+
+
+def _told(key: str) -> str:
+    """What Linux says of the first processor."""
     file = Path("/proc/cpuinfo")
-    if file.is_file():
-        for line in file.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor()
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    found = (line.partition(":")[2].strip() for line in lines if line.startswith(key))
+    return next(found, "")

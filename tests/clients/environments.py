@@ -36,7 +36,8 @@ def python_of(client: str) -> Path:
         subprocess.run(
             [
                 *(sys.executable, "-m", "pip", "--python", python, "install", "--quiet"),
-                *("--disable-pip-version-check", "--no-deps", "--requirement", requirements),
+                *("--disable-pip-version-check", "--no-compile", "--no-deps"),
+                *("--requirement", requirements),
             ],
             check=True,
         )

@@ -13,7 +13,7 @@ from voice.dialogue.reply import Reply
 from voice.dialogue.requests import distinct
 from voice.tools.spoken_results import spoken_result
 from voice.types import ToolCall, ToolSpec
-from voice.understanding.corrections import Correction, made_instead, on_the_same, repeated
+from voice.understanding.corrections import Correction, on_the_same, repeated
 from voice.understanding.details import detailed
 from voice.understanding.doubt import in_doubt, named, names_nothing
 from voice.understanding.english import as_read
@@ -36,6 +36,12 @@ from voice.understanding.left_out import carried
 from voice.understanding.opposites import Opposed, asks_to_end, opposed, setters
 from voice.understanding.remarks import asked_for
 from voice.understanding.terms import unkept
+from voice.understanding.what_there_is import (
+    about_the_named,
+    changed_instead,
+    made_instead,
+    on_the_named,
+)
 
 _WHICH = re.compile(r"\b(?:which|what)\b.*\?\s*$", re.IGNORECASE)
 
@@ -168,12 +174,13 @@ class CallChecks:
         )
         alone = len(calls) == 1 and reply.requests is not None
         found = []
-        for call in calls:
+        for call in about_the_named(calls, tools, request, seen):
             if call.name in tools:
                 call = made_instead(call, tools, request)
+                call = changed_instead(call, tools, request)
                 spec = tools[call.name]
                 call = without_strays(taken_out(call, spec), request, spec)
-                call = on_the_same(call, spec, seen)
+                call = on_the_named(on_the_same(call, spec, seen), request)
                 if alone:
                     call = completed(filled(call, request, spec), request, spec)
                     call = whole_text(call, request, spec)

@@ -83,6 +83,10 @@ _PART_HOURS = {
     "dinner": range(17, 22), "after dinner": range(18, 24), "bed": range(20, 24),
 }  # fmt: skip
 _SHIFT = re.compile(r"(?:by )?(.+) (later|earlier)")
+_PUSHED = re.compile(
+    r"\b(?:push|move|shift|put|set|bring|pull|change|delay|postpone)\b.*?"
+    r"\b(?:(?P<earlier>forward|earlier|sooner)|back|out|later)\b|\b(?:delay|postpone)\b"
+)
 _MINUTES = r"(?:a )?(half|quarter|\d{1,2})(?: minutes?)?"
 _NO_HOUR = re.compile(rf"(?:at )?{_MINUTES} (past|after|to|before)")
 """Of a moment that is moved the hour is known: "ten to"."""
@@ -238,6 +242,22 @@ def beside(old: str, said: str) -> str:
             return f"{words} {' '.join(day_of_old)}"
         return words
     return ""
+
+
+def pushed(said: str, message: str) -> str:
+    """The time that a message moves something to, or by, as `moment` reads it.
+
+    >>> pushed("half an hour", "push it back half an hour"), pushed("ten", "move it back to ten")
+    ('half an hour later', 'ten')
+    >>> pushed("one to ten", "move the bins one to ten")
+    'ten'
+    """
+    if re.search(rf"\b(?:the|my|that|this) \w+ {re.escape(said.lower())}", message.lower()):
+        said = re.sub(r"^one to ", "", said, flags=re.IGNORECASE)
+    found = _PUSHED.search(message.lower())
+    if found is None or re.match(r"in\b", said.lower()) or not _length(said):
+        return said
+    return f"{said} {'earlier' if found['earlier'] else 'later'}"
 
 
 def may_mean(text: str, then: datetime, now: datetime) -> bool:

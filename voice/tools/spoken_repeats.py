@@ -98,6 +98,24 @@ def at_time(rule: str, when: datetime, now: datetime) -> Repeat:
     return Repeat(_joined(parts), _next(parts | {"INTERVAL": "1"}, now, now))
 
 
+def without(rule: str, days: str, now: datetime) -> Repeat | None:
+    """A rule on its other days: of every weekday, without Fridays.
+
+    None where those of the other rule, ``days``, are not some of its own.
+    """
+    parts, other = _parts(rule), _parts(days)
+    weekly = parts["FREQ"] == "WEEKLY" or (parts["FREQ"], parts["INTERVAL"]) == ("DAILY", "1")
+    if not weekly or other["FREQ"] != "WEEKLY" or other["INTERVAL"] != "1":
+        return None
+    had = parts.get("BYDAY", ",".join(_DAYS)).split(",")
+    taken = other["BYDAY"].split(",")
+    left = [day for day in had if day not in taken]
+    if not left or len(left) + len(taken) != len(had):
+        return None
+    parts |= {"FREQ": "WEEKLY", "BYDAY": ",".join(left)}
+    return Repeat(_joined(parts), _next(parts, now, now))
+
+
 def alike(rule: str, other: str, said: str) -> bool:
     """Whether two rules have the same days, and the same time where words say one."""
     if not other:

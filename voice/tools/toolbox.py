@@ -409,7 +409,11 @@ class Toolbox:
         def found(said: str) -> bool | None:
             return True if value.binds and not complaint(find, said) else None
 
-        return Reading(found, question, anywhere=True)
+        def there(said: str) -> bool:
+            # Where nothing is known yet, no name is refused, not even none.
+            return bool(complaint(find, "")) and not complaint(find, said)
+
+        return Reading(found, question, anywhere=True, there=there)
 
     def _given(self, function: Callable[..., Any], session: SessionScope) -> Callable[..., Any]:
         """A function with its keyword-only parameters provided."""

@@ -17,7 +17,6 @@ from typing import Any
 from voice.tools.spoken_dates import beside, is_day, is_moment
 from voice.types import Message, Role, ToolCall, ToolSpec
 from voice.understanding.english import HESITATING, TAKING_BACK, UNITS, VERBS, as_read, asks, plain
-from voice.understanding.opposites import asks_to_end
 from voice.understanding.repairs import kind_of, repaired
 
 _CORRECTING = (
@@ -50,10 +49,6 @@ _ONE_MORE = re.compile(
 _POINTING_AT = re.compile(r"\b(?:that|this|it|there|the same)\b", re.IGNORECASE)
 _ALSO = re.compile(r" (?:too|as well|also|please)\b")
 _ENDING_IT = re.compile(r"\b(cancel|stop|delete|remove) (?:it|that)(?=\W*$)", re.IGNORECASE)
-_CHANGING = re.compile(
-    r"\b(?:change|make|swap|switch|replace|turn|instead|it|that|them|one|mine)\b", re.IGNORECASE
-)
-"""Says that something is there already."""
 _ONCE_MORE = re.compile(
     r"(?:(?:ok|okay|oh|yes|so|then|please|can you|could you|thanks|great) )*"
     r"(?P<lead>(?:and|also|again|(?:do |set )?(?:the |it the )?same(?: thing| one| again)?"
@@ -162,29 +157,6 @@ def on_the_same(call: ToolCall, tool: ToolSpec, messages: Sequence[Message]) -> 
     if open_ or thing not in optional or not same:
         return call
     return replace(call, arguments={**call.arguments, thing: same})
-
-
-def made_instead(call: ToolCall, tools: Mapping[str, ToolSpec], message: str) -> ToolCall:
-    """A change of what is not there, as a call that makes it, unless a message speaks of one.
-
-    "I also want an espresso" changes none.
-    """
-    verb, _, thing = call.name.partition("_")
-    makers = (tools.get(f"{one}_{thing}") for one in sorted(MAKING))
-    maker = next(filter(None, makers), None)
-    speaks_of_it = _CHANGING.search(message) or asks_to_end(message)
-    if verb != "change" or maker is None or speaks_of_it:
-        return call
-    readings = tools[call.name].readings
-    for name in maker.parameters.get("required", ()):
-        value = str(call.arguments.get(name, ""))
-        denied = re.search(rf"\b(?:no|not|without) (?:\w+ )?{re.escape(value)}", message)
-        there = name not in readings or not readings[name].question(value)
-        known = name in maker.readings and maker.readings[name].read(value) is not None
-        if denied or there or not known:
-            return call
-    given = {n: v for n, v in call.arguments.items() if n in _parameters(maker)}
-    return replace(call, name=maker.name, arguments=given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,11 @@ async def test_all_alarms_are_cancelled_at_once(call: Call) -> None:
          "Alarm moved from 6:00 AM every weekday to 7:00 AM every weekday."),
         ("every weekday at six", "every day at nine p m",
          "Alarm moved from 6:00 AM every weekday to 9:00 PM every day."),
+        ("every weekday at six", "seven on fridays",
+         "Alarm set for 7:00 AM every Friday, and still for"
+         " 6:00 AM every Monday, Tuesday, Wednesday and Thursday."),
+        ("every day at six", "every weekend at nine",
+         "Alarm set for 9:00 AM every weekend, and still for 6:00 AM every weekday."),
         ("seven a m", "tomorrow", "Error: At what time?"),
         ("seven a m", "green", "Error: I could not read the time green."),
     ],

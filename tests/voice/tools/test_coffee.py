@@ -412,6 +412,7 @@ async def test_a_name_beside_a_drink_is_kept(
     ("message", "refused"),
     [
         ("a pumpkin spice latte please", "pumpkin spice latte"),
+        ("what a joke, get me a bloody latte", ""),
         ("two gingerbread lattes", "gingerbread latte"),
         ("a nice large oat milk latte", ""),
         ("my friend and a girl who wants latte", ""),

@@ -36,6 +36,8 @@ from voice.tools.web import Web
         ("t v", "", "on", "The living room television is now on."),
         ("coffee maker", "", "start", "The kitchen coffee machine is now on."),
         ("light", "office", "on", "Error: There is no light in the office."),
+        ("heating", "living room", "down", "The thermostat is now 20 degrees."),
+        ("fan", "living room", "on", "Error: There is no fan in the living room."),
         ("blinds", "office", "closed", "Error: There are no blinds in the office."),
         ("kitchen light", "", "locked", "Error: I cannot set the kitchen light to locked."),
         (

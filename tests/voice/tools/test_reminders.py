@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.voice.tools.conftest import Call
+from voice.tools.scope import SessionScope
 
 
 async def test_reminders_are_set_and_listed(call: Call) -> None:
@@ -79,3 +80,25 @@ async def test_a_reminder_is_moved(call: Call) -> None:
     assert await call("change_reminder", text="dad", when="six") == (
         "Error: There is no such reminder: dad."
     )
+
+
+async def test_a_reminder_is_moved_by_a_length_and_on_some_of_its_days(
+    call: Call, scope: SessionScope
+) -> None:
+    await call("set_reminder", text="put the bins out", when="tomorrow at nine p m")
+    for message, when, moved in (
+        ("move the bins one to ten", "one to ten", "10:00 PM tomorrow"),
+        ("push it back half an hour", "half an hour", "10:30 PM tomorrow"),
+        ("bring it forward an hour", "an hour", "9:30 PM tomorrow"),
+    ):
+        scope.said = (message,)
+        told = await call("change_reminder", text="bins", when=when)
+        assert told == f"Reminder moved to {moved}: put the bins out."
+    scope.said = ("make it every weekday at eight",)
+    await call("change_reminder", text="bins", when="every weekday at eight a m")
+    scope.said = ("on mondays at nine",)
+    assert await call("change_reminder", text="bins", when="mondays at nine a m") == (
+        "Reminder moved to 9:00 AM every Monday, and still for"
+        " 8:00 AM every Tuesday, Wednesday, Thursday and Friday: put the bins out."
+    )
+    assert (await call("list_reminders")).startswith("2 reminders: put the bins out, 9:00 AM")

@@ -11,6 +11,7 @@ from voice.tools.registry import ToolError
     [
         ("five", "miles", "kilometers", "5 miles is 8.05 kilometers."),
         ("a", "mile", "feet", "1 mile is 5280 feet."),
+        ("half a", "kilo", "ounces are", "0.5 kilograms is 17.64 ounces."),
         ("two and a half", "pounds", "kilos", "2.5 pounds is 1.13 kilograms."),
         ("seventy two", "fahrenheit", "celsius", "72 degrees Fahrenheit is 22.22 degrees Celsius."),
         (

@@ -6,11 +6,10 @@ import pytest
 
 from tests.support.script import Script
 from voice.dialogue.commands import Generate, RunTool
-from voice.types import Message, Reading, Role, ToolCall, ToolSpec
+from voice.types import Message, Role, ToolCall, ToolSpec
 from voice.understanding.corrections import (
     Correction,
     followed,
-    made_instead,
     on_the_same,
     pointed_out,
     repeated,
@@ -214,32 +213,6 @@ def test_it_is_what_was_made_last() -> None:
     assert pointed_out("no, cancel it please", dialogue) == "no, cancel it please"
     assert pointed_out("cancel it.", dialogue) == "cancel the timer."
     assert pointed_out("cancel it", dialogue[1:]) == "cancel it"
-
-
-@pytest.mark.parametrize(
-    ("message", "tool"),
-    [
-        ("I also want an espresso, a double", "order_drink"),
-        ("a double espresso with no sugar", "order_drink"),
-        ("the espresso, sorry", "order_drink"),
-        ("make the espresso a double", "change_drink"),
-        ("no espresso please", "change_drink"),
-        ("drop the espresso", "change_drink"),
-    ],
-)
-def test_what_is_not_there_is_made_where_it_is_wanted(message: str, tool: str) -> None:
-    there = Reading(lambda said: True, lambda said: "" if said == "tea" else "There is none.")
-    drink = Reading(lambda said: said, lambda said: "")
-    tools = {
-        "order_drink": replace(TOOLS["order_drink"], readings={"drink": drink}),
-        "change_drink": replace(TOOLS["change_drink"], readings={"drink": there}),
-    }
-    made = ToolCall("c", "change_drink", {"drink": "espresso", "shots": "a double"})
-    assert made_instead(made, tools, message) == replace(made, name=tool)
-    there_is = replace(made, arguments={"drink": "tea"})
-    assert made_instead(there_is, tools, message) == there_is
-    taken = replace(made, name="remove_drink")
-    assert made_instead(taken, tools, message) == taken
 
 
 def once_more(said: str, tool: str, /, **arguments: str) -> dict[str, str] | None:

@@ -8,10 +8,20 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
-from voice.tools.builtin.alerts import EVERY_ONE, due_at, every_one, listed, moved, only, when_due
+from voice.tools.builtin.alerts import (
+    EVERY_ONE,
+    due_at,
+    every_one,
+    listed,
+    moved,
+    on_other_days,
+    only,
+    when_due,
+)
 from voice.tools.registry import Readable, ToolError, Unreadable, tool
 from voice.tools.ringer import Ringer
 from voice.tools.scope import SessionScope
+from voice.tools.spoken_dates import pushed
 from voice.tools.store import Alert, AlertKind, Store
 
 _UNSET = Alert(0, AlertKind.ALARM, "", None, 0.0, "")
@@ -48,10 +58,15 @@ def change_alarm(
     """Move an alarm to another time."""
     now = scope.now()
     alarm = _chosen(_bare(when), store.alerts(AlertKind.ALARM), now)
-    changed = _timed(alarm, to, now)
-    if not store.change_alert(changed):
+    changed = _timed(alarm, pushed(to, next(iter(scope.said), "")), now)
+    kept = on_other_days(alarm, changed, now)
+    if not store.change_alert(kept or changed):
         raise ToolError("No alarm is set.")
+    if kept:
+        store.add_alert(alarm.kind, "", changed.due, scope.session_id, repeat=changed.repeat)
     ringer.wake()
+    if kept:
+        return f"Alarm set for {when_due(changed, now)}, and still for {when_due(kept, now)}."
     return f"Alarm moved from {when_due(alarm, now)} to {when_due(changed, now)}."
 
 

@@ -131,3 +131,12 @@ def moved(alert: Alert, said: str, now: datetime, first_hour: int = 1) -> tuple[
         again = spoken_repeats.at_time(alert.repeat, when.moment, now)
         return replace(alert, due=again.first.timestamp(), repeat=again.rule), True
     return replace(alert, due=when.moment.timestamp(), repeat=""), when.time_said
+
+
+def on_other_days(alert: Alert, changed: Alert, now: datetime) -> Alert | None:
+    """What stays of an entry of several days where a change is of some of them: "on Fridays"."""
+    both = alert.repeat and changed.repeat
+    left = spoken_repeats.without(alert.repeat, changed.repeat, now) if both else None
+    if left is None:
+        return None
+    return replace(alert, due=left.first.timestamp(), repeat=left.rule)

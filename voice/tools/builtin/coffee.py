@@ -53,6 +53,7 @@ from voice.tools.spoken_money import money
 from voice.tools.spoken_numbers import digits
 from voice.tools.store import Store
 
+_SWEARING = re.compile(r"\b(?:fuckin|fucking|freaking|frigging|bloody|(?:god)?damn) ")
 _INSTEAD_OF = re.compile(r"\b(?:instead of|rather than) (?:the |my )?([\w ]+?)(?: please|[,.!?]|$)")
 _ONE_OF_THEM = re.compile(
     r"\bone of (?:the|my|those|these|them)\b|\b(?:just|only|make) one\b", re.IGNORECASE
@@ -480,7 +481,7 @@ def _unoffered(drink: str, message: str) -> str:
 
     A model copies what can be read: of "a pumpkin spice latte" the latte.
     """
-    newest = re.sub(r"[^\w' ]", " ", message.lower())
+    newest = _SWEARING.sub("", re.sub(r"[^\w' ]", " ", message.lower()))
     called = rf"\b(?:an?|another|{COUNTED}) ((?:[a-z']+ ){{1,3}}){re.escape(drink.lower())}\b"
     for found in re.finditer(called, newest):
         known = details.are_known(digits(found[1], fractions=False) + " ")

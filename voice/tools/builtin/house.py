@@ -265,6 +265,11 @@ def find(
     exact = [each for each in found if _words(each.name) == words]
     if exact or (len(found) > 1 and wants_all) or len(found) == 1:
         return exact or found
+    if not found and said_room:
+        # A heating of the whole house is in every room.
+        found = [each for each in devices if _words(each.name) == _words(said_device)]
+        if len(found) == 1:
+            return found
     if not found:
         place = f" in the {said_room}" if said_room and said_room not in said_device else ""
         raise ToolError(f"{_there_is_no(said_device)}{place}.")

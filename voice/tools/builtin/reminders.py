@@ -8,10 +8,20 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
-from voice.tools.builtin.alerts import EVERY_ONE, due_at, every_one, listed, moved, only, when_due
+from voice.tools.builtin.alerts import (
+    EVERY_ONE,
+    due_at,
+    every_one,
+    listed,
+    moved,
+    on_other_days,
+    only,
+    when_due,
+)
 from voice.tools.registry import Known, Readable, ToolError, tool
 from voice.tools.ringer import Ringer
 from voice.tools.scope import SessionScope
+from voice.tools.spoken_dates import pushed
 from voice.tools.store import Alert, AlertKind, Store
 
 _FIRST_HOUR = 7
@@ -76,11 +86,17 @@ def change_reminder(
     """Move a reminder to another time."""
     now = scope.now()
     reminder = _chosen(_bare(text), store.alerts(AlertKind.REMINDER), now)
+    when = pushed(when, next(iter(scope.said), ""))
     changed, _ = moved(reminder, when, now, _FIRST_HOUR)
-    if not store.change_alert(changed):
+    kept = on_other_days(reminder, changed, now)
+    if not store.change_alert(kept or changed):
         raise ToolError("You have no reminders.")
+    if kept:
+        added = reminder.kind, reminder.label, changed.due, scope.session_id
+        store.add_alert(*added, repeat=changed.repeat)
     ringer.wake()
-    return f"Reminder moved to {when_due(changed, now)}: {changed.label}."
+    still = f", and still for {when_due(kept, now)}" if kept else ""
+    return f"Reminder moved to {when_due(changed, now)}{still}: {changed.label}."
 
 
 @tool(undoes=True)

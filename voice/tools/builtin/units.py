@@ -144,6 +144,9 @@ def _unit(said: str) -> str:
         Unreadable: The unit is unknown.
     """
     words = said.lower().replace(".", "").removeprefix("the ").split()
+    if words[1:] and words[-1] in ("is", "are", "make", "makes"):
+        # "How many ounces are in half a kilo?"
+        words.pop()
     key = "_".join(words).replace("metre", "meter").replace("litre", "liter")
     known = _names()
     found = known.get(key) or known.get(key.removesuffix("s"))

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.voice.understanding.test_corrections import TOOLS
+from voice.types import Message, Reading, Role, ToolCall
+from voice.understanding.what_there_is import (
+    about_the_named,
+    changed_instead,
+    made_instead,
+    on_the_named,
+)
+
+THERE = ("tea", "latte", "cold brew", "blinds", "garage", "television")
+KNOWN = Reading(
+    lambda said: None,
+    lambda said: "" if said.lower() in THERE else "There is none.",
+    anywhere=True,
+    there=lambda said: said.lower() in THERE,
+)
+DRINKS = {
+    "order_drink": replace(TOOLS["order_drink"], readings={}),
+    "change_drink": replace(TOOLS["change_drink"], readings={"drink": KNOWN}),
+}
+DEVICES = {"set_device": replace(TOOLS["set_device"], readings={"device": KNOWN})}
+
+
+@pytest.mark.parametrize(
+    ("message", "tool"),
+    [
+        ("I also want an espresso, a double", "order_drink"),
+        ("a double espresso with no sugar", "order_drink"),
+        ("the espresso, sorry", "order_drink"),
+        ("make the espresso a double", "change_drink"),
+        ("no espresso please", "change_drink"),
+        ("drop the espresso", "change_drink"),
+    ],
+)
+def test_what_is_not_there_is_made_where_it_is_wanted(message: str, tool: str) -> None:
+    there = Reading(lambda said: True, lambda said: "" if said == "tea" else "There is none.")
+    drink = Reading(lambda said: said, lambda said: "")
+    tools = {
+        "order_drink": replace(TOOLS["order_drink"], readings={"drink": drink}),
+        "change_drink": replace(TOOLS["change_drink"], readings={"drink": there}),
+    }
+    made = ToolCall("c", "change_drink", {"drink": "espresso", "shots": "a double"})
+    assert made_instead(made, tools, message) == replace(made, name=tool)
+    there_is = replace(made, arguments={"drink": "tea"})
+    assert made_instead(there_is, tools, message) == there_is
+    taken = replace(made, name="remove_drink")
+    assert made_instead(taken, tools, message) == taken
+
+
+@pytest.mark.parametrize(
+    ("message", "drink", "tool"),
+    [
+        ("can you add hazelnut to the latte", "latte", "change_drink"),
+        ("damn. add hazelnut to the cold brew tho", "cold brew", "change_drink"),
+        ("Dr Petrov wants hazelnut in his tea", "tea", "change_drink"),
+        ("himself says hazelnut", "tea", "change_drink"),
+        ("another latte, with hazelnut", "latte", "order_drink"),
+        ("a latte with hazelnut", "latte", "order_drink"),
+        ("and one with hazelnut", "latte", "order_drink"),
+        ("latte, hazelnut", "latte", "order_drink"),
+        ("the same latte with hazelnut", "latte", "order_drink"),
+        ("the mocha with hazelnut", "mocha", "order_drink"),
+    ],
+)
+def test_what_is_spoken_of_is_not_made_again(message: str, drink: str, tool: str) -> None:
+    made = ToolCall("c", "order_drink", {"drink": drink, "sweetener": "hazelnut"})
+    assert changed_instead(made, DRINKS, message) == replace(made, name=tool)
+    alone = replace(made, arguments={"drink": drink})
+    assert changed_instead(alone, DRINKS, message) == alone
+
+
+@pytest.mark.parametrize(
+    ("message", "made", "meant"),
+    [
+        ("Blinds shut and television on", ("television", "television"), ("Blinds", "television")),
+        ("shut the garage back up", ("vacuum",), ("garage",)),
+        ("turn it on", ("vacuum",), ("vacuum",)),
+        ("television and blinds off", ("television", "blinds"), ("television", "blinds")),
+    ],
+)
+def test_the_thing_is_the_one_that_is_named(
+    message: str, made: tuple[str, ...], meant: tuple[str, ...]
+) -> None:
+    def calls(devices: tuple[str, ...]) -> list[ToolCall]:
+        return [ToolCall("c", "set_device", {"device": d, "state": "shut"}) for d in devices]
+
+    assert about_the_named(calls(made), DEVICES, message) == calls(meant)
+
+
+@pytest.mark.parametrize(
+    ("message", "device", "room"),
+    [
+        ("hmm a bit brighter", "light", "bedroom"),
+        ("turn it off then", "light", "bedroom"),
+        ("turn them all off", "television", None),
+        ("the television then", "television", None),
+    ],
+)
+def test_what_names_nothing_is_about_the_newest_thing(
+    message: str, device: str, room: str | None
+) -> None:
+    lit = ToolCall("a", "set_device", {"device": "light", "room": "bedroom", "state": "on"})
+    before = [Message(Role.AGENT, tool_calls=(replace(lit, arguments={"device": "fan"}), lit))]
+    made = ToolCall("c", "set_device", {"device": "television", "state": "off"})
+    (found,) = about_the_named([made], DEVICES, message, before)
+    wanted = {"device": device, "room": room, "state": "off"}
+    assert found.arguments == {n: value for n, value in wanted.items() if value}
+
+
+@pytest.mark.parametrize(
+    ("message", "meant"),
+    [("clear the shopping list", "shopping"), ("clear the holiday list", "holiday"),
+     ("clear it", "holiday")],
+)  # fmt: skip
+def test_the_list_is_the_one_that_is_named(message: str, meant: str) -> None:
+    call = ToolCall("c", "clear_list", {"list": "holiday"})
+    assert on_the_named(call, message) == replace(call, arguments={"list": meant})
