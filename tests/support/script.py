@@ -38,6 +38,7 @@ TOOLS = {
         _tool("add_to_list", "item"),
         _tool("remove_from_list", "item"),
         replace(_tool("order_drink", "drink"), meant=lambda given: f"a {given['drink']}"),
+        _tool("change_drink", "drink"),
         _tool("end_conversation"),
     )
 }

@@ -154,7 +154,9 @@ class CallChecks:
             if readable.question:
                 return readable
             calls = readable.made
-        return confirmed_ones(calls, self._lead.asking_first(), newest[0] if newest else "")
+        offered = {*reply.options.agent_tools, *(call.name for call in calls)}
+        tools = {n: one for n, one in self._lead.asking_first().items() if n in offered}
+        return confirmed_ones(calls, tools, newest[0] if newest else "")
 
     def _as_said(self, reply: Reply, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
         """Calls with the values that the request says; those that a client runs as they are."""
@@ -174,7 +176,7 @@ class CallChecks:
         )
         alone = len(calls) == 1 and reply.requests is not None
         found = []
-        for call in about_the_named(calls, tools, request, seen):
+        for call in about_the_named(calls, tools, request, seen, self._dialogue.newest_said):
             if call.name in tools:
                 call = made_instead(call, tools, request)
                 call = changed_instead(call, tools, request)

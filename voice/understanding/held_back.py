@@ -21,6 +21,11 @@ _IS_THAT_ALL = re.compile(
 )
 _ALL_OF_THEM = re.compile(r"\b(?:both|all)\b")
 _GOING_ON = re.compile(r"(?:and|plus|also) (?!(?:no|not|never|don't|what)\b)")
+_CHANGES_IT = re.compile(
+    r"(?:^|\b(?:then|and|but|actually|oh|sorry|please|can you|could you) )"
+    r"(?:make|change|swap) (?:the|them|one|both|all|mine|my|his|her)\b"
+)
+"""Changes some of what was asked about; "make it a tea" may be instead of it."""
 WHAT_ELSE = "Okay. What else would you like?"
 _THAT_IS_ALL = "that's all"
 _PLACES = {"first": 0, "former": 0, "second": 1, "latter": -1, "third": 2, "last": -1}
@@ -59,7 +64,7 @@ class Question:
         return self.calls if all(answers) else ()
 
     def passed_over(self, message: str, tools: Mapping[str, ToolSpec]) -> bool:
-        """Whether a message takes a yes for granted: "and a tea", or "that's all, thanks".
+        """Whether a message takes a yes for granted: "and a tea", "that's all", "make one large".
 
         Only where what was asked about can be changed later and has words of its own.
         """
@@ -67,7 +72,10 @@ class Question:
         mild = all(one.meant and not (one.undoes or one.confirmation) for one in specs)
         if not specs or self.options or len(specs) < len(self.calls) or not mild:
             return False
-        return _GOING_ON.match(plain(message)) is not None or bool(_asked_for(tools, message))
+        said = plain(message)
+        changers = {f"change_{one.name.partition('_')[2]}" for one in specs}
+        changes = changers <= tools.keys() and _CHANGES_IT.search(said)
+        return bool(_GOING_ON.match(said) or changes or _asked_for(tools, message))
 
     @classmethod
     def which(

@@ -41,7 +41,10 @@ def made_instead(call: ToolCall, tools: Mapping[str, ToolSpec], message: str) ->
     if verb != "change" or maker is None or speaks_of_it:
         return call
     readings = tools[call.name].readings
-    for name in maker.parameters.get("required", ()):
+    required = maker.parameters.get("required", ())
+    if not required:
+        return call
+    for name in required:
         value = str(call.arguments.get(name, ""))
         denied = re.search(rf"\b(?:no|not|without) (?:\w+ )?{re.escape(value)}", message)
         there = name not in readings or not readings[name].question(value)
@@ -80,15 +83,24 @@ def about_the_named(
     tools: Mapping[str, ToolSpec],
     message: str,
     before: Sequence[Message] = (),
+    whole: str = "",
 ) -> list[ToolCall]:
     """Calls about the things that a message names: "and the tea, make that decaf".
 
     Another one is taken where no word of the message names a call's own thing, or a second call has
     the same: what the message names and no call has; else, of "a bit brighter", the newest thing
     that a call of the messages before was about.
+
+    Args:
+        calls: For what is asked.
+        tools: By name.
+        message: What is asked, which may be a part of the ``whole`` message.
+        before: The dialogue.
+        whole: The message.
     """
     words = WORD.findall(message)
     folded = [word.casefold() for word in words]
+    said = {*folded, *(word.casefold() for word in WORD.findall(whole))}
     found = list(calls)
     for number, call in enumerate(calls):
         spec = tools.get(call.name)
@@ -98,7 +110,7 @@ def about_the_named(
             value = str(call.arguments[name])
             others = [one for at, one in enumerate(found) if at != number and one.name == call.name]
             twice = value in (one.arguments.get(name) for one in others)
-            if not twice and not {*value.casefold().split()}.isdisjoint(folded):
+            if not twice and not {*value.casefold().split()}.isdisjoint(said):
                 continue
             open_ = [carrier is None for carrier in carriers(folded, found)]
             if named := _named(words, open_, spec, name):

@@ -461,6 +461,8 @@ def test_of_a_reply_that_goes_on_behind_what_its_client_played_no_more_counts() 
     [
         ("and a lemonade for Jo", True),
         ("plus two of those", True),
+        ("Actually make the latte large.", True),
+        ("Make it a tea.", False),
         ("And no sugar.", False),
         ("a lemonade", False),
         ("how much is it", False),

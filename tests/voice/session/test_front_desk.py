@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
 
-from tests.support.virtual_parts import Call, calling
+from tests.support.virtual_parts import Call, Model, call, calling
 from tests.support.virtual_time import virtual
-from tests.voice.session.test_flow import ANNA, clinic, stands
+from tests.voice.session.test_flow import ANNA, calls, clinic, stands
 from voice.callers import Owner
 from voice.events import ReplyEnded
+from voice.llm.base import Prompt
 from voice.tools.store import Store
-from voice.types import Message, Role
+from voice.types import Message, Role, ToolCall
 
 HELP = "I can't help with that, sorry. A nurse can: just ask for one."
 URGENT = "Please do not wait"
@@ -551,3 +553,16 @@ async def test_the_matter_is_read_back_once_and_in_few_words() -> None:
 async def test_a_complaint_with_the_words_of_a_question_is_one(said: str) -> None:
     async with calling(clinic(), ANNA) as line:
         await holds(line, (said, r"I see\. What day would suit you\?"))
+
+
+@virtual
+async def test_a_yes_to_what_was_not_asked_books_nothing() -> None:
+    def ends(prompt: Prompt) -> str | tuple[ToolCall, ...]:
+        offered = "end_conversation" in {tool.name for tool in prompt.tools}
+        return (call("end_conversation"),) if offered else "I see."
+
+    async with calling(replace(clinic(), model=Model(ends)), ANNA) as line:
+        for words in ("a vaccination", "friday at eleven", "yes", "yes"):
+            await typed(line, words)
+        assert "book_appointment" not in calls(line)
+        assert stands(line)[1] == "booking"

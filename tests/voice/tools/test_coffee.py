@@ -326,6 +326,18 @@ async def test_a_placed_order_is_known_and_can_be_changed_while_it_is_not_made(
     assert [content for _, _, content in store.orders()] == ["1 large latte; 1 tea"]
 
 
+async def test_a_flavor_of_the_name_is_taken_off_and_not_the_drink(
+    call: Call, scope: SessionScope
+) -> None:
+    await call("order_drink", drink="caramel latte", size="medium")
+    await call("order_drink", drink="espresso")
+    scope.said = ("yes", "take off the caramel")
+    assert await call("remove_drink", drink="caramel") == "Changed: medium latte."
+    await call("order_drink", drink="caramel latte")
+    scope.said = ("drop the caramel latte",)
+    assert await call("remove_drink", drink="caramel latte") == "Removed: caramel latte."
+
+
 async def test_it_is_the_order_where_that_was_placed_just_now(
     call: Call, scope: SessionScope, toolbox: Toolbox
 ) -> None:

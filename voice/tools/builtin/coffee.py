@@ -53,6 +53,7 @@ from voice.tools.spoken_money import money
 from voice.tools.spoken_numbers import digits
 from voice.tools.store import Store
 
+_OFF = re.compile(r"\b(?:off|out|without|hold)\b")
 _SWEARING = re.compile(r"\b(?:fuckin|fucking|freaking|frigging|bloody|(?:god)?damn) ")
 _INSTEAD_OF = re.compile(r"\b(?:instead of|rather than) (?:the |my )?([\w ]+?)(?: please|[,.!?]|$)")
 _ONE_OF_THEM = re.compile(
@@ -306,6 +307,11 @@ def remove_drink(drink: _Ordered, *, scope: SessionScope, store: Store) -> str:
     if placed and name_of(drink) in LAST:
         # Of what was placed just now "it" is the order.
         return cancel_order(scope=scope, store=store)
+    if (flavored := _flavored(name_of(drink), scope)) is not None:
+        ordered, order = replace(flavored, name=flavored.name.partition(" ")[2]), dict(scope.order)
+        put_in_place(order, flavored, ordered, order[flavored], 0)
+        told = f"Changed: {label_of(ordered, order[ordered], always_count=False)}."
+        return _saved(scope, store, order, told)
     count = taken_off(f"{drink}\n{next(iter(scope.said), '')}")
     gone = meant_in(drink, scope.order, count) if count else found_in(drink, scope.order)[-1]
     had = scope.order[gone]
@@ -314,6 +320,16 @@ def remove_drink(drink: _Ordered, *, scope: SessionScope, store: Store) -> str:
     left = {one: n for one, n in left.items() if n > 0}
     told = f"Removed: {label_of(removed.drink, removed.count, always_count=False)}."
     return _saved(scope, store, left, told)
+
+
+def _flavored(flavor: str, scope: SessionScope) -> Drink | None:
+    """The ordered drink that a flavor is to be taken off which is in its name."""
+    # Behind a "yes" as well.
+    asked = any(_OFF.search(message.lower()) for message in scope.said[:2])
+    found = [one for one in scope.order if one.name.startswith(f"{flavor} ")]
+    plain = found and found[-1].name.removeprefix(f"{flavor} ")
+    known = details.is_flavor(flavor) and plain in MENU and not called_so(flavor, scope.order)
+    return found[-1] if asked and known else None
 
 
 @tool()

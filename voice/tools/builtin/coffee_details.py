@@ -97,6 +97,11 @@ _KNOWN = re.compile(
 )
 
 
+def is_flavor(said: str) -> bool:
+    """Whether words are a flavor that drinks are made with: "caramel"."""
+    return re.fullmatch(_FLAVORS, said) is not None
+
+
 def are_known(words: str) -> bool:
     """Whether up to four words before a drink of the menu are no other drink's name.
 
