@@ -116,7 +116,7 @@ def about_the_named(
             if named := _named(words, open_, spec, name):
                 found[number] = replace(call, arguments={**call.arguments, name: named})
             elif not twice and _SEVERAL.isdisjoint(folded):
-                found[number] = _about_the_newest(call, name, before)
+                found[number] = _about_the_newest(call, spec, name, before)
     return found
 
 
@@ -133,13 +133,16 @@ def on_the_named(call: ToolCall, message: str) -> ToolCall:
     return replace(call, arguments={**call.arguments, thing: named[1]})
 
 
-def _about_the_newest(call: ToolCall, name: str, before: Sequence[Message]) -> ToolCall:
-    """A call about what the newest one with this argument was about."""
+def _about_the_newest(
+    call: ToolCall, spec: ToolSpec, name: str, before: Sequence[Message]
+) -> ToolCall:
+    """A call about what the newest one with this argument was about, in the same room."""
     made = (one for message in reversed(before) for one in reversed(message.tool_calls))
     newest = next((one for one in made if name in one.arguments), None)
     if newest is None or newest.arguments[name] == call.arguments[name]:
         return call
-    kept = newest.arguments if newest.name == call.name else {}
+    same = newest.arguments if newest.name == call.name else {}
+    kept = {argument: value for argument, value in same.items() if argument not in spec.readings}
     return replace(call, arguments={**kept, **call.arguments, name: newest.arguments[name]})
 
 
