@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 import torch
@@ -18,13 +19,10 @@ def test_limits_that_are_set_stay(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_machine_is_fast_at_one_of_two_types(monkeypatch: pytest.MonkeyPatch) -> None:
-    matmul = torch.Tensor.__matmul__
-
     def slow(kind: torch.dtype) -> None:
         def product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-            for _ in range(12 if left.dtype is kind else 0):
-                matmul(left, right)
-            return matmul(left, right)
+            time.sleep(0.01 if left.dtype is kind else 0)
+            return torch.zeros(len(left), right.shape[1])
 
         monkeypatch.setattr(torch.Tensor, "__matmul__", product)
 
