@@ -20,6 +20,8 @@ from pydantic import Field
 from voice.config.moment_weights import likely_kind
 from voice.config.options import Section
 
+OATHS = r"fuckin|fucking|freaking|frigging|bloody|(?:god)?damn"
+"""Words that add nothing to what they stand before."""
 _RULES = tuple(
     (re.compile(pattern), instead)
     for pattern, instead in (
@@ -59,7 +61,7 @@ _RULES = tuple(
         (r"\b(?:um|uh|erm?|hmm|oh|ah|ooh|aw|god|omg|please|pls|really|very|literally)\b", ""),
         (r"\b(?:actually|honestly|basically|so|still|even|already|again|totally)\b", ""),
         (r"\b(?:completely|quite|pretty|probably|definitely|seriously|fully|now)\b", ""),
-        (r"\b(?:suddenly|fuckin|fucking|freaking|frigging|bloody|(?:god)?damn)\b", ""),
+        (rf"\b(?:suddenly|{OATHS})\b", ""),
     )
 )
 _PARTS = re.compile(r"(?<=[.!?])\s+|,\s*|(?<!\s)\s+(?=(?:and|but|so) )", re.I)

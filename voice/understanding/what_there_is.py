@@ -22,7 +22,7 @@ _CHANGING = re.compile(
 """Says that something is there already."""
 _SPOKEN_OF = word_set("the that this his her their my our your")
 _ANOTHER = NUMBERS | word_set("a an another more again also too second extra same other plus")
-_POINTING = GRAMMAR | word_set("it them both all only just one ones last first other")
+_POINTING = GRAMMAR | {"only", "first", "last"}
 """Names no thing by itself."""
 _SEVERAL = word_set("all both everything everybody everyone them these those they lot each")
 _LONGEST_NAME = 3

@@ -301,7 +301,7 @@ async def test_an_update_ends_no_call_and_new_calls_are_of_it(
             cwd=repo_root,
             env=os.environ | {"RAY_ADDRESS": cluster.ray, "RAY_AUTH_MODE": "token"},
         )
-        # Of two replicas one may be of before for a while, and a new call may come to it.
+        # One of the two replicas may still be the old one, and a new call may reach it.
         of_it = 0
         while of_it < 8:
             of_it = of_it + 1 if "coffee shop" in await instructions(cluster.address, key) else 0

@@ -10,11 +10,11 @@ from typing import Annotated
 
 from voice.tools.builtin.alerts import (
     EVERY_ONE,
+    change,
     due_at,
     every_one,
     listed,
     moved,
-    on_other_days,
     only,
     when_due,
 )
@@ -59,11 +59,7 @@ def change_alarm(
     now = scope.now()
     alarm = _chosen(_bare(when), store.alerts(AlertKind.ALARM), now)
     changed = _timed(alarm, pushed(to, next(iter(scope.said), "")), now)
-    kept = on_other_days(alarm, changed, now)
-    if not store.change_alert(kept or changed):
-        raise ToolError("No alarm is set.")
-    if kept:
-        store.add_alert(alarm.kind, "", changed.due, scope.session_id, repeat=changed.repeat)
+    kept = change(store, alarm, changed, scope, "No alarm is set.")
     ringer.wake()
     if kept:
         return f"Alarm set for {when_due(changed, now)}, and still for {when_due(kept, now)}."

@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from voice.tools import phrasing, spoken_dates, spoken_repeats
 from voice.tools.registry import Choose, ToolError
 from voice.tools.scope import SessionScope
-from voice.tools.store import Alert
+from voice.tools.store import Alert, Store
 
 EVERY_ONE = re.compile(r"(?:all|both|every|each)(?: of)?(?: (?:them|the|my|our))?")
 """How a user says that all of them are meant."""
@@ -133,10 +133,23 @@ def moved(alert: Alert, said: str, now: datetime, first_hour: int = 1) -> tuple[
     return replace(alert, due=when.moment.timestamp(), repeat=""), when.time_said
 
 
-def on_other_days(alert: Alert, changed: Alert, now: datetime) -> Alert | None:
-    """What stays of an entry of several days where a change is of some of them: "on Fridays"."""
+def change(
+    store: Store, alert: Alert, changed: Alert, scope: SessionScope, gone: str
+) -> Alert | None:
+    """Give an entry other times; where these are on some of its days, "on Fridays", those alone.
+
+    Returns:
+        What stays on its other days, if anything does.
+
+    Raises:
+        ToolError: It was announced or deleted before; its words are ``gone``.
+    """
     both = alert.repeat and changed.repeat
-    left = spoken_repeats.without(alert.repeat, changed.repeat, now) if both else None
-    if left is None:
-        return None
-    return replace(alert, due=left.first.timestamp(), repeat=left.rule)
+    left = spoken_repeats.without(alert.repeat, changed.repeat, scope.now()) if both else None
+    kept = replace(alert, due=left.first.timestamp(), repeat=left.rule) if left else None
+    if not store.change_alert(kept or changed):
+        raise ToolError(gone)
+    if kept:
+        new = alert.kind, changed.label, changed.due, scope.session_id
+        store.add_alert(*new, repeat=changed.repeat)
+    return kept

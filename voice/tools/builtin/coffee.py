@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Annotated, Any
 
-from voice.config.moments import is_question
+from voice.config.moments import OATHS, is_question
 from voice.errors import StoreError
 from voice.tools import phrasing
 from voice.tools.builtin import coffee_details as details
@@ -54,7 +54,7 @@ from voice.tools.spoken_numbers import digits
 from voice.tools.store import Store
 
 _OFF = re.compile(r"\b(?:off|out|without|hold)\b")
-_SWEARING = re.compile(r"\b(?:fuckin|fucking|freaking|frigging|bloody|(?:god)?damn) ")
+_SWEARING = re.compile(rf"\b(?:{OATHS}) ")
 _INSTEAD_OF = re.compile(r"\b(?:instead of|rather than) (?:the |my )?([\w ]+?)(?: please|[,.!?]|$)")
 _ONE_OF_THEM = re.compile(
     r"\bone of (?:the|my|those|these|them)\b|\b(?:just|only|make) one\b", re.IGNORECASE

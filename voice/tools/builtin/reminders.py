@@ -10,11 +10,11 @@ from typing import Annotated
 
 from voice.tools.builtin.alerts import (
     EVERY_ONE,
+    change,
     due_at,
     every_one,
     listed,
     moved,
-    on_other_days,
     only,
     when_due,
 )
@@ -88,12 +88,7 @@ def change_reminder(
     reminder = _chosen(_bare(text), store.alerts(AlertKind.REMINDER), now)
     when = pushed(when, next(iter(scope.said), ""))
     changed, _ = moved(reminder, when, now, _FIRST_HOUR)
-    kept = on_other_days(reminder, changed, now)
-    if not store.change_alert(kept or changed):
-        raise ToolError("You have no reminders.")
-    if kept:
-        added = reminder.kind, reminder.label, changed.due, scope.session_id
-        store.add_alert(*added, repeat=changed.repeat)
+    kept = change(store, reminder, changed, scope, "You have no reminders.")
     ringer.wake()
     still = f", and still for {when_due(kept, now)}" if kept else ""
     return f"Reminder moved to {when_due(changed, now)}{still}: {changed.label}."
