@@ -23,8 +23,7 @@ Turn = Mapping[str, Any]
 _DECLINING = re.compile(
     r"\b(?:sorry|can't|cannot|can not|don't know|do not know|not able|unable|no tool|not sure"
     r"|afraid|beyond|which one|no way to|couldn't|could not|no (?:answer|idea|expert)"
-    r"|wouldn't know|there (?:is|are) no \w+ (?:light|lamp|fan|door|blind|heater|speaker)s?)\b"
-    r"|\?\s*$"
+    r"|wouldn't know)\b|\?\s*$"
 )
 _OPPOSITES = (
     ("set", "cancel"), ("add", "remove"), ("order", "remove"), ("add", "clear"),
