@@ -49,11 +49,14 @@ class Talk:
                 self.errors.append(repr(event.error))
             self.changed.set()
 
-    async def until(self, kind: str, count: int) -> None:
+    async def until(self, kind: str, count: int, *, since: int = 0) -> int:
+        """Until so many events of a kind have come, from a position on; that of the last."""
         async with asyncio.timeout(PATIENCE_S):
-            while self.kinds.count(kind) < count:
+            while self.kinds[since:].count(kind) < count:
                 self.changed.clear()
                 await self.changed.wait()
+        found = (at for at, one in enumerate(self.kinds) if one == kind and at >= since)
+        return list(found)[count - 1]
 
     async def say(self, pcm: bytes) -> None:
         """A recording in real time, with silence around it."""
@@ -81,7 +84,9 @@ async def main(url: str, timer: bytes, time: bytes) -> dict[str, Any]:
         await talk.until("audio_end", 2)
         speaking = asyncio.create_task(talk.say(time))
         await talk.until("audio_interrupted", 1)
-        await talk.until("audio_end", 3)
+        sent = await talk.until("audio_end", 3)
+        # A response ends behind its sound: its message is told as completed only then.
+        await talk.until("agent_end", 1, since=sent)
         await speaking
         listening.cancel()
         history = [item.model_dump() for item in session._history]
