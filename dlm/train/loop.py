@@ -28,6 +28,7 @@ from dlm.train.config import TrainConfig
 from dlm.train.data import HELD_OUT_SEED
 from dlm.train.low_rank import adapted, is_product
 from dlm.train.machine import fast_bfloat16, machine
+from dlm.train.muon import Float32Muon
 from dlm.train.objective import (
     Copies,
     Rows,
@@ -458,8 +459,9 @@ def optimizers(model: Transformer, config: TrainConfig) -> list[torch.optim.Opti
     adamw = torch.optim.AdamW(groups, lr=config.learning_rate, betas=(0.9, 0.95), weight_decay=0.0)
     if not matrices:
         return [adamw]
+    muon = torch.optim.Muon if fast_bfloat16(config.device) else Float32Muon
     return [
-        torch.optim.Muon(
+        muon(
             [{"params": matrices, "share": 1.0}],
             lr=config.learning_rate,
             weight_decay=config.weight_decay,

@@ -22,7 +22,7 @@ from dlm.kv_cache.cache import KVCache
 from dlm.language.messages import Turn
 from dlm.loading.checkpoint import Checkpoint, load_checkpoint
 from dlm.network.model import Rows
-from dlm.train.machine import prepare
+from dlm.train.machine import fast_bfloat16, prepare
 from dlm.train.reporting import append_json
 
 OPENINGS = [
@@ -130,7 +130,8 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     prepare(options.threads)
     try:
-        checkpoint = load_checkpoint(options.init, torch.bfloat16, "cpu")
+        dtype = torch.bfloat16 if fast_bfloat16("cpu") else torch.float32
+        checkpoint = load_checkpoint(options.init, dtype, "cpu")
         rng = torch.Generator().manual_seed(options.seed)
         options.out.parent.mkdir(parents=True, exist_ok=True)
         began, count = time.monotonic(), 0

@@ -159,7 +159,7 @@ class Teacher:
 
         whole = np.pad(audio, (0, _WHOLE_S * SAMPLE_RATE_HZ - len(audio)))
         mel = torch.from_numpy(self._mel(whole)[None, :, : _WHOLE_S * 100])
-        with torch.autocast("cpu", torch.bfloat16, enabled=fast_bfloat16()):
+        with torch.autocast("cpu", torch.bfloat16, enabled=machine.fast_bfloat16("cpu")):
             states = encode(self._weights, mel).float()
         found = self._whisper.generate(
             ctranslate2.StorageView.from_array(states.numpy()), [[START, NO_TIMESTAMPS]],
@@ -212,11 +212,6 @@ def prepare(speech: Path, out: Path, minutes: float, report: Callable[[str], Non
             left = max(0.0, deadline - time.monotonic()) / 60
             report(f"{len(done)} of {len(todo)} clips, {left:.0f} min left")
     return len(done)
-
-
-def fast_bfloat16() -> bool:
-    """Whether this CPU multiplies bfloat16 itself."""
-    return bool(torch.cpu._is_avx512_bf16_supported())
 
 
 def _prepare_held_out(speech: Path, folder: Path) -> None:

@@ -30,7 +30,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dlm.train.machine import prepare
+from dlm.train.machine import fast_bfloat16, prepare
 from voice.finetune.augment import Audio, degraded, without_speech
 from voice.finetune.data import (
     END,
@@ -39,7 +39,6 @@ from voice.finetune.data import (
     NO_TIMESTAMPS,
     SHORTEST_S,
     START,
-    fast_bfloat16,
 )
 from voice.finetune.likelihood import log_probabilities
 from voice.finetune.weights import (
@@ -184,7 +183,7 @@ class Run:
         self._learned = {name: value for name, value in self._weights.items() if trainable(name)}
         self._average = {name: value.detach().clone() for name, value in self._learned.items()}
         self._embeddings = frozen[EMBEDDINGS].to(
-            torch.bfloat16 if fast_bfloat16() else torch.float32
+            torch.bfloat16 if fast_bfloat16("cpu") else torch.float32
         )
         self._optimizer = torch.optim.AdamW(
             list(self._learned.values()), lr=config.learning_rate, weight_decay=0.0, fused=True
@@ -203,7 +202,7 @@ class Run:
         rate = self.config.learning_rate * min(1.0, (self.step + 1) / self.config.warmup)
         for group in self._optimizer.param_groups:
             group["lr"] = rate
-        with torch.autocast("cpu", torch.bfloat16, enabled=fast_bfloat16()):
+        with torch.autocast("cpu", torch.bfloat16, enabled=fast_bfloat16("cpu")):
             parts = losses(self._weights, self._embeddings, batch, self.config.end_weight)
             total = torch.stack(list(parts.values())).sum()
         if not torch.isfinite(total):

@@ -25,8 +25,10 @@ def test_a_machine_is_fast_at_one_of_two_types(monkeypatch: pytest.MonkeyPatch) 
             return torch.zeros(len(left), right.shape[1])
 
         monkeypatch.setattr(torch.Tensor, "__matmul__", product)
+        fast_bfloat16.cache_clear()
 
     slow(torch.float32)
     assert fast_bfloat16("cpu")
     slow(torch.bfloat16)
     assert not fast_bfloat16("cpu")
+    fast_bfloat16.cache_clear()
