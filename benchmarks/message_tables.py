@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.report import share_told
 
-_WHO_READ = {"aside": "never read by the developers", "open": "read for mends"}
+_WHO_READ = {"aside": "never read by the developers", "open": "read by the developers"}
 """Sets of messages, and what they are called."""
 
 

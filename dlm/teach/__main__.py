@@ -155,7 +155,12 @@ class Lesson:
 
 
 def written(file: Path, text: str) -> None:
-    """Write a file whole or not at all: what is there after a kill is complete."""
+    """Write a file whole or not at all: what is there after a kill is complete.
+
+    One that is there is kept, for it may have been changed since.
+    """
+    if file.exists():
+        return
     part = file.with_name(f"{file.name}.part")
     part.write_text(text, encoding="utf-8")
     part.replace(file)
@@ -246,7 +251,9 @@ def teach(options: argparse.Namespace) -> None:
     once("after.json", lambda: lesson.keep("after.json", lesson.measure(lesson.out / "checkpoint")))
     progress.stage()
     _write_folder(lesson, options)
-    _report(lesson, notes, progress.minutes)
+    if not (lesson.out / "report.md").exists():
+        _report(lesson, notes, progress.minutes)
+    print((lesson.out / "report.md").read_text(encoding="utf-8"), flush=True)
     if options.prove:
         _prove(lesson.out)
 
@@ -346,9 +353,7 @@ def _report(lesson: Lesson, notes: Sequence[str], minutes: float) -> None:
         "failures": wrong,
     }
     lesson.keep("report.json", report)
-    text = folder.markdown(report)
-    written(lesson.out / "report.md", text)
-    print(text, flush=True)
+    written(lesson.out / "report.md", folder.markdown(report))
 
 
 def _prove(out: Path) -> None:

@@ -130,6 +130,8 @@ def _of_mcp(url: str, command: str) -> list[Listed]:
 
     try:
         return asyncio.run(ask())
+    except ModuleNotFoundError as error:
+        raise ListError("mcp is not installed: pip install 'quicksilver-voice[mcp]'") from error
     except (OSError, ExceptionGroup) as error:
         told = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
         raise ListError(

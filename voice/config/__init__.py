@@ -371,7 +371,7 @@ class MetricsConfig(Section):
 
 
 class TelemetryConfig(Section):
-    """Traces and metrics for OpenTelemetry; docs/operations.md says what is sent."""
+    """Traces and metrics for OpenTelemetry; docs/deployment.md says what is sent."""
 
     endpoint: Url = ""
     """Collector that takes OTLP over HTTP, such as http://127.0.0.1:4318. Empty takes what the

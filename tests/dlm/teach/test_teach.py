@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -46,10 +47,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         command += ["--without", "placeOrder", "--set", "total_steps = 2", "--set", "threads = 1"]
         main(command)
         yield place / "out"
-        # The same again makes nothing again.
-        before = (place / "out" / "run" / "run.json").stat().st_mtime_ns
+        # The same again makes nothing again, and keeps what was changed.
+        shutil.rmtree(place / "out" / "run")
+        (place / "out" / "pets_tools.py").write_text("mine", encoding="utf-8")
         main(command)
-        assert (place / "out" / "run" / "run.json").stat().st_mtime_ns == before
+        assert not (place / "out" / "run").exists()
+        assert (place / "out" / "pets_tools.py").read_text(encoding="utf-8") == "mine"
 
 
 def test_the_report_tells_before_and_after(folder: Path) -> None:
