@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from dlm.datagen.examples import call_of
 from dlm.datagen.extraction_rows import parameter_of
 from dlm.datagen.rows import rows
 from dlm.engine.json_call import DESCRIPTION, NAME
@@ -107,14 +108,7 @@ def _messages(turn: Authored) -> Iterator[dict[str, Any]]:
 
 
 def _calling(calls: Iterable[Authored]) -> dict[str, Any]:
-    made = [
-        {
-            "id": f"c{number}",
-            "type": "function",
-            "function": {"name": call["name"], "arguments": json.dumps(call["args"])},
-        }
-        for number, call in enumerate(calls)
-    ]
+    made = [call_of(f"c{n}", call["name"], call["args"]) for n, call in enumerate(calls)]
     return {"role": "assistant", "content": None, "tool_calls": made}
 
 

@@ -45,11 +45,6 @@ class _Manner(NamedTuple):
     option: Callable[[str], str]
 
 
-def write(rng: Random, split: str) -> dict[str, Any]:
-    """A row of the training data."""
-    return extraction(rng, split).row
-
-
 def extraction(rng: Random, split: str) -> Extraction:
     """A text, a schema, and the answer."""
     while True:

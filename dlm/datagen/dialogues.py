@@ -251,8 +251,9 @@ def _results(rng: Random, source: Source) -> dict[str, Any]:
 
 
 def _extraction(rng: Random, split: str) -> dict[str, Any]:
-    write = composed_extraction.write if rng.random() < COMPOSED else extraction.write
-    return write(rng, split)
+    if rng.random() < COMPOSED:
+        return composed_extraction.extraction(rng, split).row
+    return extraction.extraction(rng, split).row
 
 
 _OTHERS: dict[str, Callable[[Random, Source], dict[str, Any] | None]] = {

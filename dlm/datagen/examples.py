@@ -129,7 +129,8 @@ def row_of(line: Any) -> Row:
 
 def line_of(row: Mapping[str, Any]) -> Row:
     """A dialogue in the training data's form as a line; `row_of` reads it back."""
-    return {"messages": messages_of(turns_of(row)), "tools": declared(tools_of(row["tools"]))}
+    tools = [tool.declared for tool in tools_of(row["tools"])]
+    return {"messages": messages_of(turns_of(row)), "tools": tools}
 
 
 def messages_of(turns: Sequence[Turn]) -> list[Row]:
@@ -141,33 +142,18 @@ def messages_of(turns: Sequence[Turn]) -> list[Row]:
         if turn.calls:
             start = sum(len(m.get("tool_calls", ())) for m in messages)
             waiting = [f"call_{start + i}" for i in range(len(turn.calls))]
-            message["tool_calls"] = [
-                {
-                    "id": name,
-                    "type": "function",
-                    "function": {"name": c.name, "arguments": json.dumps(dict(c.arguments))},
-                }
-                for name, c in zip(waiting, turn.calls, strict=True)
-            ]
+            named = zip(waiting, turn.calls, strict=True)
+            message["tool_calls"] = [call_of(name, c.name, c.arguments) for name, c in named]
         elif turn.role == "tool" and waiting:
             message["tool_call_id"] = waiting.pop(0)
         messages.append(message)
     return messages
 
 
-def declared(tools: Sequence[Tool]) -> list[Row]:
-    """Tools in OpenAI's form."""
-    return [
-        {
-            "type": "function",
-            "function": {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": dict(tool.parameters),
-            },
-        }
-        for tool in tools
-    ]
+def call_of(identity: str, name: str, arguments: Mapping[str, Any]) -> Row:
+    """A call in OpenAI's form."""
+    function = {"name": name, "arguments": json.dumps(dict(arguments))}
+    return {"id": identity, "type": "function", "function": function}
 
 
 def _in_order(messages: Sequence[Row]) -> list[Row]:

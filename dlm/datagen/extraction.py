@@ -97,11 +97,6 @@ def common_names() -> frozenset[str]:
 _COMMON = 6
 
 
-def write(rng: Random, split: str) -> dict[str, Any]:
-    """A row of the training data."""
-    return extraction(rng, split).row
-
-
 def extraction(rng: Random, split: str) -> Extraction:
     """A text, a schema, and the answer."""
     kind = KINDS[rng.choice(kinds(split))]

@@ -109,22 +109,15 @@ def _listed(name: str, parts: list[str], **more: str) -> Result:
 
 
 def _cancel_timer(world: World, a: Arguments) -> Result:
-    if "name" in a:
-        name = bare(a["name"])
-        if name in ("all", "both", "every") and world.timers:
-            count = len(world.timers)
-            world.timers.clear()
-            several = told("{count} timers cancelled.", "all", count=str(count))
-            return several if count > 1 else _cancelled("")
-        for timer in world.timers:
-            if timer[0] == name or (not timer[0] and spoken.duration(name) == timer[1]):
-                world.timers.remove(timer)
-                return _cancelled(timer[0])
-        return failure(f"There is no {name} timer.")
-    found = _timers_called(world, {})
+    if bare(a.get("name", "")) in ("all", "both", "every") and world.timers:
+        count = len(world.timers)
+        world.timers.clear()
+        several = told("{count} timers cancelled.", "all", count=str(count))
+        return several if count > 1 else _cancelled("")
+    found = _timers_called(world, a)
     if isinstance(found, Result):
         return found
-    world.timers.clear()
+    world.timers.remove(found)
     return _cancelled(found[0])
 
 

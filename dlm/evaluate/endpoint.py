@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from dlm.datagen.examples import declared, messages_of
+from dlm.datagen.examples import messages_of
 from dlm.engine.engine import Finished, Request
 from dlm.engine.request import Usage
 from dlm.grammar.formats import JsonSchema
@@ -82,7 +82,7 @@ def _body(request: Request, model: str) -> dict[str, Any]:
         "temperature": 0,
     }
     if request.tools:
-        body["tools"] = declared(request.tools)
+        body["tools"] = [tool.declared for tool in request.tools]
     if isinstance(request.format, JsonSchema):
         schema = {"name": "answer", "schema": request.format.schema}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}

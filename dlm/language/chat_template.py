@@ -178,7 +178,7 @@ class ChatTemplate:
             raise ValueError(f"role: got {unknown[0]!r}, expected one of {ROLES}")
         # No template takes an empty dialogue, and a prefix may be continued without one.
         turns = turns or (Turn("user"),)
-        declared = [{"type": "function", "function": _declaration(tool)} for tool in tools]
+        declared = [tool.declared for tool in tools]
         try:
             return str(
                 self._tokenizer.apply_chat_template(
@@ -222,10 +222,6 @@ class ChatTemplate:
         if self._tokenizer.eos_token_id is None:
             raise ValueError("chat_template: got nothing that ends a message, and no eos_token")
         return int(self._tokenizer.eos_token_id)
-
-
-def _declaration(tool: Tool) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
 
 
 def _message(turn: Turn) -> dict[str, Any]:

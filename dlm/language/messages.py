@@ -46,6 +46,12 @@ class Tool:
     readers: Mapping[str, Reader] = field(default_factory=dict, compare=False)
 
     @property
+    def declared(self) -> dict[str, Any]:
+        """In OpenAI's form."""
+        function = {"name": self.name, "description": self.description}
+        return {"type": "function", "function": {**function, "parameters": dict(self.parameters)}}
+
+    @property
     def properties(self) -> dict[str, Mapping[str, Any]]:
         """Schema of each parameter in order, as `plain` leaves it."""
         definitions = self.parameters.get("$defs", {})

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dlm.datagen.examples import row_of
+from dlm.datagen.examples import call_of, row_of
 from dlm.engine.engine import Engine
 from dlm.evaluate.cases import cases
 from dlm.evaluate.run import ask_engine
@@ -47,11 +47,8 @@ def dialogue(sentence: Sentence, tools: Sequence[Listed], system: str) -> dict[s
     Raises:
         ValueError: A call does not fit the tools.
     """
-    calls = [
-        {"id": f"c{n}", "type": "function", "function": {
-            "name": call["name"], "arguments": json.dumps(call.get("arguments", {}))}}
-        for n, call in enumerate(sentence.get("calls", ()))
-    ]  # fmt: skip
+    wanted = enumerate(sentence.get("calls", ()))
+    calls = [call_of(f"c{n}", call["name"], call.get("arguments", {})) for n, call in wanted]
     answer = (
         {"role": "assistant", "tool_calls": calls}
         if calls

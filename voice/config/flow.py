@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from voice.config.moments import found_anywhere
-from voice.config.options import Section
+from voice.config.options import Section, listed
 
 PLACE = re.compile(r"\{(\w+)\}")
 """In a sentence, a known value."""
@@ -30,10 +30,6 @@ def _checked(calls: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
 
 Calls = Annotated[dict[str, tuple[str, ...]], AfterValidator(_checked)]
 """Tools by name → patterns over plain words, as in configs/moments."""
-
-
-def _listed(given: object) -> object:
-    return [given] if isinstance(given, str) else given
 
 
 Kind = Literal[
@@ -67,7 +63,7 @@ class NeedConfig(Section):
     offers: str = ""
     """Another value of the flow, which is what was offered for this one: a "yes" to a question that
     names it takes it."""
-    ask: Annotated[tuple[str, ...], BeforeValidator(_listed)]
+    ask: Annotated[tuple[str, ...], BeforeValidator(listed)]
     """The agent's own question; of several, the next where the one before brought nothing. {day}
     stands for the known value `day`; a question that names what is offered is asked where anything
     is, in place of the others. None at all: the value is taken where it is said, and not asked

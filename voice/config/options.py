@@ -151,6 +151,11 @@ def _find_file(given: Path, directory: Path) -> Path:
     )
 
 
+def listed(given: object) -> object:
+    """A text alone as a list of one, for options that may be either."""
+    return [given] if isinstance(given, str) else given
+
+
 def read_options(
     model: type[S],
     file: Path,

@@ -24,6 +24,7 @@ import numpy as np
 from voice.finetune.augment import Audio, degraded, without_speech
 from voice.finetune.data import NO_TIMESTAMPS, START
 from voice.hearing.asr.whisper import SHORT, STOCK, Needs
+from voice.prove.words import errors
 from voice.types import SAMPLE_RATE_HZ
 
 _RUN = 3
@@ -117,22 +118,9 @@ def judge(
                     continue
                 wanted = str(plain(text)).split()
                 score.words += len(wanted)
-                score.errors += distance(wanted, words)
+                score.errors += errors(wanted, words)
                 score.repeats += repeats(wanted, words)
     return scores
-
-
-def distance(wanted: Sequence[str], heard: Sequence[str]) -> int:
-    """The least number of words to add, drop or change."""
-    row = list(range(len(heard) + 1))
-    for number, word in enumerate(wanted, 1):
-        before, row[0] = row[0], number
-        for place, other in enumerate(heard, 1):
-            before, row[place] = (
-                row[place],
-                min(row[place] + 1, row[place - 1] + 1, before + (word != other)),
-            )
-    return row[-1]
 
 
 def repeats(wanted: Sequence[str], heard: Sequence[str]) -> bool:

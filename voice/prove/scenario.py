@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from voice.config import CONFIGS_DIR
-from voice.config.options import Section, find_file, read_options
+from voice.config.options import Section, find_file, listed, read_options
 from voice.errors import ConfigError
 
 SCENARIOS_DIR = CONFIGS_DIR / "scenarios"
@@ -26,10 +26,6 @@ PLACE = re.compile(r"\{([a-z]\w*)\}")
 """In a text, a fact."""
 MARK = re.compile(r"\[([^\[\]]*)\]")
 KNOWN_MARK = re.compile(r"pause [1-9]\d{0,4}|cough|spell .+")
-
-
-def _listed(given: object) -> object:
-    return [given] if isinstance(given, str) else given
 
 
 def _compiled(pattern: str) -> str:
@@ -51,7 +47,7 @@ Pattern = Annotated[str, AfterValidator(_compiled)]
 """A regular expression over plain words: lower case, numbers spelled out, without marks."""
 Spoken = Annotated[str, AfterValidator(_marked)]
 """Words, with marks between them: [pause 700] in ms, [cough], [spell Miller]."""
-Texts = Annotated[tuple[Spoken, ...], BeforeValidator(_listed), Field(min_length=1)]
+Texts = Annotated[tuple[Spoken, ...], BeforeValidator(listed), Field(min_length=1)]
 
 
 class Behaviour(Section):

@@ -198,9 +198,9 @@ class CallCodec(ABC):
             ProtocolError: The message breaks the protocol; the call cannot go on.
         """
 
-    @abstractmethod
     def audio(self, samples: Samples) -> list[LineMessage]:
         """Play (T,) int16 samples at ``rate_hz``, of a frame's length or, at an end, less."""
+        return [self.audio_format.encode(self.frames(samples))]
 
     def answer(self) -> list[LineMessage]:
         """Take the call."""

@@ -29,7 +29,6 @@ from voice.telephony.codec import (
     compact_json,
     parameters,
 )
-from voice.types import Samples
 
 
 class _L16Stream(CallCodec):
@@ -42,10 +41,6 @@ class _L16Stream(CallCodec):
     def __init__(self, query: dict[str, str]) -> None:
         self._query = query
         self._channels = 1
-
-    def audio(self, samples: Samples) -> list[LineMessage]:
-        """As `CallCodec.audio`."""
-        return [self.audio_format.encode(self.frames(samples))]
 
     def _decode(self, message: bytes) -> list[CallEvent]:
         if len(message) % (2 * self._channels):

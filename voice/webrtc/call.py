@@ -29,7 +29,6 @@ from voice.telephony.codec import (
     LineMessage,
     Traits,
 )
-from voice.types import Samples
 from voice.webrtc.rtp_input import RtpInput
 
 if TYPE_CHECKING:
@@ -57,12 +56,6 @@ class _Frames(CallCodec):
 
     def receive(self, message: LineMessage) -> list[CallEvent]:
         raise AssertionError("audio and keys come as packets")
-
-    def audio(self, samples: Samples) -> list[LineMessage]:
-        return [self.audio_format.encode(self.frames(samples))]
-
-    def clear(self) -> list[LineMessage]:
-        return []
 
 
 class _Over(Exception):

@@ -10,9 +10,10 @@ import torch
 
 from voice.finetune import data, train, weights
 from voice.finetune.augment import Audio, by_telephone, degraded, in_room, without_speech
-from voice.finetune.evaluate import distance, judge, repeats, table
+from voice.finetune.evaluate import judge, repeats, table
 from voice.finetune.likelihood import log_probabilities
 from voice.hearing.asr.model_file import read, write
+from voice.prove.words import errors
 from voice.speech.tts.espeak import EspeakSynthesizer
 from voice.types import SAMPLE_RATE_HZ, Segment
 
@@ -222,7 +223,7 @@ def test_noise_alone_is_not_silent() -> None:
 
 
 def test_models_are_judged_by_words_repeats_and_inventions() -> None:
-    assert distance(["a", "b", "c", "d"], ["a", "x", "c", "d", "e"]) == 2
+    assert errors(["a", "b", "c", "d"], ["a", "x", "c", "d", "e"]) == 2
     once = ["what", "is", "it"]
     assert repeats(once, once + once)
     assert not repeats(once, once)
