@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
@@ -46,17 +46,6 @@ class VadConfig(Section):
 class EndpointingConfig(Section):
     """When a turn begins and ends."""
 
-    removed: ClassVar[Mapping[str, str]] = MappingProxyType(
-        dict.fromkeys(
-            (
-                "complete_silence_ms",
-                "silence_ms",
-                "incomplete_silence_ms",
-                "no_transcript_silence_ms",
-            ),
-            "endpointing.profile decides",
-        )
-    )
     start_ms: int = Field(default=80, ge=20)
     """Speech within the start window that begins a turn."""
     start_window_ms: int = Field(default=200, ge=20)
@@ -225,9 +214,6 @@ class HibariConfig(Section):
 class TtsConfig(Section):
     """Speech synthesis."""
 
-    removed: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {"hub_timeout_s": "tts.engine=auto asks no hub"}
-    )
     engine: Literal["auto", "hibari", "espeak", "piper"] = "auto"
     """auto takes hibari, and espeak where hibari cannot be loaded; it asks no network."""
     speed: float = Field(default=1.0, ge=0.25, le=4)

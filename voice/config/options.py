@@ -8,33 +8,23 @@ the command line's own), what was got and what is expected. The options themselv
 from __future__ import annotations
 
 import difflib
-import logging
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_network
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from voice.errors import ConfigError
 
-logger = logging.getLogger(__name__)
-
 
 class Section(BaseModel):
-    """Base of all option groups: frozen, and strict about names.
-
-    Attributes:
-        removed: Options that a group once had → what decides instead. Files that still have one
-            are read, with a warning in the log.
-    """
-
-    removed: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Base of all option groups: frozen, and strict about names."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -45,15 +35,6 @@ class Section(BaseModel):
         # inf as a timeout is refused by asyncio, long after the start.
         allow_inf_nan=False,
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _drop_removed(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        for name in given.keys() & cls.removed.keys():
-            logger.warning("%s is no option any more: %s", name, cls.removed[name])
-        return {name: value for name, value in given.items() if name not in cls.removed}
 
 
 def _check_networks(networks: tuple[str, ...]) -> tuple[str, ...]:

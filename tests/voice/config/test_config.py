@@ -59,17 +59,6 @@ def test_a_start_window_too_short_for_its_speech_is_refused() -> None:
     assert EndpointingConfig(start_ms=200, start_window_ms=200).start_ms == 200
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["complete_silence_ms", "silence_ms", "incomplete_silence_ms", "no_transcript_silence_ms"],
-)
-def test_a_removed_option_is_read_with_a_warning(
-    name: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert load_config(overrides=[f"endpointing.{name}=40"]) == load_config()
-    assert caplog.messages == [f"{name} is no option any more: endpointing.profile decides"]
-
-
 def test_more_threads_than_cores_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 8)
     assert load_config(overrides=["llm.threads=8"]).llm.threads == 8
