@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voice.config import load_config
+from voice.config.command_line import add_options
 from voice.errors import ConfigError, VoiceError
 
 DRAWS = 2000
@@ -202,8 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m voice.compare", description=__doc__)
     parser.add_argument("file", nargs="?", help="else what metrics.json_lines names")
-    parser.add_argument("--config", help="a TOML file, or the name of one in configs/")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
+    add_options(parser, "metrics.json_lines=FILE")
     given = parser.parse_args(arguments)
     try:
         config = load_config(given.config, given.set)

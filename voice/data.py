@@ -18,6 +18,7 @@ from typing import Any
 
 from voice.callers import Caller
 from voice.config import load_config
+from voice.config.command_line import add_options
 from voice.errors import VoiceError
 from voice.records.caller_data import CallerData
 from voice.records.folder import Conversations
@@ -52,14 +53,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--config", help="a TOML file, or the name of one in configs/")
-    common.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="as tools.database=FILE_OR_URL",
-    )
+    add_options(common, "tools.database=FILE_OR_URL")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", parents=[common], help="who has entries, and how many")
     for name, does in (("export", "all entries of a caller"), ("delete", "delete them")):

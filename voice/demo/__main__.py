@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from voice.config import load_config, secret
+from voice.config.command_line import add_options
 from voice.demo.client import RATE_HZ, RealtimeClient, at_client_rate
 from voice.demo.recordings import CONVERSATIONS, Line, load
 from voice.demo.server import as_arguments, serving
@@ -139,10 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m voice.demo", description=__doc__)
     parser.add_argument("agent", nargs="?", default="assistant", choices=sorted(CONVERSATIONS))
-    parser.add_argument("--config", help="a TOML file, or the name of one in configs/")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="as asr.engine=sphinx"
-    )
+    add_options(parser, "asr.engine=sphinx")
     parser.add_argument(
         "--out", type=Path, help="where it goes, as .wav, .opus, .mp3, .aac or .flac; else in runs/"
     )

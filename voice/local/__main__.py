@@ -17,7 +17,8 @@ from rich.console import Console
 
 from voice import events
 from voice.callers import LOCAL
-from voice.config import Config, load_config
+from voice.config import Config
+from voice.config.command_line import add_options, chosen
 from voice.errors import DeviceError, VoiceError
 from voice.local.echo_canceller import SETTLING_S, EchoCanceller, can_cancel
 from voice.local.playback_queue import PlaybackQueue
@@ -223,19 +224,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m voice.local", description=__doc__)
     parser.add_argument("--list-devices", action="store_true", help="show the sound devices")
-    parser.add_argument("--config", help="a TOML file, or the name of one in configs/")
-    parser.add_argument("--agent", help="an agent file, or the name of one in configs/agents/")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="as local.echo=headset"
-    )
+    add_options(parser, "local.echo=headset", agent=True)
     options = parser.parse_args(arguments)
     status = 0
     try:
         if options.list_devices:
             print(list_devices())
         else:
-            typed = {"--agent": ("agent", options.agent)} if options.agent else {}
-            asyncio.run(converse(load_config(options.config, options.set, typed), Console()))
+            asyncio.run(converse(chosen(options), Console()))
     except* VoiceError as failed:
         for error in failed.exceptions:
             print(f"error: {error}", file=sys.stderr)

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from voice.config import Config, load_agent, load_config
+from voice.config import Config, load_agent
+from voice.config.command_line import add_options, chosen
 from voice.errors import ConfigError, VoiceError
 from voice.tools import Toolbox
 
@@ -46,11 +47,7 @@ async def serve(config: Config, sound: Sound) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m voice.mcp", description=__doc__)
-    parser.add_argument("--config", help="a TOML file, or the name of one in configs/")
-    parser.add_argument("--agent", help="an agent file, or the name of one in configs/agents/")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="as tts.engine=espeak"
-    )
+    add_options(parser, "tts.engine=espeak", agent=True)
     parser.add_argument("--microphone", type=Path, help="a WAV file in place of the microphone")
     parser.add_argument("--speaker", type=Path, help="a WAV file in place of the loudspeaker")
     given = parser.parse_args(arguments)
@@ -58,8 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if bool(given.microphone) != bool(given.speaker):
             raise ConfigError("expected --microphone and --speaker, or neither")
-        typed = {"--agent": ("agent", given.agent)} if given.agent else {}
-        config = load_config(given.config, given.set, typed)
+        config = chosen(given)
         from voice.mcp.sound import DeviceSound, FileSound
 
         sound: Sound = DeviceSound(config.local)

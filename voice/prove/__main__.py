@@ -22,6 +22,7 @@ from typing import Any
 from urllib.parse import quote
 
 from voice.config import Config, load_config, secret
+from voice.config.command_line import add_options
 from voice.demo.server import EMBEDDED, as_arguments, serving
 from voice.errors import ConfigError, VoiceError
 from voice.prove.call import Recording, hold
@@ -204,14 +205,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--list", action="store_true", help="only name the conversations")
     add("--mind", metavar="URL", help="…/v1 of a chat model that says what callers say")
     add("--mind-model", default="gpt-4o-mini", metavar="NAME", help="of the model there")
-    add("--config", help="a TOML file, or the name of one in configs/")
-    add(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="as endpointing.profile=eager",
-    )
+    add_options(parser, "endpointing.profile=eager")
     return parser
 
 

@@ -15,7 +15,8 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
-from voice.config import Config, load_config
+from voice.config import Config
+from voice.config.command_line import add_options, chosen
 from voice.errors import ConfigError, VoiceError
 
 DEFAULT_URI = "tcp://127.0.0.1:10700"
@@ -115,11 +116,7 @@ def _own_address() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m voice.wyoming", description=__doc__)
-    parser.add_argument("--config", help="a TOML file, or the name of one in configs/")
-    parser.add_argument("--agent", help="an agent file, or the name of one in configs/agents/")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="as tts.engine=espeak"
-    )
+    add_options(parser, "tts.engine=espeak", agent=True)
     parser.add_argument("--uri", default=DEFAULT_URI, help=f"where to listen ({DEFAULT_URI})")
     parser.add_argument(
         "--satellite", action="append", default=[], metavar="URI", help="a satellite to connect to"
@@ -130,8 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     status = 0
     try:
-        typed = {"--agent": ("agent", given.agent)} if given.agent else {}
-        config = load_config(given.config, given.set, typed)
+        config = chosen(given)
         asyncio.run(serve(config, given.uri, given.satellite, given.zeroconf))
     except* VoiceError as failed:
         for error in failed.exceptions:
