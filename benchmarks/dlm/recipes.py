@@ -26,12 +26,13 @@ from benchmarks.dlm.step import rounded, timed
 from benchmarks.report import RESULTS, Program, differences
 from dlm.engine.engine import Engine
 from dlm.evaluate.run import Plan, ask_engine, evaluate
+from dlm.loading.placement import bfloat16_is_fast
 from dlm.network.model import Transformer
 from dlm.train.batches import Place, Recipe, batches, passes
 from dlm.train.config import TrainConfig
 from dlm.train.data import HELD_OUT_SEED
 from dlm.train.loop import Run
-from dlm.train.machine import fast_bfloat16, prepare
+from dlm.train.machine import prepare
 from dlm.train.pack import PackedData, read
 from dlm.train.reporting import Report
 
@@ -171,7 +172,7 @@ def main() -> None:
     prepare(config.threads)
     if config.autocast == "auto":
         # Tried once: on a busy machine every recipe might find something else.
-        config = replace(config, autocast="bfloat16" if fast_bfloat16("cpu") else "off")
+        config = replace(config, autocast="bfloat16" if bfloat16_is_fast() else "off")
     plan = Plan(options.corpora, names=("own",), scale=options.scale, extras=False)
     told: dict[str, Any] = {"minutes": options.minutes, "autocast": config.autocast}
     told["data"] = read(options.data).source

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from dlm.language.template import Encoded
+from dlm.loading.placement import bfloat16_is_fast
 from dlm.loading.weights import save_model
 from dlm.network.model import OUTPUTS, Transformer
 from dlm.train.averaging import Anchor, Average
@@ -27,7 +28,7 @@ from dlm.train.batches import Place, Placed, prefetched
 from dlm.train.config import TrainConfig
 from dlm.train.data import HELD_OUT_SEED
 from dlm.train.low_rank import adapted, is_product
-from dlm.train.machine import fast_bfloat16, machine
+from dlm.train.machine import machine
 from dlm.train.muon import Float32Muon
 from dlm.train.objective import (
     Copies,
@@ -90,7 +91,7 @@ class Run:
     ) -> None:
         torch.manual_seed(config.seed)
         if config.autocast == "auto":
-            fast = fast_bfloat16(config.device)
+            fast = bfloat16_is_fast(config.device)
             config = replace(config, autocast="bfloat16" if fast else "off")
         self.config = config
         self.directory = directory
@@ -459,7 +460,7 @@ def optimizers(model: Transformer, config: TrainConfig) -> list[torch.optim.Opti
     adamw = torch.optim.AdamW(groups, lr=config.learning_rate, betas=(0.9, 0.95), weight_decay=0.0)
     if not matrices:
         return [adamw]
-    muon = torch.optim.Muon if fast_bfloat16(config.device) else Float32Muon
+    muon = torch.optim.Muon if bfloat16_is_fast(config.device) else Float32Muon
     return [
         muon(
             [{"params": matrices, "share": 1.0}],

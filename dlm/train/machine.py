@@ -1,4 +1,4 @@
-"""The process and the machine of a run: set-up, speed of bfloat16, a description for records.
+"""The process and the machine of a run: set-up, a description for records.
 
 Torch is imported where it is needed: `benchmarks.report` describes its machine by these, too.
 """
@@ -6,11 +6,9 @@ Torch is imported where it is needed: `benchmarks.report` describes its machine 
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import platform
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -58,27 +56,6 @@ def _keep_memory() -> None:
         return
     for option, value in _KEPT.items():
         mallopt(option, value)
-
-
-@functools.cache
-def fast_bfloat16(device: str) -> bool:
-    """Whether a matrix product is clearly faster in bfloat16 than in float32 on a device."""
-    import torch
-
-    def spent_s(dtype: torch.dtype, rows: int) -> float:
-        left = torch.ones((rows, 512), dtype=dtype, device=device)
-        right, times = left.T.contiguous(), []
-        for _ in range(5):
-            began = time.perf_counter()
-            # Copying one number back waits for the device.
-            float((left @ right)[0, 0])
-            times.append(time.perf_counter() - began)
-        return min(times)
-
-    # CPUs without instructions for it are a hundred times slower: a large product takes seconds.
-    if spent_s(torch.bfloat16, 128) > 4 * spent_s(torch.float32, 128):
-        return False
-    return 1.2 * spent_s(torch.bfloat16, 1024) < spent_s(torch.float32, 1024)
 
 
 def machine() -> dict[str, Any]:

@@ -21,8 +21,9 @@ from torch import Tensor
 from dlm.kv_cache.cache import KVCache
 from dlm.language.messages import Turn
 from dlm.loading.checkpoint import Checkpoint, load_checkpoint
+from dlm.loading.placement import bfloat16_is_fast
 from dlm.network.model import Rows
-from dlm.train.machine import fast_bfloat16, prepare
+from dlm.train.machine import prepare
 from dlm.train.reporting import append_json
 
 OPENINGS = [
@@ -130,7 +131,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     prepare(options.threads)
     try:
-        dtype = torch.bfloat16 if fast_bfloat16("cpu") else torch.float32
+        dtype = torch.bfloat16 if bfloat16_is_fast() else torch.float32
         checkpoint = load_checkpoint(options.init, dtype, "cpu")
         rng = torch.Generator().manual_seed(options.seed)
         options.out.parent.mkdir(parents=True, exist_ok=True)

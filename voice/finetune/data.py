@@ -32,6 +32,7 @@ import soxr
 import torch
 
 from dlm.datagen.dialogues import SHARES, Source, stream
+from dlm.loading.placement import bfloat16_is_fast
 from dlm.train import machine
 from voice.finetune.augment import Audio, scaled
 from voice.finetune.weights import decode, encode, packaged_folder, tensors
@@ -159,7 +160,7 @@ class Teacher:
 
         whole = np.pad(audio, (0, _WHOLE_S * SAMPLE_RATE_HZ - len(audio)))
         mel = torch.from_numpy(self._mel(whole)[None, :, : _WHOLE_S * 100])
-        with torch.autocast("cpu", torch.bfloat16, enabled=machine.fast_bfloat16("cpu")):
+        with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16_is_fast()):
             states = encode(self._weights, mel).float()
         found = self._whisper.generate(
             ctranslate2.StorageView.from_array(states.numpy()), [[START, NO_TIMESTAMPS]],

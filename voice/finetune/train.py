@@ -30,7 +30,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dlm.train.machine import fast_bfloat16, prepare
+from dlm.loading.placement import bfloat16_is_fast
+from dlm.train.machine import prepare
 from voice.finetune.augment import Audio, degraded, without_speech
 from voice.finetune.data import (
     END,
@@ -183,7 +184,7 @@ class Run:
         self._learned = {name: value for name, value in self._weights.items() if trainable(name)}
         self._average = {name: value.detach().clone() for name, value in self._learned.items()}
         self._embeddings = frozen[EMBEDDINGS].to(
-            torch.bfloat16 if fast_bfloat16("cpu") else torch.float32
+            torch.bfloat16 if bfloat16_is_fast() else torch.float32
         )
         self._optimizer = torch.optim.AdamW(
             list(self._learned.values()), lr=config.learning_rate, weight_decay=0.0, fused=True
@@ -202,7 +203,7 @@ class Run:
         rate = self.config.learning_rate * min(1.0, (self.step + 1) / self.config.warmup)
         for group in self._optimizer.param_groups:
             group["lr"] = rate
-        with torch.autocast("cpu", torch.bfloat16, enabled=fast_bfloat16("cpu")):
+        with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16_is_fast()):
             parts = losses(self._weights, self._embeddings, batch, self.config.end_weight)
             total = torch.stack(list(parts.values())).sum()
         if not torch.isfinite(total):

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 import pytest
 import torch
 
@@ -56,6 +59,18 @@ def test_a_large_one_takes_what_the_cpu_multiplies_faster(
     monkeypatch.setattr(placement, "int8_is_fast", lambda: False)
     monkeypatch.setattr(placement, "bfloat16_is_fast", lambda: fast)
     assert placement.best_dtype(LARGE, CPU) is dtype
+
+
+@pytest.mark.parametrize(("slow", "fast"), [(torch.float32, True), (torch.bfloat16, False)])
+def test_the_faster_of_two_number_formats_is_found(
+    monkeypatch: pytest.MonkeyPatch, slow: torch.dtype, fast: bool
+) -> None:
+    def product(dtype: torch.dtype) -> Callable[[], object]:
+        return lambda: time.sleep(0.01 if dtype is slow else 0)
+
+    monkeypatch.setattr(placement, "_product", product)
+    # Without what has been found on this machine, which stays.
+    assert placement.bfloat16_is_fast.__wrapped__() is fast
 
 
 WHOLE = config(head_dim=16)
