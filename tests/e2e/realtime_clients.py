@@ -36,7 +36,7 @@ async def found(*command: str | Path, folder: Path) -> dict[str, Any]:
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(10 * PATIENCE_S):
+        async with asyncio.timeout(4 * PATIENCE_S):
             out, errors = await client.communicate()
     finally:
         if client.returncode is None:

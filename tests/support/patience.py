@@ -4,4 +4,4 @@ Nothing that comes is waited for any longer because of it; the bound of a few se
 wait for what never comes would tell of a busy machine and not of the program.
 """
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0

@@ -225,7 +225,7 @@ async def adas_key(address: str) -> str:
 async def test_clients_find_what_they_find_at_a_server_alone(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    async with asyncio.timeout(10 * PATIENCE_S):
+    async with asyncio.timeout(4 * PATIENCE_S):
         openai, agents = await asyncio.gather(
             test_openai_client.reported(cluster.address, tmp_path),
             test_agents_client.reported(cluster.address, tmp_path),
@@ -241,7 +241,7 @@ async def test_clients_find_what_they_find_at_a_server_alone(
 async def test_messages_tools_and_results_are_what_they_may_be_at_a_server_alone(
     cluster: Cluster, hold: Callable[[ClientConnection], Awaitable[None]]
 ) -> None:
-    async with asyncio.timeout(10 * PATIENCE_S), AsyncExitStack() as stack:
+    async with asyncio.timeout(4 * PATIENCE_S), AsyncExitStack() as stack:
         await hold(await conversation(stack, cluster.address, KEY, tools=[contexts.SEARCH]))
 
 
@@ -249,7 +249,7 @@ async def test_messages_tools_and_results_are_what_they_may_be_at_a_server_alone
 async def test_where_a_part_dies_other_calls_go_on_and_nothing_is_done_twice(
     cluster: Cluster,
 ) -> None:
-    async with asyncio.timeout(10 * PATIENCE_S), AsyncExitStack() as stack:
+    async with asyncio.timeout(4 * PATIENCE_S), AsyncExitStack() as stack:
         key = await adas_key(cluster.address)
         calls = [await conversation(stack, cluster.address, key) for _ in range(4)]
         assert "milk" in await told(calls[0], "add milk to the shopping list")
@@ -291,7 +291,7 @@ async def test_where_a_part_dies_other_calls_go_on_and_nothing_is_done_twice(
 async def test_an_update_ends_no_call_and_new_calls_are_of_it(
     cluster: Cluster, repo_root: Path
 ) -> None:
-    async with asyncio.timeout(10 * PATIENCE_S), AsyncExitStack() as stack:
+    async with asyncio.timeout(4 * PATIENCE_S), AsyncExitStack() as stack:
         key = await adas_key(cluster.address)
         call = await conversation(stack, cluster.address, key)
         assert "candles" in await told(call, "add candles to the shopping list")
