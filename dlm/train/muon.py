@@ -26,7 +26,9 @@ class Float32Muon(torch.optim.Muon):
                 if weight.grad is None:
                     continue
                 state = self.state[weight]
-                momentum = state.setdefault("momentum_buffer", torch.zeros_like(weight))
+                if not state:
+                    state["momentum_buffer"] = torch.zeros_like(weight)
+                momentum = state["momentum_buffer"]
                 momentum.lerp_(weight.grad, 1 - group["momentum"])
                 update = weight.grad.lerp(momentum, group["momentum"])
                 update = orthogonal(update, group["ns_coefficients"], group["ns_steps"])
@@ -37,9 +39,10 @@ class Float32Muon(torch.optim.Muon):
 def orthogonal(update: Tensor, coefficients: tuple[float, float, float], steps: int) -> Tensor:
     """A matrix (M, N) with all singular values near 1, by Newton and Schulz's iteration."""
     a, b, c = coefficients
-    wide = update.float() if len(update) <= update.shape[1] else update.float().T
+    tall = len(update) > update.shape[1]
+    wide = update.float().T if tall else update.float()
     wide = wide / wide.norm().clamp(min=1e-7)
     for _ in range(steps):
         gram = wide @ wide.T
         wide = torch.addmm(wide, torch.addmm(gram, gram, gram, beta=b, alpha=c), wide, beta=a)
-    return wide if len(update) <= update.shape[1] else wide.T
+    return wide.T if tall else wide
