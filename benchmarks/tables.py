@@ -449,7 +449,6 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
     "ordering": ("turns_ordering", ordering),
     "understanding": ("turns", understanding),
     "ears": ("ears", ears),
-    "ears_before": ("ears_before", ears),
     "decodes": ("decodes", decodes),
     "languages": ("languages", languages),
     "voices": ("voices", voices),

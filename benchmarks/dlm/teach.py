@@ -1,8 +1,9 @@
 """Teaching lists of tools: ``python -m benchmarks.dlm.teach --corpora DIR``.
 
-Lists of benchmarks/dlm/teaching are taught by ``python -m dlm.teach``, without examples. Before
-and after, each is asked sentences of somebody who had read the tools' descriptions alone,
-``NAME.jsonl`` beside it. What the shipped agents can do is measured by sets of `dlm.evaluate`.
+Lists of benchmarks/dlm/teaching are taught by ``python -m dlm.teach``, with a handful of examples
+for each tool where ``examples/NAME.jsonl`` has some, unless ``--without-examples``. Before and
+after, each is asked sentences of another author, ``NAME.jsonl`` beside it. Both had read the tools'
+descriptions alone. What the shipped agents can do is measured by sets of `dlm.evaluate`.
 Results: benchmarks/results/teach.json.
 """
 
@@ -54,6 +55,7 @@ def main() -> None:
     program = Program("benchmarks.dlm.teach", __doc__, "set", "corpora", "name")
     program.add_argument("--lists", nargs="+", default=ASIDE)
     program.add_argument("--minutes", type=float, default=14.0, help="for each list")
+    program.add_argument("--without-examples", action="store_true")
     program.add_argument("--out", type=Path, default=ROOT / "runs" / "teach")
     options = program.parse_args()
     before = shipped(SHIPPED, options.corpora)
@@ -63,6 +65,9 @@ def main() -> None:
         command = [str(LISTS / f"{name}.json"), "--out", str(out)]
         command += ["--minutes", str(options.minutes)]
         command += ["--corpora", str(options.corpora)] if options.corpora else []
+        examples = LISTS / "examples" / f"{name}.jsonl"
+        if examples.exists() and not options.without_examples:
+            command += ["--examples", str(examples)]
         teach([*command, *(word for change in options.set for word in ("--set", change))])
         report = json.loads((out / "report.json").read_text(encoding="utf-8"))
         told["lists"][name] = {

@@ -36,6 +36,7 @@ from voice.understanding.left_out import carried
 from voice.understanding.opposites import Opposed, asks_to_end, opposed, setters
 from voice.understanding.remarks import asked_for
 from voice.understanding.terms import unkept
+from voice.understanding.unsaid import unsaid
 from voice.understanding.what_there_is import (
     about_the_named,
     changed_instead,
@@ -150,6 +151,8 @@ class CallChecks:
             calls = tuple(call for call in calls if again.served_by(call, self._tools))
         if not self._limits.rephrases:
             calls = self._as_said(reply, calls)
+            if question := self._unsaid(reply, calls):
+                return HeldBack((), question)
             readable = readable_ones(calls, self._tools)
             if readable.question:
                 return readable
@@ -157,6 +160,12 @@ class CallChecks:
         offered = {*reply.options.agent_tools, *(call.name for call in calls)}
         tools = {n: one for n, one in self._lead.asking_first().items() if n in offered}
         return confirmed_ones(calls, tools, newest[0] if newest else "")
+
+    def _unsaid(self, reply: Reply, calls: tuple[ToolCall, ...]) -> str:
+        """The question for a required value of a call that nobody said."""
+        seen, tools = reply.seen(self._dialogue).view(self._limits.max_history), self._tools
+        known = ((call, tools[call.name]) for call in calls if call.name in tools)
+        return next(filter(None, (unsaid(call, spec, seen) for call, spec in known)), "")
 
     def _as_said(self, reply: Reply, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
         """Calls with the values that the request says; those that a client runs as they are."""

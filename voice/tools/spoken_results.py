@@ -116,7 +116,7 @@ def spoken_result(content: str) -> str:
 def _has_worked(value: Any) -> bool:
     """Whether an answer says no more than that the call has worked: no words, or flags alone."""
     if isinstance(value, dict):
-        return bool(value) and all(_is_flag(_key(key), flag) for key, flag in value.items())
+        return bool(value) and all(_is_flag(key_words(key), flag) for key, flag in value.items())
     return isinstance(value, str) and not value.strip()
 
 
@@ -171,7 +171,7 @@ def _fields(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of an object, keys in words and amounts of money with their currency."""
     fields: dict[str, Any] = {}
     for key, value in given.items():
-        words = _key(key)
+        words = key_words(key)
         # "aB" and "a_b" are the same words.
         fields[key if words in fields else words] = _inner(value)
     return with_money(fields)
@@ -187,7 +187,7 @@ def _many(items: Sequence[Any], title: str, hidden: bool) -> str:
     said = _listed(rows) if flat else "; ".join(rows)
     if len(shown) < len(items):
         return f"{len(items)} {title or 'items'}, the first {len(shown)}: {said}"
-    if title and (len(items) == 1 or not _is_plural(title)):
+    if title and (len(items) == 1 or not is_plural(title)):
         return f"{title}: {said}"
     return f"{len(items)} {title or 'items'}: {said}"
 
@@ -208,13 +208,13 @@ def _clause(key: str, value: Any, hidden: bool = False) -> str:
         return counted
     stem, unit = _unit(key) if isinstance(value, int | float) else (key, "")
     words = _row(value, hidden) if isinstance(value, list) else _leaf(key, value, hidden)
-    verb = "are" if _is_plural(stem) else "is"
+    verb = "are" if is_plural(stem) else "is"
     return f"{_subject(stem)} {verb} {words}{unit}" if words else ""
 
 
 def _counted(key: str, value: Any) -> str:
     """A number of things: "6 spots"; empty for anything else."""
-    if not isinstance(value, int | float) or not _is_plural(key) or _unit(key)[1]:
+    if not isinstance(value, int | float) or not is_plural(key) or _unit(key)[1]:
         return ""
     return f"{_number(value)} {key.removesuffix('s') if value == 1 else key}"
 
@@ -311,7 +311,7 @@ def _is_flag(key: str, value: Any) -> bool:
     return key in ("status", "result") and isinstance(value, str) and value.lower() in _FINE
 
 
-def _key(key: str) -> str:
+def key_words(key: str) -> str:
     """A key in words: "tempMax" → "temperature maximum"."""
     spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-.:/@$#]+", " ", key)
     words = [_SHORT.get(word.lower(), word) for word in spaced.split()]
@@ -332,7 +332,8 @@ def _unit(key: str) -> tuple[str, str]:
     return (stem, f" {unit}") if stem and unit else (key, "")
 
 
-def _is_plural(key: str) -> bool:
+def is_plural(key: str) -> bool:
+    """Whether a key in words names several."""
     return re.search(r"(?:[^aious]|ie)s$|[aeo]es$", key) is not None and key[:1].islower()
 
 

@@ -62,6 +62,9 @@ def _kept(before: str, behind: str, term: str) -> str | None:
     if not alike or not plain or len(words) - alike[-1] > _FARTHEST:
         return None
     start = alike[-1]
+    if words[max(0, start - 1)] == "not":
+        # "Not the cappuccino, I meant a cortado": what is meant replaces no denial.
+        return None
     tail = ""
     if kind == "number":
         while _in_number(words, start - 1):

@@ -34,6 +34,7 @@ def test_what_is_taken_back_goes(said: str, meant: str) -> None:
         "a mocha and no whip make it large",
         "set a timer for ten minutes no wait",
         "i have no idea what i mean",
+        "not the cappuccino, I meant a cortado",
     ],
 )
 def test_no_is_no_repair_without_a_like(said: str) -> None:
