@@ -35,6 +35,7 @@ from dlm.grammar.distinct_spans import (
 )
 from dlm.grammar.formats import FormatError, format_rules, reason
 from dlm.grammar.readable_spans import readable, refers_back
+from dlm.grammar.said_options import said_options
 from dlm.grammar.tool_choice import ToolChoice
 from dlm.language.chat_format import Dialect, JsonCalls, MarkedCalls
 from dlm.language.identifiers import worded, words
@@ -135,6 +136,7 @@ class GrammarFactory:
                 if sources.of_parameter(properties[name])
             }
             bound |= self._numbers(tool, rules)
+            bound |= said_options(tool, rules.user_texts[-1] if rules.user_texts else "")
             if len(bound) > 1 or any(one and one.certain for one in bound.values()):
                 keys = {name: spelled(key).encode() for name, key in worded(properties).items()}
                 found[spelled(names[tool.name]).encode()] = Parameters(
