@@ -34,7 +34,7 @@ TOOLS = {
     tool.name: tool
     for tool in (
         _tool("set_timer"),
-        _tool("get_time"),
+        replace(_tool("get_time"), read_only=True),
         _tool("add_to_list", "item"),
         _tool("remove_from_list", "item"),
         replace(_tool("order_drink", "drink"), meant=lambda given: f"a {given['drink']}"),

@@ -84,6 +84,7 @@ class Reply:
         question: With which the agent ends, the model's or the program's; empty for none.
         asks_next: In its place that of the last tool that has answered; empty for none.
         doubted: Calls that the user is asked about at its end, for want of confidence.
+        open: Calls that the agent had asked about, and the user has neither wanted nor replaced.
         agreed: Whether its calls are those that the user was asked about, or asked for by their
             patterns; no others follow for the same request.
         follows: The call of the turn before that is made again with another value.
@@ -121,6 +122,7 @@ class Reply:
     question: str = ""
     asks_next: str = ""
     doubted: tuple[ToolCall, ...] = ()
+    open: tuple[ToolCall, ...] = ()
     agreed: bool = False
     follows: ToolCall | None = None
     insists: bool = False
@@ -232,6 +234,10 @@ class Reply:
     def doubt(self, calls: Sequence[ToolCall]) -> None:
         """Keep calls to be asked about at the end."""
         self.doubted += tuple(calls)
+
+    def leave_open(self, calls: Sequence[ToolCall]) -> None:
+        """Keep the calls of a question that is still to be answered; none for no question."""
+        self.open = tuple(calls)
 
     def end_as(self, status: ReplyStatus, reason: str = "") -> None:
         """Set how the reply will have ended."""

@@ -46,6 +46,7 @@ from voice.understanding.doubt import (
     worth_asking,
 )
 from voice.understanding.english import as_said, bare
+from voice.understanding.farewell import says_goodbye
 from voice.understanding.held_back import HeldBack, Question, confirmed_ones
 from voice.understanding.left_out import left_out, not_understood
 from voice.understanding.number_check import is_grounded
@@ -120,6 +121,8 @@ class Rounds:
                 moved = self._lead.declined(question.calls)
                 return [*moved, *self._say_behind(reply, question.declined), *self._conclude(reply)]
             return self.answer(reply, question.declined)
+        if question.mild(self._tools) and not question.at_parting:
+            reply.leave_open(question.calls)
         if context is not None:
             reply.see(context, known)
         if fixed := self._fixed_words(reply):
@@ -209,7 +212,16 @@ class Rounds:
     def call(
         self, reply: Reply, calls: tuple[ToolCall, ...], approved: bool = False
     ) -> list[Command]:
-        """Run calls; those of tools that the client runs end the reply, unless it ``approved``."""
+        """Run calls; those of tools that the client runs end the reply, unless it ``approved``.
+
+        None ends the conversation while a question is open.
+        """
+        if reply.open:
+            calls = tuple(call for call in calls if not self._ends((call,)))
+            if not calls:
+                return self._conclude(reply)
+            if not all(c.name in self._tools and self._tools[c.name].read_only for c in calls):
+                reply.leave_open(())
         client_names = set() if approved else {tool.name for tool in reply.options.client_tools}
         handing_over = any(call.name in client_names for call in calls)
         reply.enter(Phase.HANDING_OVER if handing_over else Phase.TOOLS)
@@ -410,9 +422,13 @@ class Rounds:
         """
         if instead:
             self._lead.aside()
+        if instead.endswith("?"):
+            reply.leave_open(())
         out = self._say_behind(reply, instead)
         if reply.next_request(self._dialogue):
             return out + self._ask_request(reply)
+        if not reply.doubted:
+            reply.doubt(reply.open)
         out += self._say_behind(reply, not_understood(reply.missed))
         ends = bool(instead) and not reply.doubted
         return out + ([] if ends else self._ask_back(reply)) + self._close(reply)
@@ -426,7 +442,9 @@ class Rounds:
             doubted = worth_asking(reply.doubted, self._tools)
             if not doubted:
                 return self._say_behind(reply, NOT_UNDERSTOOD)
-            self._question = Question((*self._question.calls, *doubted))
+            parting = bool(reply.open) and says_goodbye(self._dialogue.newest_said)
+            calls = (*self._question.calls, *doubted)
+            self._question = Question(calls, at_parting=parting)
             return self._say_behind(reply, asked_about(doubted, self._tools))
         question = reply.question or reply.asks_next
         flow = self._lead.under(reply.base)

@@ -24,6 +24,9 @@ _GOING_ON = re.compile(r"(?:and|plus|also) (?!(?:no|not|never|don't|what)\b)")
 _CHANGES_IT = re.compile(
     r"(?:^|\b(?:then|and|but|actually|oh|sorry|please|can you|could you) )"
     r"(?:make|change|swap) (?:the|them|one|both|all|mine|my|his|her)\b"
+    r"|^(?:(?:and|but|oh|so|um|uh|ok|okay|actually) )*(?:with|without|(?:mine|hers|his|theirs)\b"
+    r"|no \w+(?: \w+)? (?:in|on|for) (?:the|mine|hers|his|it|that)\b"
+    r"|(?:\w+ ){1,3}(?:is|are) for\b|the (?:\w+ ){1,3}(?:should|needs?|is|are|with|without|can)\b)"
 )
 """Changes some of what was asked about; "make it a tea" may be instead of it."""
 WHAT_ELSE = "Okay. What else would you like?"
@@ -40,12 +43,20 @@ class Question:
         options: What is to be chosen between, in words, one for each call; empty for yes or no.
         declined: What is said to a "no".
         to_what: What was asked to be done, where the answer is to what: "turn off".
+        at_parting: Whether it was asked once more where the user took leave.
     """
 
     calls: tuple[ToolCall, ...] = ()
     options: tuple[str, ...] = ()
     declined: str = LEFT_ALONE
     to_what: str = ""
+    at_parting: bool = False
+
+    def mild(self, tools: Mapping[str, ToolSpec]) -> bool:
+        """Whether what was asked about can be changed later, and has words of its own."""
+        specs = [tools[call.name] for call in self.calls if call.name in tools]
+        known = bool(specs) and not self.options and len(specs) == len(self.calls)
+        return known and all(one.meant and not (one.undoes or one.confirmation) for one in specs)
 
     def answered(self, message: str, tools: Mapping[str, ToolSpec]) -> tuple[ToolCall, ...] | None:
         """The calls that a message behind the question asks for, none for a "no".
@@ -64,16 +75,14 @@ class Question:
         return self.calls if all(answers) else ()
 
     def passed_over(self, message: str, tools: Mapping[str, ToolSpec]) -> bool:
-        """Whether a message takes a yes for granted: "and a tea", "that's all", "make one large".
+        """Whether a message takes a yes for granted: "and a tea", "that's all", "with oat milk".
 
-        Only where what was asked about can be changed later and has words of its own.
+        Only where it is `mild`.
         """
-        specs = [tools[call.name] for call in self.calls if call.name in tools]
-        mild = all(one.meant and not (one.undoes or one.confirmation) for one in specs)
-        if not specs or self.options or len(specs) < len(self.calls) or not mild:
+        if not self.mild(tools):
             return False
         said = plain(message)
-        changers = {f"change_{one.name.partition('_')[2]}" for one in specs}
+        changers = {f"change_{call.name.partition('_')[2]}" for call in self.calls}
         changes = changers <= tools.keys() and _CHANGES_IT.search(said)
         return bool(_GOING_ON.match(said) or changes or _asked_for(tools, message))
 

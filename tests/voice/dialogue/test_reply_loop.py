@@ -462,6 +462,11 @@ def test_of_a_reply_that_goes_on_behind_what_its_client_played_no_more_counts() 
         ("and a lemonade for Jo", True),
         ("plus two of those", True),
         ("Actually make the latte large.", True),
+        ("with oat milk", True),
+        ("no milk in the latte", True),
+        ("the latte should be decaf", True),
+        ("hers with cinnamon", True),
+        ("the mocha please", False),
         ("Make it a tea.", False),
         ("And no sugar.", False),
         ("a lemonade", False),
@@ -484,3 +489,46 @@ def test_who_goes_on_behind_a_question_takes_a_yes_for_granted(message: str, mad
         prompt = script.last(Generate).prompt
         said = [m.content for m in prompt.messages if m.role in (Role.USER, Role.TOOL)]
         assert said[-3:] == ["yes", "Added: latte.", message]
+
+
+def in_doubt() -> tuple[Script, ToolCall]:
+    """A dialogue in which the agent has asked about an order."""
+    script = Script()
+    asked = ToolCall("asked", "order_drink", {"drink": "latte"})
+    script.user("for the office a latte or something")
+    script.model("", asked, confidence=0.1)
+    script.sent()
+    script.played()
+    return script, asked
+
+
+def test_a_question_is_asked_again_behind_what_does_not_answer_it() -> None:
+    script, asked = in_doubt()
+    script.user("what time is it", turn_id=2)
+    script.model("", TIME, confidence=1.0)
+    script.tool(TIME, "It is noon.")
+    assert script.spoken().endswith("It is noon. A latte, is that right?")
+    script.sent()
+    script.played()
+    script.user("yes", turn_id=3)
+    assert script.last(RunTool).call == asked
+
+
+def test_what_is_asked_for_in_its_place_closes_a_question() -> None:
+    script, _ = in_doubt()
+    script.user("set a timer for ten minutes", turn_id=2)
+    script.model("", TIMER, confidence=1.0)
+    script.tool(TIMER, "Timer set.")
+    assert script.spoken().endswith("Timer set.")
+
+
+def test_who_takes_leave_is_asked_once_more_first() -> None:
+    script, _ = in_doubt()
+    end = ToolCall("e", "end_conversation", {})
+    for turn_id, ends in ((2, False), (3, True)):
+        script.user("okay great, bye", turn_id=turn_id)
+        if script.conversation.active_reply and script.of(Generate):
+            script.model("", end, confidence=1.0)
+        assert any(run.call.name == end.name for run in script.of(RunTool)) is ends
+        script.sent()
+        script.played()
