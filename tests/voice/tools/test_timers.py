@@ -99,6 +99,23 @@ async def test_a_timer_is_changed(call: Call, clock: Clock, change: str, answer:
     assert await call("change_timer", duration=change) == answer
 
 
+@pytest.mark.parametrize(
+    ("request_", "answer"),
+    [
+        ("add two minutes to it", "Timer changed: 12 minutes left."),
+        ("Can you extend it by two minutes?", "Timer changed: 12 minutes left."),
+        ("take two minutes off the timer", "Timer changed: 8 minutes left."),
+        ("put the timer to two minutes", "Timer changed: 2 minutes left."),
+    ],
+)
+async def test_a_change_is_read_in_the_whole_request(
+    call: Call, scope: SessionScope, request_: str, answer: str
+) -> None:
+    await call("set_timer", duration="ten minutes")
+    scope.said = ("this one", request_)
+    assert await call("change_timer", duration="two minutes") == answer
+
+
 async def test_a_length_that_takes_long_to_read_is_refused(call: Call) -> None:
     assert await call("set_timer", duration="ten " * 600) == "Error: The duration is too long."
 

@@ -18,6 +18,13 @@ from voice.tools.store import Alert, AlertKind, Store
 _LONGEST_TIMER = timedelta(days=7)
 _MORE = re.compile(r"\b(?:add|put|give|plus|another|an? extra|extra|more|longer)\b")
 _LESS = re.compile(r"\b(?:less|shorter|fewer|minus|take|off|subtract)\b")
+_ADDING = re.compile(
+    r"\b(?:add|another|extra|more|longer|plus)\b|\b(?:extend|lengthen|increase)\b.* by\b"
+)
+_TAKING = re.compile(
+    r"\b(?:less|shorter|fewer|minus|subtract)\b|\btake\b.* off\b|\b(?:shorten|reduce|cut)\b.* by\b"
+)
+"""The same in a whole request, where "put" and "give" may be anything."""
 
 
 def _length(said: str, corrected: Alert | None = None) -> timedelta:
@@ -90,7 +97,8 @@ def change_timer(
     timer = _chosen(_bare(name), _running(store, scope))[-1]
     now_s = scope.now().timestamp()
     assert timer.due is not None
-    left = _changed(duration, timedelta(seconds=timer.due - now_s), timer)
+    request = next((one for one in scope.said if duration in one), "").lower()
+    left = _changed(duration, timedelta(seconds=timer.due - now_s), timer, request)
     changed = replace(
         timer, due=now_s + left.total_seconds(), length_s=timer.length_s + now_s
         + left.total_seconds() - timer.due,
@@ -138,14 +146,14 @@ def _change(said: str, timer: Alert | None) -> timedelta:
     return _length(" ".join(_LESS.sub(" ", _MORE.sub(" ", plain)).split()), timer)
 
 
-def _changed(said: str, left: timedelta, timer: Alert) -> timedelta:
+def _changed(said: str, left: timedelta, timer: Alert, request: str) -> timedelta:
     """How long a timer still runs once it has been given more, less or another time."""
     plain, length = spoken_numbers.digits(said), _change(said, timer)
-    if _LESS.search(plain):
+    if _LESS.search(plain) or _TAKING.search(request):
         if length >= left:
             raise ToolError("The timer has less time left than that.")
         return left - length
-    return _checked(left + length if _MORE.search(plain) else length)
+    return _checked(left + length if _MORE.search(plain) or _ADDING.search(request) else length)
 
 
 def _checked(length: timedelta) -> timedelta:
