@@ -22,6 +22,8 @@ from voice.tools.registry import ToolError
         ("1,200 / 6", "1200 / 6 is 200."),
         ("seventeen modulo five", "17 modulo 5 is 2."),
         ("fifteen percent of eighty", "15 percent of 80 is 12."),
+        ("ten percent of eighty four fifty", "10 percent of 84.50 is 8.45."),
+        ("two times eighty four dollars and ten cents", "2 times 84.10 is 168.2."),
         ("eighty plus ten percent", "80 plus 10 percent is 88."),
         ("twenty percent off fifty", "20 percent off 50 is 40."),
         ("a fifteen percent tip on sixty dollars", "A 15 percent tip on 60 dollars is 9."),

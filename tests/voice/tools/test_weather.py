@@ -59,7 +59,7 @@ async def test_home_is_where_no_place_was_said(scope: SessionScope) -> None:
     async with served(ROUTES) as base:
         answer = await ask(scope, config_at(base, home_place="Paris"))
         assert answer.startswith("Today in Paris: light rain")
-        with pytest.raises(ToolError, match="I do not know which place you mean"):
+        with pytest.raises(ToolError, match="For which place"):
             await ask(scope, config_at(base))
 
 

@@ -35,7 +35,10 @@ _REWRITES: tuple[tuple[str, str], ...] = (
     (r"^(?:multiply|the product of) (.+?) (?:by|and|with) (.+)$", r"\1 times \2"),
     (r"^divide (.+?) by (.+)$", r"\1 divided by \2"),
     (r"^the difference (?:between|of) (.+?) and (.+)$", r"\1 minus \2"),
-)
+    # "Eighty four fifty", "eighty four dollars and fifty cents".
+    (r"\b(\d{1,4}) (?:(?:dollars?|pounds?|euros?) (?:and )?)?(\d\d)(?: cents?| pence)?(?![\d.])",
+     r"\1.\2"),
+)  # fmt: skip
 """Sentences around a sum → the sum; they change what is read back as well."""
 
 _WORDS: tuple[tuple[str, str], ...] = (

@@ -36,7 +36,7 @@ async def get_weather(
     now = scope.now()
     where = place.removeprefix("in ") or config.home_place
     if not where:
-        raise ToolError("I do not know which place you mean.")
+        raise ToolError("For which place?")
     today = now.date()
     asked = day.lower().removeprefix("on ").strip() or "today"
     if asked in ("now", "right now", "currently", "outside"):
