@@ -30,6 +30,8 @@ from voice.tools.web import Web
         ("light", "bedroom", "half", "The bedroom light is now 50 percent."),
         ("lights", "", "on", "The lights are now on."),
         ("all the lights", "", "off", "The lights are now off."),
+        ("everything", "", "off", "Everything is now off."),
+        ("everything", "bedroom", "off", "Everything in the bedroom is now off."),
         ("front door", "", "unlock", "The front door is now unlocked."),
         ("garage door", "", "opened", "The garage door is now open."),
         ("thermostat", "", "twenty two degrees", "The thermostat is now 22 degrees."),

@@ -71,6 +71,9 @@ _THINGS = {
 _STATE_WORDS = 4
 """As "down to five percent"; before a colour there may be any."""
 _EVERY = {"all", "every", "of", "the", "in"}
+_EVERYTHING = {"everything", "all devices", "all of it", "the whole house", "whole house"}
+_SWITCHED = {"light", "fan", "switch", "media"}
+"""Kinds that are meant by everything; nobody unlocks the door with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,7 @@ def _seen(said: str, *, house: House) -> None:
     """
     devices = house.seen()
     words = _words(_bare(said)) - _EVERY
-    if devices and not (words and _called(words, devices)):
+    if _bare(said) not in _EVERYTHING and devices and not (words and _called(words, devices)):
         raise ToolError(f"{_there_is_no(_bare(said))}.")
 
 
@@ -204,6 +207,9 @@ async def set_device(
     for each, new in wanted:
         await house.set_state(each, new)
         inverses.append(partial(house.set_state, each, each.state))
+    if _bare(device) in _EVERYTHING:
+        place = f" in the {_bare(room)}" if room else ""
+        return f"Everything{place} is now {wanted[0][1]}."
     return f"The {_named(found)} now {wanted[0][1]}."
 
 
@@ -250,6 +256,11 @@ def find(
         ToolError: There is none, or it is not clear which.
     """
     said_device, said_room = _bare(device), _bare(room)
+    if said_device in _EVERYTHING:
+        switched = [each for each in devices if each.kind in _SWITCHED]
+        found = [each for each in switched if _words(said_room) <= _words(each.name)]
+        if found:
+            return found
     words = _words(f"{said_room} {said_device}")
     newest = re.sub(r"[^\w\s]", " ", " ".join(messages[:1]).lower())
     wants_all = (
