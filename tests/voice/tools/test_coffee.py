@@ -60,6 +60,7 @@ from voice.types import ToolCall
             "pumpkin spice latte",
             "Error: Sorry, we do not have pumpkin spice latte. Would you like a latte?",
         ),
+        ("latte; sweetener: half sweet", "Added: latte with half sweet."),
         ("latte; size: huge", "Error: I could not read the size huge."),
         ("latte; quantity: blue", "Error: I could not read the quantity blue."),
         ("latte; quantity: a million", "Error: I can take 50 of a drink at most."),
@@ -208,6 +209,41 @@ async def test_a_changed_drink_keeps_its_own_details_and_the_other_drinks(
     )
 
 
+@pytest.mark.parametrize(
+    ("message", "added"),
+    [("swap the caramel one for a mocha", "large mocha"), ("a mocha, and no latte", "mocha")],
+)
+async def test_a_drink_in_the_place_of_another_has_its_size(
+    call: Call, toolbox: Toolbox, scope: SessionScope, message: str, added: str
+) -> None:
+    await call("order_drink", drink="caramel latte", size="large")
+    scope.said = (message,)
+    assert await corrected(
+        toolbox,
+        scope,
+        ToolCall("c1", "remove_drink", {"drink": "caramel latte"}),
+        ToolCall("c2", "order_drink", {"drink": "mocha"}),
+    ) == ["Removed: large caramel latte.", f"Added: {added}."]
+
+
+@pytest.mark.parametrize(
+    ("before", "amount", "after"),
+    [
+        ("one pump of vanilla", "two pumps", "2 pumps of vanilla"),
+        ("two sugars", "three packets", "3 packets of sugar"),
+        ("honey", "two spoons of sugar", "2 spoons of sugar"),
+    ],
+)
+async def test_an_amount_alone_is_of_the_same_sweetener(
+    call: Call, toolbox: Toolbox, scope: SessionScope, before: str, amount: str, after: str
+) -> None:
+    await call("order_drink", drink="latte", sweetener=before)
+    (spec,) = toolbox.specs(["change_drink"], scope)
+    assert spec.readings["shots"].read(amount) is None
+    told = await call("change_drink", drink="latte", sweetener=amount)
+    assert told == f"Changed: latte with {after}."
+
+
 async def test_a_drink_that_was_removed_earlier_is_no_correction(
     call: Call, scope: SessionScope
 ) -> None:
@@ -268,6 +304,10 @@ async def test_a_drink_is_changed_and_keeps_what_was_not_mentioned(
         ("how much is a latte", "Sorry, I do not know the prices."),
         ("do you do cakes", "We only have drinks, nothing to eat."),
         ("what do you recommend", "We have coffee, latte,"),
+        ("hello what do you guys have", "We have coffee, latte,"),
+        ("what can i get here", "We have coffee, latte,"),
+        ("what about a pumpkin spice latte", "Sorry, we do not have pumpkin spice latte."),
+        ("what about a nice large latte", "Error: Sorry, I do not know that about the latte."),
         ("is it any good", "Error: Sorry, I do not know that."),
     ],
 )
@@ -544,6 +584,14 @@ def test_what_stands_before_a_drink_of_the_menu_is_no_other_drink(message: str) 
         (("what do i pay", "a latte maybe"), {}, "A latte is €3.50."),
         (("what does oat milk cost", ""), {Drink("tea"): 1}, "Extra oat milk costs €0.60."),
         (("how much is an oat latte", ""), {Drink("tea"): 1}, "A latte with oat milk is €4.10."),
+        (("is oat milk extra",), {}, "Extra oat milk costs €0.60."),
+        (("is decaf extra",), {}, "Error: Sorry, I do not know whether that costs more."),
+        (("and a large one", "how much is a latte"), {}, "A large latte is €4."),
+        (("or with oat milk", "how much is a large latte"), {},
+         "A large latte with oat milk is €4.60."),
+        (("what about a tea", "and a large one", "how much is a latte"), {}, "A tea is €2."),
+        (("and a big one please", "how much is a latte"), {}, "Error: Sorry, I do not know that."),
+        (("and a large one", "a latte"), {}, "Error: Sorry, I do not know that."),
     ],
 )  # fmt: skip
 async def test_a_price_is_of_what_was_just_spoken_of(

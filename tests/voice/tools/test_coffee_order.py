@@ -81,15 +81,28 @@ async def test_one_without_is_told_from_one_with(call: Call) -> None:
         ("make one of the three decaf", "2 lattes; 1 decaf latte"),
         ("only one is decaf", "2 lattes; 1 decaf latte"),
         ("make the lattes decaf", "3 decaf lattes"),
+        ("can you make two of them decaf", "1 latte; 2 decaf lattes"),
+        ("make one large and two decaf", "1 latte; 2 decaf lattes"),
+        ("the other two should be decaf", "1 latte; 2 decaf lattes"),
+        ("just two sugars and decaf", "3 decaf lattes"),
     ],
 )
-async def test_one_of_several_is_changed_alone(
+async def test_some_of_several_are_changed_alone(
     call: Call, scope: SessionScope, message: str, order: str
 ) -> None:
     await call("order_drink", drink="latte", quantity="three")
-    scope.said = (message,)
+    scope.said = ("yes please", message)
     await call("change_drink", drink="lattes", roast="decaf")
     assert await call("read_order") == f"The order is: {order}."
+
+
+async def test_a_number_beside_a_detail_is_of_how_many_it_is(call: Call) -> None:
+    await call("order_drink", drink="latte", quantity="three")
+    await call("change_drink", drink="lattes", size="small", quantity="one")
+    await call("change_drink", drink="lattes", size="large", quantity="two")
+    assert await call("read_order") == "The order is: 2 large lattes; 1 small latte."
+    await call("change_drink", drink="large lattes", size="medium", quantity="four")
+    assert await call("read_order") == "The order is: 4 medium lattes; 1 small latte."
 
 
 def ordered(*drinks: Drink | tuple[Drink, int]) -> dict[Drink, int]:

@@ -23,6 +23,7 @@ from voice.tools.builtin.coffee_menu import (
     SIZES,
     STYLES,
     answer,
+    asked_on,
     asks_the_price,
     asks_when_ready,
     bare,
@@ -45,6 +46,7 @@ from voice.tools.builtin.coffee_order import (
     name_of,
     only_one,
     put_in_place,
+    some_of,
     taken_off,
 )
 from voice.tools.registry import Asked, Choose, Known, Readable, ToolError, Unreadable, tool
@@ -56,9 +58,7 @@ from voice.tools.store import Store
 _OFF = re.compile(r"\b(?:off|out|without|hold)\b")
 _SWEARING = re.compile(rf"\b(?:{OATHS}) ")
 _INSTEAD_OF = re.compile(r"\b(?:instead of|rather than) (?:the |my )?([\w ]+?)(?: please|[,.!?]|$)")
-_ONE_OF_THEM = re.compile(
-    r"\bone of (?:the|my|those|these|them)\b|\b(?:just|only|make) one\b", re.IGNORECASE
-)
+_AGREEING = re.compile(r"(?:(?:yes|yeah|yep|sure|ok|okay|right|correct|please|that's)\b\W*)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +202,10 @@ def order_drink(
     ordered, count = _drink_of({**said, "drink": drink, "quantity": quantity})
     _check_goes(ordered)
     old = scope.removed
-    if isinstance(old, Ordered) and is_kind_of(ordered.name, old.drink.name):
-        kept = {part: getattr(old.drink, part) for part, words in said.items() if not words}
+    if isinstance(old, Ordered) and (
+        of := [*said] if is_kind_of(ordered.name, old.drink.name) else _of_the_swapped(scope)
+    ):
+        kept = {part: getattr(old.drink, part) for part in of if not said[part]}
         ordered, count = replace(ordered, **kept), count if quantity else old.count
         scope.removed = None
     had = {} if _is_made(scope) else scope.order
@@ -217,9 +219,16 @@ def order_drink(
     return _saved(scope, store, order, told)
 
 
+def _of_the_swapped(scope: SessionScope) -> list[str]:
+    """The details that a drink keeps of one of another kind in whose place it is put."""
+    said = next(iter(scope.said), "").lower()
+    return ["size"] if re.search(r"\b(?:swap|replace|exchange|switch|change)\b", said) else []
+
+
 def _change_in_words(said: Mapping[str, str]) -> str:
-    to = phrasing.joined([value for name, value in said.items() if name != "drink"])
-    return f"the {bare(said['drink'])} changed to {to}"
+    values = {name: value for name, value in said.items() if name != "drink"}
+    some = f"{values.pop('quantity')} of " if "quantity" in values and len(values) > 1 else ""
+    return f"{some}the {bare(said['drink'])} changed to {phrasing.joined([*values.values()])}"
 
 
 @tool(meant=_change_in_words, asks_next=_WHAT_ELSE)
@@ -246,21 +255,26 @@ def change_drink(
         roast=details.roast(roast) or ordered.roast,
         shots=details.replaced(shots, ordered.shots, details.shots),
         milk=details.replaced(milk, ordered.milk, details.milk),
-        sweetener=details.replaced(sweetener, ordered.sweetener, details.addition),
+        sweetener=details.replaced(
+            details.of_the_same(sweetener, ordered.sweetener), ordered.sweetener, details.addition
+        ),
         extras=details.with_extras(extras, ordered.extras),
     )
     if changed == ordered:
         # The cream of "no cream" may be an extra, or milk.
         changed = details.without(changed, milk, sweetener, extras)
     _check_goes(changed)
-    # Details of one of several; a number alone is how many there are to be.
-    said = f"{next(iter(scope.said), '')} {drink}"
-    one_of = had > 1 and changed != ordered and bool(_ONE_OF_THEM.search(said))
-    count = 1 if one_of else details.count(quantity) if quantity else had
+    # Details of some of several; a number alone is how many there are to be.
+    said = next((one for one in scope.said if not _AGREEING.fullmatch(one.lower())), "")
+    values = [value for value in (size, roast, milk, extras) if value]
+    number = details.count(quantity) if quantity else 0
+    some = (some_of(f"{said} {drink}", values) or number) if changed != ordered else 0
+    left = had - some if 0 < some < had else 0
+    count = had - left if left else number or had
     if (changed, count) == (ordered, had):
         raise ToolError(f"The order has {label_of(ordered, had, True)}. What am I to change?")
     order = dict(scope.order)
-    put_in_place(order, ordered, changed, count, had - 1 if one_of else 0)
+    put_in_place(order, ordered, changed, count, left)
     return _saved(scope, store, order, f"Changed: {label_of(changed, count, always_count=False)}.")
 
 
@@ -381,7 +395,17 @@ def answer_question(message: str, *, scope: SessionScope) -> str:
         return told
     if _ASKS_THE_NAME.search(message.lower()):
         return f"The name is {scope.customer}." if scope.customer else "The order has no name yet."
-    return answer(message, scope.shop)
+    try:
+        # The toolbox has cut the "and" off the message; a check comes before it is the newest one.
+        there = any(one.endswith(message) for one in scope.said[:1])
+        said, *before = scope.said if there else (message, *scope.said)
+        return answer(asked_on(said, before, scope.shop) or message, scope.shop)
+    except ToolError:
+        asked = _WHAT_ABOUT.match(message.lower())
+        others = (_unoffered(one, message) for one in (named_in(asked.string) if asked else ()))
+        if other := next(filter(None, others), ""):
+            return not_offered(other, scope.shop)
+        raise
 
 
 def _what_it_costs(scope: SessionScope) -> str:
@@ -395,6 +419,7 @@ def _what_it_costs(scope: SessionScope) -> str:
     )
 
 
+_WHAT_ABOUT = re.compile(r"(?:(?:and|or|so|ok|okay) )*(?:what|how) about ")
 _ASKS_THE_NAME = re.compile(
     r"\b(?:what|which|whose|who)\b.*\b(?:names?|under|for)\W*$|\b(?:what|which|whose) name\b"
     r"|\b(?:my|a|the) name (?:on|for|down)\b"
@@ -409,6 +434,7 @@ _PLACE_IT = re.compile(
     r"|\b(?:we're good|good to go|ready to order|order (?:it|for|under))\b"
     r"|\bjust (?:that|those|the one)\b|\bput (?:it|that) (?:through|under)\b"
     r"|^(?:no|nope)(?:,? (?:thanks|thank you))?$"
+    r"|^(?:(?:ok|okay|great|good|perfect|thanks|thank you|cheers|lovely|right)\W+)+(?:good)?bye\b"
 )
 _NOT_YET = re.compile(r"\b(?:don't|do not|not|wait|hang on|hold on|before|isn't|without)\b|\?$")
 _GIVEN_NAME = (

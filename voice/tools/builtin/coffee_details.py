@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from num2words import num2words
 
 from voice.tools import phrasing
-from voice.tools.builtin.coffee_menu import SIZES, STYLES, named_in, offered
+from voice.tools.builtin.coffee_menu import SIZES, STYLES, named_in, offered, singular
 from voice.tools.registry import Readable, ToolError, Unreadable
 from voice.tools.scope import Drink
 from voice.tools.spoken_numbers import amount, digits
@@ -41,14 +41,17 @@ _MILKS = (
     r"|condensed|evaporated)(?: ?milk)?",
     "milks?", "(?:heavy )?cream", "creamer", "half and half",
 )  # fmt: skip
+_UNIT = r"(?:pumps?|(?:tea|table)?spoon(?:ful)?s?|packets?|sachets?|cubes?)"
+"""What sweeteners are measured in."""
 _SHOTS = (
-    r"(?:\d+|single|double|triple|quadruple)(?: (?:extra )?shots?)?(?: of espresso)?",
+    rf"(?:\d+(?! {_UNIT})|single|double|triple|quadruple)(?: (?:extra )?shots?)?(?: of espresso)?",
     "(?:extra )?shots?(?: of espresso)?",
 )  # fmt: skip
 _FLAVORS = "vanilla|caramel|hazelnut|chocolate|maple|lavender|peppermint|toffee"
 _SWEETENERS = (
     rf"(?:sugar free )?(?:{_FLAVORS}|simple)(?: (?:syrups?|sweetener))?", "syrups?", "sugars?",
-    "honey", "sweeteners?", "stevia", "agave", "splenda",
+    "honey", "sweeteners?", "stevia", "agave", "splenda", "(?:half|less) sweet(?:ened)?",
+    rf"\d+ {_UNIT}$",
 )  # fmt: skip
 _EXTRAS = (
     rf"(?:{_FLAVORS})(?: (?:sauce|drizzle|flavou?r(?:ing)?|powder|chips|sprinkles|shavings))?",
@@ -59,9 +62,8 @@ _EXTRAS = (
 _MEASURES = (
     *_NONE, *_LEAVING_OUT, "with", "and", "in", "an?", "some", "more", "extra", "less", "the",
     "any", "one", "just", "half", "light", "hot", "cold", "warm", "steamed", "added", r"\d+",
-    r"0\.5", "bit", "little", "touch", "dash", "splash", "drop", "lots?", "pumps?", "shots?",
-    "(?:tea|table)?spoon(?:ful)?s?", "packets?", "sachets?", "cubes?", "of", "brown", "white",
-    "raw", "artificial", "out", "off",
+    r"0\.5", "bit", "little", "touch", "dash", "splash", "drop", "lots?", "shots?",
+    _UNIT, "of", "brown", "white", "raw", "artificial", "out", "off",
 )  # fmt: skip
 """Words of how much of something there is to be, which say nothing of what it is."""
 _PRAISE = (
@@ -218,6 +220,13 @@ def replaced(said: str, before: str, read: Callable[[str], str]) -> str:
     if not said:
         return before
     return "" if _is_none(said) else read(said)
+
+
+def of_the_same(said: str, before: str) -> str:
+    """What is said of a sweetener; an amount alone is of the one before: "two pumps"."""
+    if not before or not re.fullmatch(rf"\d+ {_UNIT}", digits(said)):
+        return said
+    return f"{said} of {singular(re.sub(rf'^(?:an?|[0-9]+) (?:{_UNIT} of )?', '', before))}"
 
 
 def with_extras(said: str, before: str) -> str:

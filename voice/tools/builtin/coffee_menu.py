@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 
 from voice.config.answers import answers_to
@@ -71,7 +72,8 @@ _FOOD = re.compile(
 )
 _PRICE = re.compile(
     r"\b(?:prices?|costs?|total|charge|come to|expensive|cheap|pay(?:ing)?|owe"
-    r"|how much(?: is| are|'?s| was| will| would| for| do|\W*$))\b"
+    r"|how much(?: is| are|'?s| was| will| would| for| do| more| extra|\W*$)"
+    r"|(?:is|are)(?: \w+){1,4} extra)\b"
 )
 _READ = 200
 """Characters of a question for prices."""
@@ -90,13 +92,18 @@ _KINDS = (
      f"We have {phrasing.joined(_SYRUPS)}."),
 )  # fmt: skip
 _MENU_ASKED = re.compile(
-    r"\b(?:menu|recommend|suggest|what drinks|what (?:do|have|would) you"
-    r"(?: (?:have|got|do|sell|serve|offer|drink))?|what (?:can i|is there|there is))\W*$"
+    r"\b(?:menu|recommend|suggest|what drinks|what (?:do|have|would|can) you"
+    r"(?: (?:guys|all|folks))?(?: (?:have|got|get|do|sell|serve|offer|order|drink))?"
+    r"|what (?:is there|there is|can (?:i|we)(?: (?:have|get|order))?))"
+    r"(?: (?:here|there|today|to drink))?\W*$"
     r"|\b(?:menu|recommend)\b"
 )
 _WHICH = re.compile(
     r"\b(?:what|which)(?: (?:kinds?|sorts?|types?) of)? (?P<kind>[\w ]+?) (?:do|have|can|are|is)\b"
 )
+_GOES_ON = re.compile(r"(?:and|or|what about|how about) (?!.*\b(?:please|thanks)\b)")
+"""How a question goes on with another thing: "and a small one"."""
+_SIZE = re.compile(rf"\b(?:{'|'.join(SIZES)}) ?\b")
 _WHAT_IT_IS = re.compile(
     r"\bwhat(?:'s| is| are|s) (?:in |the difference|an? |the )|\b(?:made of|made with|consist)"
 )
@@ -198,6 +205,23 @@ def asks_the_price(message: str, shop: ShopConfig) -> bool:
     return _PRICE.search(said) is not None and not (named_in(said) or _extras(said, shop))
 
 
+def asked_on(message: str, before: Sequence[str], shop: ShopConfig) -> str:
+    """A message with the question for a price that it goes on with; empty where it does not.
+
+    >>> asked_on("and a small one", ["how much is a large latte"], ANY)
+    'how much is a latte and a small one'
+    """
+    said = message.lower()
+    asked = next((one.lower() for one in before if not _GOES_ON.match(one.lower())), "")
+    if not (_GOES_ON.match(said) and _PRICE.search(asked) and named_in(asked)):
+        return ""
+    if named_in(said):
+        return f"how much is {said}"
+    if _SIZE.search(said):
+        return f"{_SIZE.sub('', asked)} {said}"
+    return f"{asked} {said}" if _extras(said, shop) else ""
+
+
 def asks_when_ready(message: str) -> bool:
     """Whether a question is when an order will be ready."""
     return _READY.search(message.lower()) is not None
@@ -244,6 +268,8 @@ def _prices(said: str, shop: ShopConfig) -> str:
     if not drinks and (alone := _extras(said, shop)):
         each = [f"extra {one} costs {money(shop.more[one], shop.currency)}" for one in alone]
         return f"{phrasing.sentence(phrasing.joined(each))}."
+    if not drinks and re.search(r"\b(?:more|extra)\b", said):
+        raise ToolError("Sorry, I do not know whether that costs more.")
     size = next((one for one in sorted(SIZES, key=len)[::-1] if re.search(rf"\b{one}\b", said)), "")
     parts = digits(_with_milk(said), fractions=False) if len(drinks) == 1 else size
     extras = map(re.escape, _extras(parts, shop))

@@ -81,6 +81,22 @@ def taken_off(said: str) -> int:
     return details.count(found["count"]) if found else 0
 
 
+_SOME_OF_THEM = re.compile(
+    rf"\b({COUNTED}|\d+) of (?:the|my|those|these|them)\b"
+    rf"|\b(?:just|only|make|other) ({COUNTED}|\d+)\b"
+    r"(?! (?:more |extra )?(?:shot|sugar|syrup|pump|spoon|packet))",
+    re.IGNORECASE,
+)
+
+
+def some_of(said: str, values: Sequence[str]) -> int:
+    """Of how many drinks a change to some values is; 0 for all: of "make two of them iced" two."""
+    to = "|".join(map(re.escape, values))
+    own = rf"(?<!of the )\b({COUNTED}|\d+) (?:of (?:them|those) )?(?:with |to be |an? )?(?:{to})\b"
+    found = (values and re.search(own, said, re.IGNORECASE)) or _SOME_OF_THEM.search(said)
+    return details.count(next(filter(None, found.groups()))) if found else 0
+
+
 def name_of(said: str) -> str:
     """What a drink of the order is called, without how many of it: "two of the teas" is tea."""
     name = re.sub(r"\b(?:just|only|off)\b", "", said.lower()).strip()
