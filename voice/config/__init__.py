@@ -507,22 +507,27 @@ def load_team(name_or_path: str) -> tuple[AgentConfig, ...]:
     while waiting:
         agent = waiting.pop()
         for name in agent.hand_over:
-            if name in team:
-                continue
-            beside = files[agent.name].with_name(f"{name}.toml")
-            try:
-                file = beside if beside.is_file() else find_file(name, CONFIGS_DIR / "agents")
-            except ConfigError as error:
-                raise ConfigError(f"{files[agent.name]}: hand_over: {error}") from error
-            other = _read_agent(file)
-            if other.name != name or not other.takes_over.when:
-                raise ConfigError(
-                    f"{file}: name, takes_over.when: got {other.name!r}, {other.takes_over.when!r};"
-                    f" expected {name!r} and a text, as {files[agent.name]} hands over to it"
-                )
-            team[name], files[name] = other, file
-            waiting.append(other)
+            if name not in team:
+                files[name] = _file_beside(files[agent.name], name)
+                team[name] = _read_agent(files[name])
+                waiting.append(team[name])
+            why = f"as {files[agent.name]} hands over to it"
+            if team[name].name != name:
+                got = f"got {team[name].name!r}; expected {name!r}"
+                raise ConfigError(f"{files[name]}: name: {got}, {why}")
+            if not team[name].takes_over.when:
+                expected = 'expected a text such as "Hand over to a person."'
+                raise ConfigError(f"{files[name]}: takes_over.when: got nothing; {expected}, {why}")
     return tuple(team.values())
+
+
+def _file_beside(file: Path, name: str) -> Path:
+    """The file of an agent that the agent of a file hands over to."""
+    beside = file.with_name(f"{name}.toml")
+    try:
+        return beside if beside.is_file() else find_file(name, CONFIGS_DIR / "agents")
+    except ConfigError as error:
+        raise ConfigError(f"{file}: hand_over: {error}") from error
 
 
 def _read_agent(file: Path) -> AgentConfig:
@@ -536,7 +541,7 @@ def _read_agent(file: Path) -> AgentConfig:
         _ = agent.fixed_words, agent.takes_over.found
     except ValueError as error:
         raise ConfigError(f"{file}: {error}") from error
-    return agent
+    return agent.of_file(file)
 
 
 def data_path(name: str) -> Path:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cached_property
+from pathlib import Path
+from typing import Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, PrivateAttr, field_validator
 
 from voice.config.answers import AnswerConfig
 from voice.config.flow import Calls, KeptConfig, StepConfig
@@ -38,6 +40,7 @@ class TakesOverConfig(Section):
 class AgentConfig(Section):
     """An agent: what it is told, what it says first, what it can do and what it expects to hear."""
 
+    _file: str = PrivateAttr("")
     name: str
     """Short name."""
     instructions: str
@@ -87,6 +90,17 @@ class AgentConfig(Section):
     moments: dict[str, Moment] = Field(default_factory=dict)
     """What is said at once to certain messages, by name, over what configs/moments/english.toml has
     for `emergency`, `self_harm`, `abuse`, `rudeness` and `person`."""
+
+    @property
+    def where(self) -> str:
+        """How errors name it: by its file, if it is from one."""
+        return self._file or f"agent {self.name}"
+
+    def of_file(self, file: Path) -> Self:
+        """The same, from a file."""
+        agent = self.model_copy()
+        agent._file = str(file)
+        return agent
 
     @cached_property
     def fixed_words(self) -> Moments:

@@ -29,8 +29,9 @@ Options are read from a TOML file: `configs/default.toml`, or what `--config` na
 or the bare name of a file in `configs/` (`--config hub`). A section of this page is a table in the
 file: `asr.whisper.beam_size` is `beam_size` under `[asr.whisper]`. An option that the file leaves
 out has its default. `--set asr.engine=whisper` changes one option over the file and may be
-repeated; its value is read as TOML, or else as text. An unknown key or a wrong value stops the
-program with a line that names file, key, what was got and what is expected.
+repeated; its value is read as TOML, or else as text. A path that is not absolute starts at the
+folder in which the program is started, wherever the file lies. An unknown key or a wrong value
+stops the program with a line that names file, key, what was got and what is expected.
 
 This page is made by `python -m voice.config.table > docs/configuration.md`.
 """

@@ -61,7 +61,9 @@ class Flow:
         before, self.position = self.position, to
         self.handed_over = self.handed_over or before.agent != to.agent
         first = self.team.enter(to.agent).step
-        self.anew = self.anew or (self.team.over(before) and to.step == first)
+        # Where the message was taken for what its first question asks, it says no more.
+        begun = self.team.over(before) and to.step == first and not to.asked
+        self.anew = self.anew or begun
         self._changed |= {name for name, _ in to.known.items() - before.known.items()}
         self._arrival = self.team.arrival(before, to) or self._arrival * (before.step == to.step)
         return (before.agent, before.step, before.known) != (to.agent, to.step, to.known)
@@ -118,6 +120,9 @@ class Flow:
             return beside.replace(ONE_MORE_THING, WELCOME)
         self.position, question = self.team.question(self.position)
         greeting = self.team.agent(self.position).greeting
-        # A greeting asks its question itself.
-        asked = "" if arrival == greeting and arrival else question
+        needs = self.team.step(self.position).needs.items()
+        first = next((name for name, need in needs if need.ask), "")
+        # A greeting asks its question itself, which is the first.
+        asks = bool(arrival) and arrival == greeting and self.position.asked in ("", first)
+        asked = "" if asks else question
         return " ".join(filter(None, (beside, arrival, asked)))

@@ -12,6 +12,7 @@ from voice.understanding.english import bare, is_courteous
 
 WELCOME = "You're welcome."
 NOTHING_ELSE = "All right. Goodbye."
+CANNOT_CANCEL = "That is done already, and I cannot cancel it, sorry."
 NOTHING_THEN = "All right. If there is something else that I can do, tell me."
 ONE_MORE_THING = f"{WELCOME} I need one more thing."
 OKAY = "Okay."

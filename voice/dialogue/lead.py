@@ -6,7 +6,9 @@ Where there is one agent without a flow it decides nothing, so that replies need
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from voice.config.called_for import called_for
 from voice.config.moments import Moments
@@ -17,6 +19,8 @@ from voice.dialogue.reply import Reply
 from voice.dialogue.team import hand_over_tool
 from voice.events import FlowChanged
 from voice.inputs import SessionOptions
+from voice.tools.registry import ToolError
+from voice.tools.spoken_numbers import amount
 from voice.tools.spoken_results import spoken_result
 from voice.types import Position, Role, ToolCall, ToolResult, ToolSpec
 from voice.understanding.english import asks, asks_of_the_agent
@@ -63,7 +67,7 @@ class Lead:
 
     def wanted(
         self, options: SessionOptions, message: str, dialogue: History
-    ) -> tuple[str, dict[str, str]] | None:
+    ) -> tuple[str, dict[str, Any]] | None:
         """The tool that a message calls without asking the model, with its arguments; else None.
 
         A tool whose arguments cannot be read was not meant, nor one that refuses them, nor one that
@@ -75,7 +79,8 @@ class Lead:
             read = (spec.readings[n].read(v) for n, v in values.items() if n in spec.readings)
             if fits and None not in read:
                 takes = spec.parameters.get("properties", {})
-                given = {**({"message": message} if "message" in takes else {}), **values}
+                said = {**({"message": message} if "message" in takes else {}), **values}
+                given = {n: _as_typed(words, takes.get(n, {})) for n, words in said.items()}
                 if not _refused(spec, given, message):
                     return name, given
         return None
@@ -175,7 +180,20 @@ def _asks_for_facts(options: SessionOptions, message: str) -> bool:
     return bool(options.answers) and asks(message) and not asks_of_the_agent(message)
 
 
-def _refused(spec: ToolSpec, given: dict[str, str], message: str) -> str:
+def _as_typed(words: str, schema: Mapping[str, Any]) -> Any:
+    """The words of an argument as its schema wants them: where that is a number, "three" is 3."""
+    types = {one.get("type") for one in (schema, *schema.get("anyOf", ()))}
+    if "string" not in types and types & {"integer", "number"}:
+        # Else the tool says that it could not read them.
+        with suppress(ToolError):
+            value = amount(words)
+            if value == int(value):
+                return int(value)
+            return float(value) if "number" in types else words
+    return words
+
+
+def _refused(spec: ToolSpec, given: dict[str, Any], message: str) -> str:
     """What a tool has against being called; empty for nothing."""
     result = spec.refusal(ToolCall("", spec.name, given), message) if spec.refusal else None
     return spoken_result(result.content) if result else ""

@@ -13,6 +13,7 @@ from voice.config.answers import answers_to
 from voice.config.called_for import called_for
 from voice.config.moments import plain_words
 from voice.dialogue.flow_words import (
+    CANNOT_CANCEL,
     GREETING,
     NOTHING_ELSE,
     NOTHING_THEN,
@@ -32,6 +33,7 @@ from voice.understanding.english import (
     is_courteous,
     may_ask,
 )
+from voice.understanding.remarks import only_tells
 from voice.understanding.said_values import (
     Wanted,
     answer_among,
@@ -49,6 +51,11 @@ RULED_OUT = "ruled_out"
 _NO = re.compile(r"(?:no|nope|nah)\b", re.I)
 _TO_SELF = re.compile(r"\b(?:was|were|called)\b[^?]*$")
 """In the midst of a message, what talkers ask themselves: "oh, what was his name, anyway"."""
+_LONGEST_ANSWER = 80
+"""Characters; of what is longer readers would say so."""
+_WANTS_BACK = re.compile(r"(?<!not )\b(?:cancel|changed my mind)\b")
+_THINGS = ("order", "booking", "reservation", "appointment", "request", "purchase")
+"""What a flow may have made that keeps nothing."""
 _NOT_WANTED = re.compile(r"(?:(?<!why )(?:do|did|would|will) not|never|no longer)(?: \w+)? $")
 """Before a wish that is none: "I don't want an appointment"."""
 
@@ -172,6 +179,8 @@ class StepMessages:
         asked = needs.get(self._at.asked)
         offered = self._at.known.get(asked.offers, "") if asked and asked.offers else ""
         none = any(refuses(one, self._agent.kept.things) for one in clauses(message))
+        if self._cancels_for_good(message):
+            return Taken(says=CANNOT_CANCEL)
         if needs and starts_over(message) and not self._aside:
             return Taken(moves=self._fresh)
         if none or (needs and gives_up(message)):
@@ -215,17 +224,28 @@ class StepMessages:
         """
         says, rest = self._beside(message, ())
         calls = self.values_anew(rest)
-        missing = self._team.missing(self._fresh)[:1]
-        first = self._team.step(self._fresh).needs.get(next(iter(missing), ""))
+        missing = next(iter(self._team.missing(self._fresh)), "")
+        first = self._team.step(self._fresh).needs.get(missing)
         # "No, ..." to "Is there anything else?" begins nothing, however its rest was heard.
         no = any(disagrees(one) for one in clauses(message)[:1])
-        told = [one for one in self._from(self._fresh)._readable() if one.name in missing]
-        # A remark begins nothing: "so I write it down".
-        tells = any(one.reads(part) for one in told for part in clauses(rest))
+        told = [one for one in self._from(self._fresh)._readable() if one.name == missing]
+        tells = any(_begins(one, part) for one in told for part in clauses(rest))
         if first and not no and tells and first.tool in (name for name, _ in calls):
-            return Taken(calls, says=says, moves=self._fresh)
+            # Said as if it had been asked for: it is not read once more.
+            return Taken(calls, says=says, moves=replace(self._fresh, asked=missing))
         says = says or self._at_least(message) or NOTHING_ELSE * no
         return Taken(says=says) if says else None
+
+    def _cancels_for_good(self, message: str) -> bool:
+        """Whether a message wants back what is done, where nothing takes it back."""
+        steps = self._agent.steps.values()
+        deeds = {n for step in steps for n, need in step.needs.items() if not need.argument}
+        if self._agent.kept.end or deeds.isdisjoint(self._at.known):
+            return False
+        things = (*self._agent.kept.things, *_THINGS)
+        if act_on(message, things, spoken_of=self._over) is Act.END:
+            return True
+        return _WANTS_BACK.search(plain_words(message)) is not None
 
     def _at_least(self, message: str) -> str:
         """What there is to say to a message that brings the step nothing; empty for nothing."""
@@ -249,13 +269,20 @@ class StepMessages:
         needs = self._needs
         calls: dict[str, dict[str, str]] = {}
         wanted = list(self._readable())
-        for name, words in said_values(message, wanted, self._at.asked).items():
+        found = said_values(message, wanted, self._at.asked)
+        for name, words in (found or self._hardly_said(message, wanted)).items():
             calls.setdefault(needs[name].tool, {})[needs[name].argument] = words
         for name, out in ruled_out(message, wanted).items():
             if RULED_OUT in self._tools[needs[name].tool].parameters.get("properties", {}):
                 given = calls.setdefault(needs[name].tool, {})
                 given[RULED_OUT] = ", ".join(filter(None, (given.get(RULED_OUT), *out)))
         return tuple(calls.items())
+
+    def _hardly_said(self, message: str, wanted: Sequence[Wanted]) -> dict[str, str]:
+        """What was asked for, of a message that says no value, where its reader reads more then."""
+        asked = next((one for one in wanted if one.name == self._at.asked), None)
+        read = asked.reading.hardly if asked and len(message) <= _LONGEST_ANSWER else None
+        return {asked.name: message} if asked and read and asked.answers(message, read) else {}
 
     def not_called(self, message: str) -> str:
         """A message without what calls a tool: clauses by patterns, all for what is kept."""
@@ -299,6 +326,17 @@ class StepMessages:
 
     def _from(self, position: Position) -> StepMessages:
         return StepMessages(self._team, position, self._tools)
+
+
+def _begins(one: Wanted, clause: str) -> bool:
+    """Whether a clause begins a flow by its first value: a remark does not, "so I write it down".
+
+    Of a value of nearly any words it says it as a whole, of others anywhere.
+    """
+    if one.reading.free or one.reads(clause):
+        return one.reads(clause)
+    remark = is_courteous(clause) or only_tells(clause)
+    return not remark and bool(said_values(clause, [one], ""))
 
 
 def _is_bare_wish(clause: str, things: Sequence[str]) -> bool:

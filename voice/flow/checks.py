@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Annotated
 
 from voice.config import AgentConfig
@@ -41,8 +42,10 @@ def team_specs(
     every = {spec.name: spec for spec in toolbox.specs((*toolbox.names, *made), None, made)}
     found: dict[str, ToolSpec] = {}
     for agent in team.agents:
-        if wrong := [*tool_mistakes(agent.steps, every), *_call_mistakes(agent, every)]:
-            raise ConfigError("\n".join(f"agent {agent.name}: {one}" for one in wrong))
+        wrong = [f"tools: {_no_tool(one, every)}" for one in agent.tools if one not in every]
+        wrong += [*tool_mistakes(agent.steps, every), *_call_mistakes(agent, every)]
+        if wrong:
+            raise ConfigError("\n".join(f"{agent.where}: {one}" for one in wrong))
         steps = agent.steps.values()
         called = [*agent.calls, *([agent.answers] if agent.answers else []), *agent.kept.tools]
         names = [*called, *(name for one in steps for name in (*one.tools, *one.calls))]
@@ -59,7 +62,7 @@ def tool_mistakes(steps: Mapping[str, StepConfig], tools: Mapping[str, ToolSpec]
     for name, step in steps.items():
         for tool in step.tools:
             if tool not in tools:
-                yield f"steps.{name}.tools: got {tool!r}, which is no tool; {hint(tool, tools)}"
+                yield f"steps.{name}.tools: {_no_tool(tool, tools)}"
         for value, need in step.needs.items():
             where = f"steps.{name}.needs.{value}"
             if need.tool not in step.tools:
@@ -78,7 +81,7 @@ def _call_mistakes(agent: AgentConfig, tools: Mapping[str, ToolSpec]) -> Iterato
     for where, calls in places.items():
         for tool, patterns in calls.items():
             if tool not in tools:
-                yield f"{where}: got {tool!r}, which is no tool; {hint(tool, tools)}"
+                yield f"{where}: {_no_tool(tool, tools)}"
                 continue
             parameters = tools[tool].parameters
             for pattern in patterns:
@@ -86,10 +89,26 @@ def _call_mistakes(agent: AgentConfig, tools: Mapping[str, ToolSpec]) -> Iterato
                 if others := given - {*parameters.get("properties", {})}:
                     yield f"{where}: got the groups {sorted(others)}, no arguments of {tool!r}"
                 if needs := {*parameters.get("required", ())} - given - {"message"}:
-                    yield (
-                        f"{where}: got {tool!r}, which needs {sorted(needs)}; expected groups of"
-                        f" these names in {pattern!r}"
-                    )
+                    expected = f"groups of these names in {pattern!r}"
+                    if not pattern:
+                        groups = "".join(f"(?P<{one}>.+)" for one in sorted(needs))
+                        expected = (
+                            "a tool that needs none but 'message', or patterns under calls in its"
+                            f" place: calls.{tool} = ['… {groups}']"
+                        )
+                    yield f"{where}: got {tool!r}, which needs {sorted(needs)}; expected {expected}"
+
+
+def _no_tool(name: str, tools: Mapping[str, ToolSpec]) -> str:
+    """What is said of a name that no tool has."""
+    close = get_close_matches(name, tools, n=1)
+    expected = (
+        f"did you mean {close[0]!r}?"
+        if close
+        else "expected one that ships, or a function under @tool() in a module of tools.modules; a"
+        " tool of an MCP server cannot be named here, the model alone calls it"
+    )
+    return f"got {name!r}, which is no tool; {expected}"
 
 
 def _argument_mistakes(where: str, need: NeedConfig, tool: ToolSpec) -> Iterator[str]:
@@ -122,9 +141,10 @@ def _noting_tools(agents: Sequence[AgentConfig]) -> list[Tool]:
 
 def _noting_tool(name: str, need: NeedConfig) -> Tool:
     reads = choice(need.of) if need.of else KINDS[need.kind]
+    read = reads.hardly or reads.read
 
     async def note(*, scope: SessionScope, **given: str) -> Noted:
-        return Noted(need.says, {name: str(reads.read(given[name], scope.now()))})
+        return Noted(need.says, {name: str(read(given[name], scope.now()))})
 
     parameter = inspect.Parameter
     note.__name__, note.__doc__ = need.tool, f"Note the {name.replace('_', ' ')}."

@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta
 
 from voice.tools import phrasing, spoken_dates
 from voice.tools.registry import Readable, Unreadable
-from voice.tools.spoken_numbers import DIGITS
+from voice.tools.spoken_numbers import DIGITS, digits
 
 
 def _words(text: str) -> frozenset[str]:
@@ -179,6 +179,26 @@ def clock_time(said: str, _: datetime, first_hour: int = 7) -> str:
     return clock(found[0] * 60 + found[1])
 
 
+_HEARD_AS_AT = re.compile(
+    rf"{_HELLO}(?:(?:it's|that's|make it|let's (?:say|do)|maybe|perhaps|say) )*"
+    r"(?:an?|add?|act|and|as|hat|it|that|out|up) (\d{1,2})(?: (?:please|then|thanks|thank you))*",
+    re.I,
+)
+"""What recognisers write for "at ten": "A 10."."""
+
+
+def clock_answer(said: str, now: datetime) -> str:
+    """As `clock_time`, and of an answer to the question for one: "A 10.", heard for "at ten"."""
+    with suppress(Unreadable):
+        return clock_time(said, now)
+    # "That one" is no time.
+    bare = re.sub(r"\b(?:that|it) one\b|[.,!?]", "", said, flags=re.I)
+    heard = _HEARD_AS_AT.fullmatch(digits(bare))
+    if heard is None or not 0 < int(heard[1]) <= 24:
+        raise Unreadable("time", said)
+    return clock_time(heard[1], now)
+
+
 def clock(minutes: int) -> str:
     """Minutes since midnight as a time of day: "10:00 AM"."""
     return f"{minutes // 60 % 12 or 12}:{minutes % 60:02} {'AM' if minutes < 12 * 60 else 'PM'}"
@@ -258,7 +278,8 @@ _MATTER_TAIL = re.compile(
 _COMPLAINT = (
     r"pain\w*|hurt\w*|\w*ach(?:e|es|ing)|sore|swollen|swelling|stiff|cough\w*|fever|rash"
     r"|itch\w*|blood|bleed\w*|sick|dizzy|burn\w*|broken|blocked|lump|shot|jab|vaccin\w*|infect\w*"
-    r"|sprain\w*|twist\w*|fell|fall|follow[ -]?up|check[ -]?up"
+    r"|sprain\w*|twist\w*|fell|fall|follow[ -]?up|check[ -]?up|came off|punctur\w*|leak\w*|snapped"
+    r"|(?:not|stopped) working"
 )
 _TROUBLE = re.compile(rf"\b(?:{_COMPLAINT}|can't|checked|looked at|worse|need|test)\b", re.I)
 _TOLD_OUTRIGHT = re.compile(
@@ -371,6 +392,6 @@ KINDS: Mapping[str, Readable] = {
     "birth date": Readable(birth_date),
     "day": Readable(day),
     "part of day": Readable(part_of_day),
-    "clock time": Readable(clock_time),
+    "clock time": Readable(clock_time, hardly=clock_answer),
 }
 """By the name that an agent's file has for it; `choice` needs its options besides."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Never, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -230,7 +230,7 @@ def provided_to(function: Callable[..., Any]) -> dict[str, type]:
 
 
 def tool(
-    *,
+    *given: Never,
     read_only: bool = False,
     cancellable: bool = False,
     undoes: bool = False,
@@ -260,7 +260,13 @@ def tool(
         meant: Makes words of a call's arguments by which the user is asked where the call is in
             doubt: "a large latte". It may raise `ToolError`.
         asks_next: The question that is asked behind what it has done: "Anything else?".
+
+    Raises:
+        TypeError: It is written without brackets.
     """
+    if given:
+        name = getattr(given[0], "__name__", "a function")
+        raise TypeError(f"{name}: got @tool without brackets; write @tool()")
     told: dict[str, Any] = {
         "read_only": read_only,
         "cancellable": cancellable,

@@ -580,5 +580,5 @@ def _folder(documents_dir: str) -> Path | None:
     except (OSError, RuntimeError) as error:
         raise ConfigError(f"tools.documents_dir: cannot use {documents_dir!r}: {error}") from error
     if not found:
-        raise ConfigError(f"tools.documents_dir: got {documents_dir!r}, which is no folder")
+        raise ConfigError(f"tools.documents_dir: {folder.absolute()} is no folder")
     return folder

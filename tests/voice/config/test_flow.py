@@ -107,9 +107,13 @@ def test_agents_that_are_handed_over_to_are_read_as_well(tmp_path: Path) -> None
         load_team(desk)
     back = 'instructions = "x"\nhand_over = ["desk"]\n'
     written(tmp_path, f'name = "bock"\n{back}', "back")
-    with pytest.raises(ConfigError, match=r"back\.toml: name, takes_over.when: got 'bock'"):
+    with pytest.raises(ConfigError, match=r"back\.toml: name: got 'bock'; expected 'back', as"):
         load_team(desk)
     written(tmp_path, f'name = "back"\n{back}[takes_over]\nwhen = "Hand over."\n', "back")
+    # The first one is handed over to as well.
+    with pytest.raises(ConfigError, match=r"desk\.toml: takes_over\.when: got nothing; exp"):
+        load_team(desk)
+    written(tmp_path, f'{HEAD}hand_over = ["back"]\n[takes_over]\nwhen = "Back."\n')
     assert [agent.name for agent in load_team(desk)] == ["desk", "back"]
 
 

@@ -47,6 +47,18 @@ HEAD = 'name = "desk"\ninstructions = "Be brief."\n'
             'tools = ["calculate"]\ncalls.calculate = ["(?P<expression>.+) (?P<way>now)"]\n',
             "steps.first.calls: got the groups ['way'], no arguments of 'calculate'",
         ),
+        (
+            'tools = ["free_bikes"]\n',
+            "steps.first.tools: got 'free_bikes', which is no tool; expected one that ships, or a"
+            " function under @tool() in a module of tools.modules; a tool of an MCP server cannot"
+            " be named here, the model alone calls it",
+        ),
+        (
+            '[kept]\nthings = ["sum"]\ntell = "calculate"\n',
+            "kept: got 'calculate', which needs ['expression']; expected a tool that needs none but"
+            " 'message', or patterns under calls in its place: calls.calculate = ['…"
+            " (?P<expression>.+)']",
+        ),
     ],
 )
 def test_what_no_tool_can_learn_is_told_with_its_place(
@@ -55,7 +67,17 @@ def test_what_no_tool_can_learn_is_told_with_its_place(
     file = tmp_path / "desk.toml"
     file.write_text(f"{HEAD}[steps.first]\n{step}", encoding="utf-8")
     assert main([str(file)]) == 1
-    assert capsys.readouterr().err == f"agent desk: {expected}\n"
+    assert capsys.readouterr().err == f"{file}: {expected}\n"
+
+
+def test_a_tool_of_an_agent_that_is_none_is_told_with_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "desk.toml"
+    file.write_text(f'{HEAD}tools = ["calculat"]\n', encoding="utf-8")
+    assert main([str(file)]) == 1
+    got = "tools: got 'calculat', which is no tool; did you mean 'calculate'?"
+    assert capsys.readouterr().err == f"{file}: {got}\n"
 
 
 def test_a_flow_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -216,3 +219,124 @@ async def test_who_hangs_up_at_once_may_go_on_in_the_next_call() -> None:
             if not hangs_up:
                 line.session.greet()
                 assert (await line.next(ReplyEnded)).text.startswith("Welcome back.")
+
+
+DOCS = Path(__file__).parents[3] / "docs"
+DONE = "That is done already, and I cannot cancel it, sorry."
+BIKES = """
+from voice.tools import tool
+
+@tool(read_only=True)
+def hire_price(days: int) -> str:
+    "Say what a hire costs."
+    return f"{days!r} days cost {15 * days} pounds."
+"""
+SHOP = """
+name = "shop"
+instructions = "Sell."
+greeting = "From what time?"
+hand_over = ["workshop"]
+[calls]
+hire_price = ['price (?:for (?P<days>\\w+(?: and a half)?) days?)']
+[takes_over]
+when = "Back."
+[steps.booking]
+needs.time = { kind = "clock time", ask = "From what time?" }
+needs.number = { kind = "phone number", ask = "What number?" }
+"""
+WORKSHOP = """
+name = "workshop"
+instructions = "Repair."
+greeting = "The workshop. What is broken?"
+hand_over = ["shop"]
+[takes_over]
+when = "Hand over."
+say = "To the workshop."
+patterns = ['workshop', 'came off']
+[steps.report]
+needs.problem = { kind = "words", says = "I see.", ask = "What is broken?" }
+needs.number = { kind = "phone number", ask = "What number?" }
+"""
+
+
+def written(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: str) -> VirtualParts:
+    """Parts of the first of some agents, each ``name=file``, and of the module ``tools``."""
+    module = f"tools_{folder.name}"
+    (folder / f"{module}.py").write_text(files.pop("tools"), encoding="utf-8")
+    monkeypatch.syspath_prepend(folder)
+    for name, text in files.items():
+        (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+    agent, *others = load_team(str(folder / f"{next(iter(files))}.toml"))
+    modules = f"tools.modules={json.dumps([module])}"
+    loaded = parts(Model(lambda _: "I see."), None, None, "turn.idle_timeout_s=0", modules)
+    return replace(loaded, agent=agent, others=tuple(others))
+
+
+async def typed(line: Call, words: str) -> str:
+    """Type a message; returns the reply."""
+    line.session.add_item(f"item_{len(line.events)}", Message(Role.USER, words), None)
+    line.session.create_response()
+    return (await line.next(ReplyEnded)).text
+
+
+@pytest.mark.parametrize(
+    ("said", "reply", "called"),
+    [
+        ("a tonno", "We are out of tuna today. Which pizza?", 1),
+        ("a funghi pizza", "One funghi. What name is it for?", 1),
+        ("another margherita", "One margherita. What name is it for?", 1),
+        ("funghi", "One funghi. What name is it for?", 1),
+        ("oh and could I get a funghi too", "One funghi. What name is it for?", 1),
+        ("i like margherita better", "Sorry, I did not get that.", 0),
+        ("the margherita is great, thanks", "You're welcome.", 0),
+        ("cancel it", DONE, 0),
+        ("can I cancel my order?", DONE, 0),
+        ("I changed my mind", DONE, 0),
+        ("call it off please", DONE, 0),
+        ("don't cancel it", "All right. Goodbye.", 0),
+        ("no", "All right. Goodbye.", 0),
+    ],
+)
+@virtual
+async def test_behind_its_end_the_flow_of_the_docs_begins_anew_and_takes_nothing_back(
+    said: str, reply: str, called: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (DOCS / "flows.md").read_text(encoding="utf-8")
+    agent, tools = (
+        re.findall(rf"^```{language}\n(.*?)^```", page, re.DOTALL | re.MULTILINE)[0]
+        for language in ("toml", "python")
+    )
+    async with calling(written(tmp_path, monkeypatch, pizza=agent, tools=tools)) as line:
+        for words in ("margherita", "Anna Miller", "yes please"):
+            await typed(line, words)
+        before = len(calls(line))
+        assert await typed(line, said) == reply
+        assert len(calls(line)) - before == called
+
+
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [
+        ("the price for three days", "3 days cost 45 pounds. From what time?"),
+        ("the price for 2 days", "2 days cost 30 pounds. From what time?"),
+        ("the price for some days", "I could not read the days some. From what time?"),
+        (
+            "the price for two and a half days",
+            "I could not read the days two and a half. From what time?",
+        ),
+        ("A 10.", "Thank you. What number?"),
+        ("two people", "Sorry, I did not get that. From what time?"),
+        (
+            "the chain of my bike came off",
+            "To the workshop. I see. The workshop. What is broken? What number?",
+        ),
+        ("the workshop please", "To the workshop. The workshop. What is broken?"),
+    ],
+)
+@virtual
+async def test_what_one_message_brings(
+    said: str, reply: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"shop": SHOP, "workshop": WORKSHOP, "tools": BIKES}
+    async with calling(written(tmp_path, monkeypatch, **files)) as line:
+        assert await typed(line, said) == reply

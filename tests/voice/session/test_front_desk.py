@@ -10,22 +10,14 @@ import pytest
 
 from tests.support.virtual_parts import Call, Model, call, calling
 from tests.support.virtual_time import virtual
-from tests.voice.session.test_flow import ANNA, calls, clinic, stands
+from tests.voice.session.test_flow import ANNA, calls, clinic, stands, typed
 from voice.callers import Owner
-from voice.events import ReplyEnded
 from voice.llm.base import Prompt
 from voice.tools.store import Store
-from voice.types import Message, Role, ToolCall
+from voice.types import ToolCall
 
 HELP = "I can't help with that, sorry. A nurse can: just ask for one."
 URGENT = "Please do not wait"
-
-
-async def typed(line: Call, words: str) -> str:
-    """Type a message; returns the reply."""
-    line.session.add_item(f"item_{len(line.events)}", Message(Role.USER, words), None)
-    line.session.create_response()
-    return (await line.next(ReplyEnded)).text
 
 
 async def holds(line: Call, *turns: tuple[str, str]) -> None:

@@ -90,3 +90,17 @@ def test_a_choice_is_one_of_its_options() -> None:
     reads = choice(DOCTORS)
     assert kept(reads, "a lady doctor") == "a woman doctor"
     assert kept(reads, "a vet") == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("A 10.", "10:00 AM"), ("add ten, please", "10:00 AM"), ("at half past ten", "10:30 AM"),
+        ("Yeah, an 8.", "8:00 AM"), ("two people", ""), ("a 2 people", ""), ("that one", ""),
+        ("a day", ""), ("saturday the 10", ""), ("May 10", ""), ("a 30", ""), ("an hour", ""),
+    ],
+)  # fmt: skip
+def test_an_answer_to_the_question_for_a_time_may_be_misheard(words: str, expected: str) -> None:
+    reads = KINDS["clock time"]
+    assert reads.hardly
+    assert kept(Readable(reads.hardly), words) == expected

@@ -32,6 +32,8 @@ LONGEST_DESCRIPTION = 160
 LONGEST_PROGRESS = 80
 LONGEST_RESULT = 4000
 """Characters; what is said is shorter still (`ToolsConfig.result_max_chars`)."""
+_PREFIX = re.compile(r"^(?:Error executing tool [^\s:]+(?:: |$))+")
+"""What the official SDK puts before a tool's own words, or in their place."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KEPT_AT_TOP = ("type", "properties", "required", "$defs", "definitions")
 _LEFT_OUT = ("title", "default", "examples", "$schema", "$comment", "deprecated")
@@ -123,6 +125,7 @@ def words_of(result: mcp.CallToolResult) -> str:
     if len(text) > LONGEST_RESULT:
         text = spoken_result(text)[:LONGEST_RESULT]
     if result.is_error:
+        text = _PREFIX.sub("", text)
         raise ToolError(text or "The tool failed and did not say why.")
     return text
 

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_types import CallToolResult, TextContent
 
 from dlm.server.errors import ApiError
 from dlm.server.tool_schemas import check_parameters
 from tests.support.patience import PATIENCE_S
 from voice.config import AgentConfig, ToolsConfig, TurnConfig
 from voice.errors import ConfigError, ProtocolError
-from voice.tools import SessionScope, Toolbox
+from voice.tools import SessionScope, Toolbox, ToolError
+from voice.tools.mcp.tools import words_of
 from voice.tools.scope import Progress
 from voice.types import ToolCall, ToolResult, ToolSpec
 
@@ -97,6 +99,22 @@ async def test_failures_are_told_and_survived(
             while (await run(box, "echoes", key=str(next(keys)))).error:
                 await asyncio.sleep(0.02)
     assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Error executing tool cancel_hire: There is no booking 7.", "There is no booking 7."),
+        ("Error executing tool a: Error executing tool b: No.", "No."),
+        ("Error executing tool cancel_hire", "The tool failed and did not say why."),
+        ("There is no booking: Error executing tool", "There is no booking: Error executing tool"),
+    ],
+)
+def test_what_the_sdk_says_before_a_failure_is_not_told(text: str, told: str) -> None:
+    block = TextContent(type="text", text=text)
+    with pytest.raises(ToolError) as caught:
+        words_of(CallToolResult(content=[block], is_error=True))
+    assert str(caught.value) == told
 
 
 async def test_side_effects_happen_once(tmp_path: Path) -> None:
