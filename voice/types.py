@@ -271,6 +271,8 @@ class ToolSpec:
     """Words for what a call with these arguments is about, "a large latte"; empty for none."""
     asks_next: str = ""
     """The question behind what it has done, "Anything else?"; empty for none."""
+    looks_up: bool = False
+    """Whether it is asked where the model knows no tool for a question, its one required value."""
 
 
 Refusal = Callable[["ToolCall", str], "ToolResult | None"]

@@ -30,6 +30,12 @@ def _tool(name: str, *required: str) -> ToolSpec:
     return ToolSpec(name, "A tool.", schema, ends=name.startswith("end"))
 
 
+def _of_no_deposit(call: ToolCall, message: str) -> ToolResult | None:
+    """What the documents have nothing about."""
+    known = "deposit" in message
+    return None if known else ToolResult(call.call_id, call.name, "Error: Nothing.", error=True)
+
+
 TOOLS = {
     tool.name: tool
     for tool in (
@@ -40,6 +46,12 @@ TOOLS = {
         replace(_tool("order_drink", "drink"), meant=lambda given: f"a {given['drink']}"),
         _tool("change_drink", "drink"),
         _tool("end_conversation"),
+        replace(
+            _tool("search_documents", "query"),
+            read_only=True,
+            looks_up=True,
+            refusal=_of_no_deposit,
+        ),
     )
 }
 CLIENT_TOOL = ToolSpec("open_door", "A tool.", {"type": "object", "properties": {}})

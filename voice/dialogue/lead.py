@@ -23,7 +23,7 @@ from voice.tools.registry import ToolError
 from voice.tools.spoken_numbers import amount
 from voice.tools.spoken_results import spoken_result
 from voice.types import Position, Role, ToolCall, ToolResult, ToolSpec
-from voice.understanding.english import asks, asks_of_the_agent
+from voice.understanding.english import asks, asks_of_the_agent, may_ask
 from voice.understanding.remarks import asking_sentence
 from voice.understanding.said_values import answer_to
 
@@ -90,6 +90,19 @@ class Lead:
         if self.under(options) or options.client_tools or not _asks_for_facts(options, message):
             return ""
         return _refused(self._tools[options.answers], {"message": message}, message)
+
+    def looked_up(self, reply: Reply, message: str) -> tuple[str, dict[str, Any]] | None:
+        """The tool that finds something to a question which the model knows no tool for."""
+        options = reply.options
+        auto = options.tool_choice == "auto" and not options.client_tools
+        question = may_ask(message) and not asks_of_the_agent(message)
+        if self.under(reply.base) or not (auto and question):
+            return None
+        for spec in (self._tools[name] for name in options.agent_tools if name in self._tools):
+            if spec.looks_up:
+                given = dict.fromkeys(spec.parameters["required"], message)
+                return None if _refused(spec, given, message) else (spec.name, given)
+        return None
 
     def _found(self, options: SessionOptions, message: str) -> Iterator[tuple[str, dict[str, str]]]:
         """What patterns find, the first before the others; nothing where a client leads."""

@@ -85,6 +85,7 @@ class Reply:
         asks_next: In its place that of the last tool that has answered; empty for none.
         doubted: Calls that the user is asked about at its end, for want of confidence.
         open: Calls that the agent had asked about, and the user has neither wanted nor replaced.
+        found: The call that looks a question up, should the model know no tool for it.
         agreed: Whether its calls are those that the user was asked about, or asked for by their
             patterns; no others follow for the same request.
         follows: The call of the turn before that is made again with another value.
@@ -123,6 +124,7 @@ class Reply:
     asks_next: str = ""
     doubted: tuple[ToolCall, ...] = ()
     open: tuple[ToolCall, ...] = ()
+    found: ToolCall | None = None
     agreed: bool = False
     follows: ToolCall | None = None
     insists: bool = False
@@ -238,6 +240,15 @@ class Reply:
     def leave_open(self, calls: Sequence[ToolCall]) -> None:
         """Keep the calls of a question that is still to be answered; none for no question."""
         self.open = tuple(calls)
+
+    def look_up(self, found: ToolCall | None) -> None:
+        """Keep the call that looks a question up; None leaves it to the model's words."""
+        self.found = found
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether a question is looked up unless the model calls something for it."""
+        return self.found is not None and not self.calls_made
 
     def end_as(self, status: ReplyStatus, reason: str = "") -> None:
         """Set how the reply will have ended."""

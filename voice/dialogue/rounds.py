@@ -299,7 +299,12 @@ class Rounds:
             reply.requests.current if reply.requests and self._checks.takes_apart(reply) else None
         )
         called = self._called_for(reply, request.text) if request and not request.again else None
-        return [self._generate(reply)] if called is None else called
+        if called is not None:
+            return called
+        if not self._limits.rephrases:
+            found = self._lead.looked_up(reply, self._checks.request(reply))
+            reply.look_up(ToolCall(self._ids("call"), *found) if found else None)
+        return [self._generate(reply)]
 
     def _said(self, reply: Reply, text: str) -> list[Command]:
         """Speak what the model says, or the tools' own words as soon as it says anything.
@@ -358,6 +363,9 @@ class Rounds:
             return self._tell_all(reply)
         if reply.again:
             return self._miss(reply, reply.again)
+        if reply.found and not held.question and reply.looks_up:
+            reply.agree()
+            return self.call(reply, (reply.found,))
         if held.question and not held.unconfirmed and only_tells(self._checks.request(reply)):
             return self._conclude(reply, I_SEE)
         if held.question and not (self._lead.drives(reply) and self._ends(held.unconfirmed)):
@@ -487,7 +495,7 @@ class Rounds:
     def _replaces(self, reply: Reply) -> bool:
         """Whether the model's words of this round are not spoken."""
         follows = reply.follows is not None and not reply.calls_made
-        again = reply.again is not None
+        again = reply.again is not None or reply.looks_up
         return again or follows or self._tells(reply) or self._lead.drives(reply)
 
     def _tells(self, reply: Reply) -> bool:

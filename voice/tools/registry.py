@@ -240,6 +240,7 @@ def tool(
     refuses: Callable[..., None] | None = None,
     meant: Callable[[Mapping[str, Any]], str] | None = None,
     asks_next: str = "",
+    looks_up: bool = False,
 ) -> Callable[[F], F]:
     """Mark a function as a tool.
 
@@ -275,6 +276,7 @@ def tool(
         "behind": frozenset(behind),
         "meant": meant,
         "asks_next": asks_next,
+        "looks_up": looks_up,
     }
 
     def mark(function: F) -> F:

@@ -532,3 +532,26 @@ def test_who_takes_leave_is_asked_once_more_first() -> None:
         assert any(run.call.name == end.name for run in script.of(RunTool)) is ends
         script.sent()
         script.played()
+
+
+def test_a_question_that_the_model_knows_no_tool_for_is_looked_up() -> None:
+    script = Script()
+    script.user("how much is the deposit")
+    script.model("I don't know that.")
+    call = script.last(RunTool).call
+    assert (call.name, call.arguments) == (
+        "search_documents", {"query": "how much is the deposit"}
+    )  # fmt: skip
+    script.tool(call, "From rules: fifty.")
+    assert script.spoken().strip() == "From rules: fifty."
+
+
+def test_what_the_model_calls_something_for_or_nothing_is_found_to_is_not_looked_up() -> None:
+    script = Script()
+    script.user("how long is the deposit open")
+    script.model("", TIME, confidence=1.0)
+    assert [run.call for run in script.of(RunTool)] == [TIME]
+    script = Script()
+    script.user("how much is a helmet")
+    script.model("I don't know that.")
+    assert script.spoken().strip() == "I don't know that."

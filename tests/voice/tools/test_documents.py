@@ -51,6 +51,24 @@ def test_the_best_passage_is_found(folder: Path) -> None:
     documents.close()
 
 
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("when is the boiler serviced next", True),
+        ("what is the wifi password", True),
+        ("what is the password of the alarm system", False),
+        ("how are you", False),
+    ],
+)
+def test_a_question_is_told_where_a_passage_has_half_of_its_words(
+    folder: Path, question: str, told: bool
+) -> None:
+    documents = Documents(folder)
+    documents.read()
+    assert documents.tells(question) is told
+    documents.close()
+
+
 def test_a_long_paragraph_is_told_from_where_the_words_are(folder: Path) -> None:
     documents = Documents(folder)
     found = documents.search("tides")

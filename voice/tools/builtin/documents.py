@@ -14,9 +14,11 @@ import re
 import sqlite3
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock
+from typing import Any
 
 from voice.config import data_path
 from voice.tools.document_text import READERS, Passage, passages
@@ -32,6 +34,8 @@ _MOST_PAGES = 65_536
 _BUDGET_S = 2.0
 """A search reads changed files no longer than this; the others are read behind it."""
 _LONGEST_WAIT_S = 3600.0
+_STEM = 5
+"""Letters by which a word is known in another form."""
 _VERSION = 1
 _TABLES = """
 CREATE TABLE files (path TEXT PRIMARY KEY, state TEXT NOT NULL);
@@ -82,6 +86,16 @@ class Documents:
         path, heading, text = found
         return Path(path).stem.replace("_", " "), heading + _passage(text, words)
 
+    def tells(self, question: str) -> bool:
+        """Whether a passage that is indexed has half of a question's words, from any thread."""
+        words = content_words(question)
+        with self._lock:
+            found = _best_passage(self._index, words) if words else None
+        if found is None:
+            return False
+        passage = f"{found[1]}{found[2]}".lower()
+        return 2 * sum(word[:_STEM] in passage for word in words) >= len(words)
+
     def ranked(self, query: str) -> list[str]:
         """Paths of files for a query, the best first, of those that are indexed."""
         with self._lock:
@@ -128,7 +142,13 @@ class Documents:
                 self._index.execute("INSERT INTO files VALUES (?, ?)", (path, state))
 
 
-@tool(read_only=True)
+def _says_nothing(given: Mapping[str, Any], message: str, *, documents: Documents) -> None:
+    """Refuse a whole question, which nobody has asked to look up, without an answer to it."""
+    if given["query"] == message and not documents.tells(message):
+        raise ToolError("Nothing about that was found.")
+
+
+@tool(read_only=True, looks_up=True, refuses=_says_nothing)
 def search_documents(query: str, *, documents: Documents) -> str:
     """Search the user's documents."""
     found = documents.search(query)
@@ -221,7 +241,7 @@ def _best_passage(index: sqlite3.Connection, words: list[str]) -> tuple[str, str
 def _passage(paragraph: str, words: list[str]) -> str:
     """As many sentences as fit, from the one with the most of the words on."""
     sentences = re.split(r"(?<=[.!?])\s+", paragraph)
-    scores = [sum(word[:5] in sentence.lower() for word in words) for sentence in sentences]
+    scores = [sum(word[:_STEM] in sentence.lower() for word in words) for sentence in sentences]
     start = scores.index(max(scores))
     passage = sentences[start]
     for sentence in sentences[start + 1 :]:
