@@ -1,8 +1,8 @@
 """A typed conversation with an agent: a real session, its tools and a store of its own, no sound.
 
 For programs that measure agents or make lessons of conversations. It knows nothing of what a turn
-ought to have been. It begins at ten in the morning of a Wednesday, so that "tonight at eight" means
-the same at any hour of a run.
+ought to have been. Unless told otherwise it begins at ten in the morning of a Wednesday, so that
+"tonight at eight" means the same at any hour of a run.
 """
 
 from __future__ import annotations
@@ -108,9 +108,11 @@ class TypedConversation:
 
 
 @asynccontextmanager
-async def typing(resources: Resources) -> AsyncIterator[TypedConversation]:
-    """A conversation with an agent, whose data are its own."""
-    toolbox = Toolbox(resources.config.tools, resources.config.turn, MorningClock())
+async def typing(
+    resources: Resources, clock: MachineClock | None = None
+) -> AsyncIterator[TypedConversation]:
+    """A conversation with an agent, whose data are its own; on a Wednesday without a ``clock``."""
+    toolbox = Toolbox(resources.config.tools, resources.config.turn, clock or MorningClock())
     own = replace(resources, toolbox=toolbox)
     session = Session(own, replace(own.options(), speak=False))
     conversation = TypedConversation(session, toolbox)

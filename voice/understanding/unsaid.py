@@ -34,7 +34,8 @@ def unsaid(call: ToolCall, spec: ToolSpec, messages: Sequence[Message]) -> str:
     A number is said by the newest message, by what tools and the agent have said, or by one of the
     user's that was said since the last call: the nine of "tomorrow at nine" is not a booking's. One
     that a call before had by the same name may be meant once more. A text is not said by the verb
-    of the tool's name, nor by what another argument has.
+    of the tool's name, nor by what another argument has, nor by what a call before had by another
+    name alone.
 
     Returns:
         A question; empty where all was said.
@@ -49,10 +50,24 @@ def unsaid(call: ToolCall, spec: ToolSpec, messages: Sequence[Message]) -> str:
             pass
         elif kind in _NUMBERS and not _is_said(Decimal(text), name, messages):
             return _question(name, several=is_plural(key_words(name)))
-        elif kind == "string" and (text in taken or text == spec.name.partition("_")[0]):
+        elif kind == "string" and (
+            text in taken
+            or text == spec.name.partition("_")[0]
+            or _is_of_another(text, name, messages)
+        ):
             return _question(name)
         taken.add(text)
     return ""
+
+
+def _is_of_another(text: str, name: str, messages: Sequence[Message]) -> bool:
+    """Whether a text is known only from what an earlier call had by another name."""
+    newest = next((one for one in reversed(messages) if one.role is Role.USER), None)
+    if newest is None or text in newest.content.casefold():
+        return False
+    had = [pair for one in messages for call in one.tool_calls for pair in call.arguments.items()]
+    names = {key for key, value in had if str(value).casefold() == text}
+    return bool(names) and name not in names
 
 
 def _is_said(number: Decimal, name: str, messages: Sequence[Message]) -> bool:

@@ -66,6 +66,15 @@ def test_a_text_is_neither_the_deed_nor_another_value() -> None:
     assert question(tool, {**said, "when": "tandem", "name": "Anna"}, "book a tandem") == "When?"
 
 
+def test_a_text_of_an_earlier_wish_is_no_other_value_of_this_one() -> None:
+    price = ToolCall("0", "hire_price", {"bike": "tandem", "name": "Anna"})
+    before = ["how much is a tandem", Message(Role.AGENT, "", tool_calls=(price,))]
+    tool = spec("book_bike", name="string")
+    for name, asked in (("tandem", "What is the name?"), ("Anna", ""), ("Bo", "")):
+        assert question(tool, {"name": name}, *before, "book it") == asked
+    assert question(tool, {"name": "tandem"}, *before, "book it for Tandem") == ""
+
+
 def test_what_is_read_chosen_or_optional_is_no_matter_of_it() -> None:
     optional = ToolSpec("cancel", "Do it.", {"properties": {"number": {"type": "integer"}}})
     chosen = {"properties": {"size": {"enum": [1, 2], "type": "integer"}}, "required": ["size"]}
