@@ -252,6 +252,8 @@ class StepMessages:
         words = message.lower()
         if says := self._cannot_say(message):
             return says
+        if self._at.asked and self._at.known and only_tells(message):
+            return "I see."
         thanks = THANKS.search(words) and not bare(message, GREETING)
         if not thanks:
             return ""

@@ -72,6 +72,8 @@ _OTHERWISE = (
     r"|\b(?:would be|is|works|suits)(?: \w+){0,2} (?:better|best|easier)\b"
     r"|\bmake (?:it|that|this)\b|\b(?:can|could) (?:we|you|i) (?:do|say|have)\b"
 )
+_ANOTHER_DAY = rf"\b{_DAY}\b.*\b(?:instead|rather)\b|\b(?:instead|rather)\b.*\b{_DAY}\b"
+"""Of what was just spoken of, which need not be named then."""
 _MINE = r"(?:my|our|the|his|her|that|this|it|mine)"
 _TELLING = (
     r"\b(?:when|what time|what day|what date|which day|which time)(?: is| was| are| were)?"
@@ -147,7 +149,10 @@ def act_on(
     another = re.search(_NEXT_ONE, words) and not re.search(r"\bnot (?:\w+ )?have\b", words)
     if spoken_of and another and (kept or _BESIDE.search(words) or _no_pronoun(words)):
         return Act.ANOTHER
-    if named and re.search(_OTHERWISE, words) and not _AVAILABLE.search(words):
+    otherwise = named and re.search(_OTHERWISE, words)
+    if (otherwise or (spoken_of and re.search(_ANOTHER_DAY, words))) and not _AVAILABLE.search(
+        words
+    ):
         return Act.CHANGE
     again = spoken_of and re.search(_TELLING_AGAIN, words)
     if (again or (named and re.search(_TELLING, words))) and not _AVAILABLE.search(words):

@@ -432,6 +432,7 @@ async def test_a_yes_counts_beside_questions_and_not_beside_corrections(
         ("thx", r"You're welcome\."), ("great, my wife will be pleased, thank you", r"You're .*"),
         ("whats the time and date again so i write it down", r"You have 1 appointment: Friday, .*"),
         ("sorry, when was that", r"You have 1 appointment: Friday, .*"), ("yes", r"Okay\."),
+        ("what time do I have to be there", r"That is Friday, .*"),
         ("I need to find a pen", r"Sorry, I did not get that\."),
         ("i have an appointment then", r"Sorry, I did not get that\."),
         ("thanks. can I pay in cash there", HELP), ("see you on friday", r"Okay\."),

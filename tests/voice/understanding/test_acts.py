@@ -82,6 +82,7 @@ BEHIND = {
     Act.CHANGE: (
         "could we do that in the afternoon instead / make it eleven / an hour later would be better"
         " for that / can you move it to Monday / I'd rather have it on Tuesday"
+        " / can we do Friday instead"
     ),
     Act.TELL: "when was it / which day is that / what time is it at",
     Act.ANOTHER: (
