@@ -136,7 +136,9 @@ class GrammarFactory:
                 if sources.of_parameter(properties[name])
             }
             bound |= self._numbers(tool, rules)
-            bound |= said_options(tool, rules.user_texts[-1] if rules.user_texts else "")
+            if rules.choice == tool.name and rules.user_texts:
+                # Of several calls one may have the option that is said, another one that is meant.
+                bound |= said_options(tool, rules.user_texts[-1])
             if len(bound) > 1 or any(one and one.certain for one in bound.values()):
                 keys = {name: spelled(key).encode() for name, key in worded(properties).items()}
                 found[spelled(names[tool.name]).encode()] = Parameters(
