@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -28,21 +30,12 @@ def python_of(client: str) -> Path:
         client: Name of a file in ``requirements/``, which pins every package.
     """
     requirements = HERE / "requirements" / f"{client}.txt"
-    home = HOMES / f"api-{client}"
-    python = home / "bin" / "python"
-    if not _made(home, requirements.read_bytes()):
-        subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", home], check=True)
+
+    def make(home: Path) -> None:
         # All that is needed is named, so nothing has to be resolved.
-        subprocess.run(
-            [
-                *(sys.executable, "-m", "pip", "--python", python, "install", "--quiet"),
-                *("--disable-pip-version-check", "--no-compile", "--no-deps"),
-                *("--requirement", requirements),
-            ],
-            check=True,
-        )
-        _seal(home, requirements.read_bytes())
-    return python
+        _install(home, "--no-deps", "--requirement", requirements)
+
+    return _home(f"api-{client}", requirements.read_bytes(), make) / "bin" / "python"
 
 
 def python_with(name: str, requirement: str) -> Path:
@@ -52,15 +45,9 @@ def python_with(name: str, requirement: str) -> Path:
         name: Of the environment.
         requirement: As pip takes it; several are separated by spaces.
     """
-    home = HOMES / name
-    python = home / "bin" / "python"
-    if not _made(home, requirement.encode()):
-        subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
-        subprocess.run(
-            [python, "-m", "pip", "install", "--quiet", *requirement.split()], check=True
-        )
-        _seal(home, requirement.encode())
-    return python
+    wanted = requirement.split()
+    home = _home(name, requirement.encode(), lambda home: _install(home, *wanted))
+    return home / "bin" / "python"
 
 
 def python_beside(name: str, requirement: str) -> Path:
@@ -68,30 +55,23 @@ def python_beside(name: str, requirement: str) -> Path:
 
     For one that changes how others work where it is installed.
     """
-    home = HOMES / name
-    python = home / "bin" / "python"
-    if not _made(home, requirement.encode()):
-        subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
-        below = sysconfig.get_path("purelib", vars={"base": home})
-        (Path(below) / "below.pth").write_text(sysconfig.get_path("purelib"))
-        pins = ["--constraint", ROOT / "constraints.txt"]
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *pins, requirement], check=True)
-        _seal(home, requirement.encode())
-    return python
+
+    def make(home: Path) -> None:
+        _install(home, "--constraint", ROOT / "constraints.txt", requirement, beside=True)
+
+    return _home(name, requirement.encode(), make) / "bin" / "python"
 
 
 def node_home() -> Path:
     """A folder with the Vercel AI SDK, and the program that uses it."""
-    home = HOMES / "api-vercel"
-    lock = (VERCEL / "package-lock.json").read_bytes()
-    if not _made(home, lock):
-        shutil.rmtree(home, ignore_errors=True)
-        home.mkdir(parents=True)
+
+    def make(home: Path) -> None:
         for name in ("package.json", "package-lock.json"):
             shutil.copy(VERCEL / name, home)
         npm = ["npm", "ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
         subprocess.run(npm, cwd=home, check=True)
-        _seal(home, lock)
+
+    home = _home("api-vercel", (VERCEL / "package-lock.json").read_bytes(), make)
     # Node finds packages beside the program alone.
     shutil.copy(VERCEL / "program.mjs", home)
     return home
@@ -106,16 +86,13 @@ def npm_home(name: str, *packages: str) -> Path:
     """
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed")
-    home = HOMES / name
-    wanted = " ".join(packages).encode()
-    if not _made(home, wanted):
-        shutil.rmtree(home, ignore_errors=True)
-        home.mkdir(parents=True)
+
+    def make(home: Path) -> None:
         (home / "package.json").write_text('{"private": true}')
         npm = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
         subprocess.run([*npm, *packages], cwd=home, check=True)
-        _seal(home, wanted)
-    return home
+
+    return _home(name, " ".join(packages).encode(), make)
 
 
 def report(*command: str | Path, cwd: Path = ROOT) -> dict[str, Any]:
@@ -128,10 +105,32 @@ def report(*command: str | Path, cwd: Path = ROOT) -> dict[str, Any]:
     return found
 
 
-def _made(home: Path, wanted: bytes) -> bool:
-    seal = home / "complete"
-    return seal.is_file() and seal.read_text() == sha256(wanted).hexdigest()
+def _home(name: str, wanted: bytes, make: Callable[[Path], None]) -> Path:
+    """A folder that was made of what is wanted, anew where it was made of anything else."""
+    home, digest = HOMES / name, sha256(wanted).hexdigest()
+    HOMES.mkdir(exist_ok=True)
+    # Tests that run side by side want the same.
+    with (HOMES / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        seal = home / "complete"
+        if not (seal.is_file() and seal.read_text() == digest):
+            shutil.rmtree(home, ignore_errors=True)
+            home.mkdir()
+            make(home)
+            seal.write_text(digest)
+    return home
 
 
-def _seal(home: Path, wanted: bytes) -> None:
-    (home / "complete").write_text(sha256(wanted).hexdigest())
+def _install(home: Path, *wanted: str | Path, beside: bool = False) -> None:
+    """Make an environment of packages, without pip and bytecode, which take longer than they do.
+
+    Args:
+        beside: Whether it has this environment's own packages, too.
+    """
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
+    if beside:
+        below = sysconfig.get_path("purelib", vars={"base": home})
+        (Path(below) / "below.pth").write_text(sysconfig.get_path("purelib"))
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", home / "bin" / "python"]
+    plainly = ["--quiet", "--disable-pip-version-check", "--no-compile"]
+    subprocess.run([*pip, "install", *plainly, *wanted], check=True)

@@ -1,4 +1,4 @@
-"""``python -m dlm.teach`` as it runs, with two steps of training, and the folder in a server."""
+"""``python -m dlm.teach`` as it runs, with one step of training, and the folder in a server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr(program, "PHRASINGS", 3)
         patch.setattr(program, "SHIPPED_DIALOGUES", 2)
         command = [str(file), "--out", str(place / "out"), "--examples", str(examples)]
-        command += ["--without", "placeOrder", "--set", "total_steps = 2", "--set", "threads = 1"]
+        command += ["--without", "placeOrder", "--set", "total_steps = 1", "--set", "threads = 1"]
+        command += ["--set", "tokens_per_step = 1024"]
         main(command)
         yield place / "out"
         # The same again makes nothing again, and keeps what was changed.
