@@ -274,6 +274,18 @@ class ToolSpec:
     looks_up: bool = False
     """Whether it is asked where the model knows no tool for a question, its one required value."""
 
+    @property
+    def free_texts(self) -> tuple[str, ...]:
+        """The required parameters whose value may be any text."""
+        properties = self.parameters.get("properties", {})
+        return tuple(
+            name
+            for name in self.parameters.get("required", ())
+            if name not in self.readings
+            and properties.get(name, {}).get("type", "string") == "string"
+            and {"enum", "const"}.isdisjoint(properties.get(name, {}))
+        )
+
 
 Refusal = Callable[["ToolCall", str], "ToolResult | None"]
 """Takes a call and the user's message; None where the tool can do it."""

@@ -128,11 +128,7 @@ class CallChecks:
         values = setters([*self._tools.values(), *reply.options.client_tools])
         asked = (one.message.content for one in reversed([*self._dialogue]))
         choosing = bool(_WHICH.search(as_read(next(islice(filter(None, asked), 1, None), ""))))
-        texts = frozenset(
-            name
-            for name, spec in self.own_tools(reply).items()
-            if not {*spec.parameters.get("required", ())} <= {*spec.readings}
-        )
+        texts = frozenset(n for n, spec in self.own_tools(reply).items() if spec.free_texts)
         whole = self._dialogue.newest_said
         return opposed(newest[0], calls, values, choosing, texts, whole)
 

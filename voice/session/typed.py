@@ -113,6 +113,7 @@ async def typing(
 ) -> AsyncIterator[TypedConversation]:
     """A conversation with an agent, whose data are its own; on a Wednesday without a ``clock``."""
     toolbox = Toolbox(resources.config.tools, resources.config.turn, clock or MorningClock())
+    await asyncio.to_thread(toolbox.warm_up)
     own = replace(resources, toolbox=toolbox)
     session = Session(own, replace(own.options(), speak=False))
     conversation = TypedConversation(session, toolbox)

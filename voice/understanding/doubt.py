@@ -135,8 +135,8 @@ def named(request: str, counted: bool = False) -> str:
 
 def names_nothing(call: ToolCall, spec: ToolSpec) -> bool:
     """Whether the text that a call makes something of names nothing: "both", "put it on the"."""
-    texts = {*spec.parameters.get("required", ())} - {*spec.readings}
-    values = [plain(str(v)).split() for name, v in call.arguments.items() if name in texts]
+    given = call.arguments
+    values = [plain(str(given[name])).split() for name in spec.free_texts if name in given]
     made = call.name.partition("_")[0] in MAKING
     small = (GRAMMAR | NUMBERS | ARTICLES | {"all"}) - {"half"}
     return made and any(small.issuperset(words) for words in values)

@@ -85,7 +85,7 @@ def taken_out(call: ToolCall, spec: ToolSpec) -> ToolCall:
         for name, reading in spec.readings.items()
         if name not in call.arguments and not (reading.free or reading.anywhere)
     ]
-    texts = [name for name in spec.parameters.get("required", ()) if name not in spec.readings]
+    texts = spec.free_texts
     if not missing or len(texts) != 1 or texts[0] not in call.arguments:
         return call
     (text,), name = texts, missing[0]
@@ -107,7 +107,7 @@ def whole_text(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
 
     What follows is a few words that name something, and no call carries them.
     """
-    texts = [name for name in spec.parameters.get("required", ()) if name not in spec.readings]
+    texts = spec.free_texts
     text = str(call.arguments.get(texts[0], "")) if len(texts) == 1 else ""
     found = re.search(rf"\b{re.escape(text)}(?P<rest>(?: [\w'’-]+)+)\W*$", request, re.I)
     words = found["rest"].lower().split() if found and text else []

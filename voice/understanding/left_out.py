@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from num2words import num2words
+
 from voice.tools import phrasing
 from voice.types import Message, Role, ToolCall, ToolSpec
 from voice.understanding.english import GRAMMAR, NUMBERS, VERBS, as_read
@@ -159,11 +161,19 @@ def carriers(words: Sequence[str], calls: Sequence[ToolCall]) -> list[int | None
     found: list[int | None] = [None] * len(words)
     for number, call in enumerate(calls):
         for value in call.arguments.values():
-            said = [word.casefold() for word in WORD.findall(str(value))]
-            for at in range(len(words) - len(said) + 1) if said else ():
-                if list(words[at : at + len(said)]) == said:
-                    found[at : at + len(said)] = [number] * len(said)
+            for spelling in _spellings(value):
+                said = [word.casefold() for word in WORD.findall(spelling)]
+                for at in range(len(words) - len(said) + 1) if said else ():
+                    if list(words[at : at + len(said)]) == said:
+                        found[at : at + len(said)] = [number] * len(said)
     return found
+
+
+def _spellings(value: object) -> Iterator[str]:
+    """How a value may have been said: a number in words as well."""
+    yield str(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield num2words(value).replace("-", " ")
 
 
 def _gaps(

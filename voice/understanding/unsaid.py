@@ -43,21 +43,26 @@ def unsaid(call: ToolCall, spec: ToolSpec, messages: Sequence[Message]) -> str:
     properties: Mapping[str, Mapping[str, Any]] = spec.parameters.get("properties", {})
     taken: set[str] = set()
     for name in spec.parameters.get("required", ()):
-        schema, value = properties.get(name, {}), call.arguments.get(name)
-        kind = schema.get("type")
+        value = call.arguments.get(name)
+        if value is None:
+            continue
         text = str(value).casefold()
-        if value is None or name in spec.readings or not {"enum", "const"}.isdisjoint(schema):
-            pass
-        elif kind in _NUMBERS and not _is_said(Decimal(text), name, messages):
-            return _question(name, several=is_plural(key_words(name)))
-        elif kind == "string" and (
-            text in taken
-            or text == spec.name.partition("_")[0]
-            or _is_of_another(text, name, messages)
+        if name in spec.free_texts:
+            deed = spec.name.partition("_")[0]
+            if text in {*taken, deed} or _is_of_another(text, name, messages):
+                return _question(name)
+        elif (
+            name not in spec.readings
+            and _is_any_number(properties.get(name, {}))
+            and not _is_said(Decimal(text), name, messages)
         ):
-            return _question(name)
+            return _question(name, several=is_plural(key_words(name)))
         taken.add(text)
     return ""
+
+
+def _is_any_number(schema: Mapping[str, Any]) -> bool:
+    return schema.get("type") in _NUMBERS and {"enum", "const"}.isdisjoint(schema)
 
 
 def _is_of_another(text: str, name: str, messages: Sequence[Message]) -> bool:

@@ -196,3 +196,11 @@ def test_a_free_text_goes_on_to_the_end_of_the_request(
     name = spec.parameters["required"][0]
     call = ToolCall("c", tool, {name: text})
     assert whole_text(call, request_text, spec).arguments == {name: whole}
+
+
+def test_a_word_that_is_chosen_goes_on_nowhere() -> None:
+    size = {"type": "string", "enum": ["large", "small"]}
+    schema = {"type": "object", "properties": {"size": size}, "required": ["size"]}
+    call = ToolCall("c", "order_locks", {"size": "large"})
+    spec = ToolSpec("order_locks", "Order locks.", schema)
+    assert whole_text(call, "order three large padlocks", spec) == call

@@ -95,6 +95,16 @@ def test_what_is_carried_is_not_spoken_of(
     assert said(request_text, *calls) == ""
 
 
+def test_a_number_is_carried_in_words_as_well() -> None:
+    call = ToolCall("c", "hire_bike", {"bike": "tandem", "days": 22})
+    dialogue = (
+        Message(Role.USER, "hire a tandem, for twenty two days"),
+        Message(Role.AGENT, tool_calls=(call,)),
+        Message(Role.TOOL, "Hired.", call_id="c", name="hire_bike"),
+    )
+    assert not left_out(dialogue, {"hire_bike": ToolSpec("hire_bike", "Hire.", SCHEMA)}).parts
+
+
 def test_what_an_order_leaves_out_is_a_thing_or_a_detail() -> None:
     chai = ("order_drink", {"drink": "chai"})
     assert said("a chai and an éclair", chai) == "I did not get this: éclair."
