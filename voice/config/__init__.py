@@ -237,7 +237,7 @@ class TurnConfig(Section):
     tool_timeout_s: float = Field(default=5.0, gt=0)
     """Longest that an answer waits for a tool; one that only reads is given up then."""
     tool_finish_s: float = Field(default=60.0, gt=0)
-    """Longest that a tool with side effects may go on after `tool_timeout_s`; the agent reports its
+    """Longest that a tool with side effects may take; behind `tool_timeout_s` the agent reports its
     outcome when it is done."""
     filler_after_ms: int = Field(default=700, ge=0)
     """A tool that takes longer is bridged by "One moment."; 0 never."""

@@ -261,6 +261,8 @@ def tool(
         meant: Makes words of a call's arguments by which the user is asked where the call is in
             doubt: "a large latte". It may raise `ToolError`.
         asks_next: The question that is asked behind what it has done: "Anything else?".
+        looks_up: Whether a question that the model calls no tool for is its one required value,
+            unless it ``refuses`` that.
 
     Raises:
         TypeError: It is written without brackets.

@@ -157,15 +157,21 @@ def _last_request(
 
 
 def carriers(words: Sequence[str], calls: Sequence[ToolCall]) -> list[int | None]:
-    """For each word of a request, which call has it in an argument, the first as a number of 0."""
+    """For each word of a request, which call has it in an argument, the first as a number of 0.
+
+    Behind a value the argument's own name is of it: the days of "two days".
+    """
     found: list[int | None] = [None] * len(words)
     for number, call in enumerate(calls):
-        for value in call.arguments.values():
+        for name, value in call.arguments.items():
+            own = {form for word in name.split("_") for form in (word, word.removesuffix("s"))}
             for spelling in _spellings(value):
                 said = [word.casefold() for word in WORD.findall(spelling)]
                 for at in range(len(words) - len(said) + 1) if said else ():
-                    if list(words[at : at + len(said)]) == said:
-                        found[at : at + len(said)] = [number] * len(said)
+                    end = at + len(said)
+                    if list(words[at:end]) == said:
+                        end += words[end : end + 1] != [] and words[end] in own
+                        found[at:end] = [number] * (end - at)
     return found
 
 
