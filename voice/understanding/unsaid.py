@@ -21,7 +21,10 @@ _NUMBERS = ("integer", "number")
 _COMPUTED = word_set("total sum difference average mean overall remaining result")
 """Words in the names of numbers that need not be said."""
 _IDENTIFYING = word_set("id number no code")
+_INEXACT = re.compile(r"\b(?:half|halfway|quarter|third|full|fully|max|maximum|min|minimum)\b")
+"""Of these nobody knows here which number they are."""
 _AMOUNTS = {
+    **dict.fromkeys(("no", "none", "nothing"), 0),
     **dict.fromkeys(("a", "an", "another", "once", "single"), 1),
     **dict.fromkeys(("couple", "pair", "both", "twice", "double"), 2),
 }
@@ -54,7 +57,7 @@ def unsaid(call: ToolCall, spec: ToolSpec, messages: Sequence[Message]) -> str:
         elif (
             name not in spec.readings
             and _is_any_number(properties.get(name, {}))
-            and not _is_said(Decimal(text), name, messages)
+            and not _is_said(abs(Decimal(text)), name, messages)
         ):
             return _question(name, several=is_plural(key_words(name)))
         taken.add(text)
@@ -82,7 +85,11 @@ def _is_said(number: Decimal, name: str, messages: Sequence[Message]) -> bool:
     asked = max((at for at, one in enumerate(messages) if one.role is Role.USER), default=0)
     newest = messages[asked].content if messages else ""
     amounts = {Decimal(_AMOUNTS[one]) for one in re.findall(r"\w+", newest) if one in _AMOUNTS}
-    if number in _numbers(newest) or (number in amounts and _IDENTIFYING.isdisjoint(words)):
+    if (
+        _INEXACT.search(newest)
+        or number in _numbers(newest)
+        or (number in amounts and _IDENTIFYING.isdisjoint(words))
+    ):
         return True
     before = [one for one in messages[:asked] if one.role is not Role.SYSTEM]
     done = max((at for at, one in enumerate(before) if one.tool_calls), default=-1)

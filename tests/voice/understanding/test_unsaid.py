@@ -33,6 +33,8 @@ def question(tool: ToolSpec, arguments: dict[str, Any], *dialogue: Message | str
         ("a tandem for a couple of days", "days", 2, ""),
         ("a pizza please", "quantity", 1, ""),
         ("half a pound", "weight", 0.5, ""),
+        ("turn it up to the maximum", "volume", 100, ""),
+        ("minus five degrees", "degrees", -5, ""),
         ("add these up", "total_sum", 12, ""),
     ],
 )
