@@ -39,7 +39,6 @@ from voice.understanding.terms import unkept
 from voice.understanding.unsaid import unsaid
 from voice.understanding.what_there_is import (
     about_the_named,
-    changed_instead,
     made_instead,
     on_the_named,
 )
@@ -122,7 +121,7 @@ class CallChecks:
 
     def opposed(self, reply: Reply, calls: tuple[ToolCall, ...]) -> Opposed:
         """The calls that do the opposite of what the user has asked for."""
-        newest = reply.seen(self._dialogue).user_texts(1)
+        newest = reply.seen(self._dialogue).newest_said
         if not newest or not calls or reply.options.tool_choice != "auto":
             return Opposed()
         values = setters([*self._tools.values(), *reply.options.client_tools])
@@ -130,14 +129,13 @@ class CallChecks:
         choosing = bool(_WHICH.search(as_read(next(islice(filter(None, asked), 1, None), ""))))
         texts = frozenset(n for n, spec in self.own_tools(reply).items() if spec.free_texts)
         whole = self._dialogue.newest_said
-        return opposed(newest[0], calls, values, choosing, texts, whole)
+        return opposed(newest, calls, values, choosing, texts, whole)
 
     def held_back(self, reply: Reply, calls: tuple[ToolCall, ...]) -> HeldBack:
         """The calls that are made at once, and the question in the place of the others.
 
         A model that rephrases is told by the tool what it could not read, and asks by itself.
         """
-        newest = self._dialogue.user_texts(1)
         most = self._limits.max_tool_calls - reply.calls_made
         calls = calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
         if self._lead.under(reply.base):
@@ -155,7 +153,7 @@ class CallChecks:
             calls = readable.made
         offered = {*reply.options.agent_tools, *(call.name for call in calls)}
         tools = {n: one for n, one in self._lead.asking_first().items() if n in offered}
-        return confirmed_ones(calls, tools, newest[0] if newest else "")
+        return confirmed_ones(calls, tools, self._dialogue.newest_said)
 
     def _unsaid(self, reply: Reply, calls: tuple[ToolCall, ...]) -> str:
         """The question for a required value of a call that nobody said."""
@@ -184,7 +182,6 @@ class CallChecks:
         for call in about_the_named(calls, tools, request, seen, self._dialogue.newest_said):
             if call.name in tools:
                 call = made_instead(call, tools, request)
-                call = changed_instead(call, tools, request)
                 spec = tools[call.name]
                 call = without_strays(taken_out(call, spec), request, spec)
                 call = on_the_named(on_the_same(call, spec, seen), request)

@@ -79,8 +79,7 @@ def controlled(dialogue: History, options: SessionOptions) -> tuple[str, Session
 
     None where the message is none of these.
     """
-    said = dialogue.user_texts(1)
-    meant = _meant(said[0]) if said else None
+    meant = _meant(dialogue.newest_said)
     if meant is _REPEAT:
         return _last_reply(dialogue) or NOTHING_SAID, options
     if meant is _ASKED:

@@ -514,8 +514,7 @@ class Conversation:
             return self._agent.resume(self._last_turn)
         if due is Due.NOTHING:
             return self._say(apology) if apology else []
-        newest = self.dialogue.user_texts(1)
-        if newest and calls_off(newest[0]):
+        if calls_off(self.dialogue.newest_said):
             stopped = self._agent.stop_tools(self._last_turn, options)
             if stopped:
                 return stopped

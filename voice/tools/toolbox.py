@@ -91,7 +91,6 @@ class Toolbox:
         config: Options of the tools; ``modules`` adds modules of tools.
         turn: Has the longest time that a tool may take.
         now: The clock of all conversations; None is this machine's.
-        house: The devices; None makes those that the config names.
         memory: What is kept of what callers ask to be remembered.
 
     Raises:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from voice.types import Message, ToolCall, ToolSpec
 from voice.understanding.corrections import MAKING
-from voice.understanding.english import GRAMMAR, NUMBERS, word_set
+from voice.understanding.english import GRAMMAR, word_set
 from voice.understanding.left_out import WORD, carriers
 from voice.understanding.opposites import asks_to_end
 
@@ -20,8 +20,6 @@ _CHANGING = re.compile(
     r"\b(?:change|make|swap|switch|replace|turn|instead|it|that|them|one|mine)\b", re.IGNORECASE
 )
 """Says that something is there already."""
-_SPOKEN_OF = word_set("the that this his her their my our your")
-_ANOTHER = NUMBERS | word_set("a an another more again also too second extra same other plus")
 _POINTING = GRAMMAR | {"only", "first", "last"}
 """Names no thing by itself."""
 _SEVERAL = word_set("all both everything everybody everyone them these those they lot each")
@@ -52,30 +50,6 @@ def made_instead(call: ToolCall, tools: Mapping[str, ToolSpec], message: str) ->
         if denied or there or not known:
             return call
     return replace(call, name=maker.name, arguments=_taken(call, maker))
-
-
-def changed_instead(call: ToolCall, tools: Mapping[str, ToolSpec], message: str) -> ToolCall:
-    """What is made of what there is already, as its change, where a message speaks of that one.
-
-    "Add a shot to the latte" orders no second latte, nor does "he says single".
-    """
-    verb, _, thing = call.name.partition("_")
-    changer = tools.get(f"change_{thing}")
-    if verb not in MAKING or changer is None or _taken(call, changer) != call.arguments:
-        return call
-    required = changer.parameters.get("required", ())
-    if not call.arguments.keys() - {*required}:
-        return call
-    words = [word.casefold() for word in WORD.findall(message)]
-    for name in required:
-        reading, value = changer.readings.get(name), str(call.arguments.get(name, ""))
-        if reading is None or not reading.there(value):
-            return call
-        at = _place(words, value)
-        before = words if at is None else words[max(0, at - 2) : at]
-        if not _ANOTHER.isdisjoint(before) or (at is not None and _SPOKEN_OF.isdisjoint(before)):
-            return call
-    return replace(call, name=changer.name)
 
 
 def about_the_named(
@@ -156,16 +130,6 @@ def _named(words: Sequence[str], open_: Sequence[bool], spec: ToolSpec, name: st
             if all(open_[start : start + length]) and spec.readings[name].there(span):
                 return span
     return ""
-
-
-def _place(words: Sequence[str], value: str) -> int | None:
-    """Where a value begins among words, or its last word does; None where they do not have it."""
-    said = [word.casefold() for word in WORD.findall(value)]
-    for part in (said, said[-1:]):
-        for at in range(len(words) - len(part) + 1) if part else ():
-            if list(words[at : at + len(part)]) == part:
-                return at
-    return None
 
 
 def _taken(call: ToolCall, spec: ToolSpec) -> dict[str, object]:

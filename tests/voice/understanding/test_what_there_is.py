@@ -8,7 +8,6 @@ from tests.voice.understanding.test_corrections import TOOLS
 from voice.types import Message, Reading, Role, ToolCall
 from voice.understanding.what_there_is import (
     about_the_named,
-    changed_instead,
     made_instead,
     on_the_named,
 )
@@ -51,28 +50,6 @@ def test_what_is_not_there_is_made_where_it_is_wanted(message: str, tool: str) -
     assert made_instead(there_is, tools, message) == there_is
     taken = replace(made, name="remove_drink")
     assert made_instead(taken, tools, message) == taken
-
-
-@pytest.mark.parametrize(
-    ("message", "drink", "tool"),
-    [
-        ("can you add hazelnut to the latte", "latte", "change_drink"),
-        ("damn. add hazelnut to the cold brew tho", "cold brew", "change_drink"),
-        ("Dr Petrov wants hazelnut in his tea", "tea", "change_drink"),
-        ("himself says hazelnut", "tea", "change_drink"),
-        ("another latte, with hazelnut", "latte", "order_drink"),
-        ("a latte with hazelnut", "latte", "order_drink"),
-        ("and one with hazelnut", "latte", "order_drink"),
-        ("latte, hazelnut", "latte", "order_drink"),
-        ("the same latte with hazelnut", "latte", "order_drink"),
-        ("the mocha with hazelnut", "mocha", "order_drink"),
-    ],
-)
-def test_what_is_spoken_of_is_not_made_again(message: str, drink: str, tool: str) -> None:
-    made = ToolCall("c", "order_drink", {"drink": drink, "sweetener": "hazelnut"})
-    assert changed_instead(made, DRINKS, message) == replace(made, name=tool)
-    alone = replace(made, arguments={"drink": drink})
-    assert changed_instead(alone, DRINKS, message) == alone
 
 
 @pytest.mark.parametrize(
