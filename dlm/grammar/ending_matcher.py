@@ -12,6 +12,7 @@ Shapes: V vocabulary, W words of a bit mask.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -154,12 +155,9 @@ class EndingMatcher(Matcher):
 
     def copy(self) -> EndingMatcher:
         """See `Matcher.copy`."""
-        other = EndingMatcher.__new__(EndingMatcher)
+        # Attributes of its own are replaced and never changed in place.
+        other = copy(self)
         Matcher.__init__(other, *self._parts())
-        other._closers, other._room, other._tail = self._closers, self._room, self._tail
-        other._opening = self._opening
-        other._growth, other._unwatched = self._growth, self._unwatched
-        other._looked, other._must, other._way = self._looked, self._must, self._way
         return other
 
     def spend(self, tokens: int) -> None:

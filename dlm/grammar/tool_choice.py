@@ -11,6 +11,7 @@ logits decide; where they leave a doubt, each candidate token's logit is raised 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 
 import torch
 from torch import Tensor
@@ -108,11 +109,8 @@ class ToolChoice:
 
     def copy(self) -> ToolChoice:
         """An independent copy in the same state."""
-        other = ToolChoice(self._call, {})
-        other._first, other._spelled, other._gains = self._first, self._spelled, self._gains
-        other._written, other._candidates = self._written, self._candidates
-        other.complete, other.calls = self.complete, self.calls
-        return other
+        # Attributes are replaced and never changed in place.
+        return copy(self)
 
     def _set_candidates(self, tools: Sequence[str]) -> None:
         self._candidates = {}

@@ -550,6 +550,6 @@ def data_path(name: str) -> Path:
     return Path(home) / "quicksilver" / name
 
 
-def secret(env_name: str, environ: Mapping[str, str] | None = None) -> str | None:
+def secret(env_name: str) -> str | None:
     """The value of an environment variable that holds a secret, or None when unset or empty."""
-    return (os.environ if environ is None else environ).get(env_name) or None
+    return os.environ.get(env_name) or None

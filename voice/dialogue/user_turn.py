@@ -16,7 +16,6 @@ class UserTurn:
     """What is known of a turn until it is answered.
 
     Attributes:
-        end_sample: Where speech ended, while the user is silent.
         transcript: The final one.
         shown: The interim transcript that the client was sent last.
         interruption: What the turn does to the agent's sound; None where there was none.
@@ -26,7 +25,6 @@ class UserTurn:
     item_id: str
     start_sample: int
     draft_words: DraftWords
-    end_sample: int | None = None
     transcript: Transcript | None = None
     ended: TurnEnded | None = None
     paused: bool = False
@@ -52,7 +50,7 @@ class UserTurn:
 
     def end(self, event: TurnEnded) -> None:
         """The turn is over."""
-        self.ended, self.end_sample = event, event.end_sample
+        self.ended = event
 
     def recognise(self, transcript: Transcript) -> None:
         """Take the final transcript."""
@@ -72,5 +70,4 @@ class UserTurn:
     def pause(self, event: Pause | SpeechResumed) -> list[Command]:
         """The user falls silent, or goes on: then sound that was released is held once more."""
         self.paused = isinstance(event, Pause)
-        self.end_sample = event.end_sample if isinstance(event, Pause) else None
         return self.pending.hold() if self.pending and not self.paused else []

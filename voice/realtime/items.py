@@ -194,9 +194,9 @@ def wire_item(item: ClientItem, item_id: str) -> Item:
     return _item(item_id, item.type, "completed", **fields)
 
 
-def spoken_user_item(item_id: str, transcript: str | None = None) -> Item:
+def spoken_user_item(item_id: str) -> Item:
     """A spoken turn of the user; clients expect the key ``transcript`` even while it is null."""
-    return _message(item_id, "user", [{"type": "input_audio", "transcript": transcript}])
+    return _message(item_id, "user", [{"type": "input_audio", "transcript": None}])
 
 
 def agent_item(item_id: str, speech: bool, text: str | None, status: str) -> Item:

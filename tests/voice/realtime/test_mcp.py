@@ -30,7 +30,7 @@ EVENTS: TypeAdapter[RealtimeServerEvent] = TypeAdapter(RealtimeServerEvent)
 
 
 class Caller:
-    """A model that calls the tool whose name the user says, and then says "Well."."""
+    """A model that calls the tool whose name the user says first, and then says "Well."."""
 
     name = "caller"
 
@@ -40,8 +40,9 @@ class Caller:
     async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         self.offered = tuple(tool.name for tool in prompt.tools)
         newest = prompt.messages[-1]
-        if newest.role is Role.USER and newest.content in self.offered:
-            call = ToolCall(f"call_{len(prompt.messages)}", newest.content, {"a": 2, "b": 3})
+        name = newest.content.split()[0] if newest.role is Role.USER else ""
+        if name in self.offered:
+            call = ToolCall(f"call_{len(prompt.messages)}", name, {"a": 2, "b": 3})
             yield AnswerDone((call,), False, 1, 1)
             return
         yield TextPiece("Well.")
@@ -128,7 +129,7 @@ async def declare(socket: ClientConnection, *tools: dict[str, Any]) -> list[dict
 
 
 async def ask(socket: ClientConnection, name: str) -> list[dict[str, Any]]:
-    content = [{"type": "input_text", "text": name}]
+    content = [{"type": "input_text", "text": f"{name} 2 and 3"}]
     item = {"type": "message", "role": "user", "content": content}
     await send(socket, "conversation.item.create", item=item)
     await receive_until(socket, "conversation.item.done")
@@ -183,7 +184,7 @@ async def test_tools_are_listed_called_and_approved(embedded_parts: Resources) -
         assert kinds(approved)[-1] == "response.mcp_call.failed"
         (failed, _) = approved[-1]["response"]["output"]
         assert failed["error"]["type"] == "tool_execution_error"
-        assert failed["error"]["message"] == "Error: Error executing tool store"
+        assert failed["error"]["message"] == "Error: The tool failed and did not say why."
         assert sums.made == 2
         again = await answer(socket, request["id"], approve=True, until="error")
         assert again[-1]["error"]["param"] == "item.approval_request_id"
