@@ -16,6 +16,8 @@ from dlm.language.messages import Tool
 from dlm.language.schema import options
 
 KEPT_OPTIONS = 4096
+LONGEST_REQUEST = 20
+"""Words; of a longer text much is said in passing."""
 _SMALL = {
     *("a", "an", "all", "any", "as", "at", "be", "by", "do", "down", "for", "i", "in", "is", "it"),
     *(
@@ -42,9 +44,11 @@ _NOTHING = re.compile(r"(?!)")
 def said_options(tool: Tool, message: str) -> dict[str, Candidates]:
     """By parameter of a tool, the options that a message says.
 
-    "Light" is not said by "light blue" where that is an option as well.
+    None of a long one. "Light" is not said by "light blue" where that is an option as well.
     """
     found: dict[str, Candidates] = {}
+    if len(message.split()) > LONGEST_REQUEST:
+        return found
     for name, schema in tool.properties.items():
         texts = [one for one in options(schema) if isinstance(one, str)]
         at = {one: [match.span() for match in _said_as(one).finditer(message)] for one in texts}

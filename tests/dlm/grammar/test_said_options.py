@@ -27,6 +27,7 @@ COLOURS = ["light", "light blue", "very_dark", "on", "off"]
         (COLOURS, "something very dark", {"very_dark"}),
         (COLOURS, "is it on", set()),
         ([1, 2], "number 1", set()),
+        (BIKES, "tandem " + "and so on " * 7, set()),
     ],
 )
 def test_options_are_found_by_their_words(
