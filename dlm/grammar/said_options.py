@@ -18,25 +18,10 @@ from dlm.language.schema import options
 KEPT_OPTIONS = 4096
 LONGEST_REQUEST = 20
 """Words; of a longer text much is said in passing."""
-_SMALL = {
-    *("a", "an", "all", "any", "as", "at", "be", "by", "do", "down", "for", "i", "in", "is", "it"),
-    *(
-        "no",
-        "none",
-        "not",
-        "of",
-        "off",
-        "on",
-        "one",
-        "or",
-        "other",
-        "out",
-        "the",
-        "to",
-        "up",
-        "yes",
-    ),
-}
+_SMALL = frozenset((
+    "a", "an", "all", "any", "as", "at", "be", "by", "do", "down", "for", "i", "in", "is", "it",
+    "no", "none", "not", "of", "off", "on", "one", "or", "other", "out", "the", "to", "up", "yes",
+))  # fmt: skip
 """Options that a message may say in passing."""
 _NOTHING = re.compile(r"(?!)")
 

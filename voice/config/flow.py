@@ -206,11 +206,11 @@ def _need_mistakes(where: str, need: NeedConfig, values: list[str]) -> Iterator[
         yield f"{where}.offers: {what}"
 
 
-def hint(name: str, names: Iterable[str]) -> str:
-    """What may have been meant by a name that is none of these."""
+def hint(name: str, names: Iterable[str], expected: str = "") -> str:
+    """What may have been meant by a name that is none of these, else what is ``expected``."""
     names = list(names)
     close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"expected one of {names}"
+    return f"did you mean {close[0]!r}?" if close else f"expected {expected or f'one of {names}'}"
 
 
 def _unknown_places(where: str, text: str, values: list[str]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -12,7 +12,7 @@ from voice.dialogue.lead import Lead
 from voice.dialogue.reply import Reply
 from voice.dialogue.requests import distinct
 from voice.tools.spoken_results import spoken_result
-from voice.types import ToolCall, ToolSpec
+from voice.types import Message, ToolCall, ToolSpec
 from voice.understanding.corrections import Correction, on_the_same, repeated
 from voice.understanding.details import detailed
 from voice.understanding.doubt import in_doubt, named, names_nothing
@@ -107,6 +107,11 @@ class CallChecks:
         """
         return reply.options.tool_choice == "auto" and not reply.options.client_tools
 
+    def looked_up(self, reply: Reply) -> ToolCall | None:
+        """The call that looks a question up, should the model know no tool for it."""
+        found = None if self._limits.rephrases else self._lead.looked_up(reply, self.request(reply))
+        return ToolCall(self._ids("call"), *found) if found else None
+
     def corrected(self, reply: Reply) -> tuple[ToolCall, ...]:
         """Calls by which the user's last message corrects those before it, without the model."""
         if reply.requests is None or reply.options.tool_choice != "auto":
@@ -144,8 +149,9 @@ class CallChecks:
         if again := reply.again:
             calls = tuple(call for call in calls if again.served_by(call, self._tools))
         if not self._limits.rephrases:
-            calls = self._as_said(reply, calls)
-            if question := self._unsaid(reply, calls):
+            seen = reply.seen(self._dialogue).view(self._limits.max_history)
+            calls = self._as_said(reply, calls, seen)
+            if question := self._unsaid(calls, seen):
                 return HeldBack((), question)
             readable = readable_ones(calls, self._tools)
             if readable.question:
@@ -155,16 +161,17 @@ class CallChecks:
         tools = {n: one for n, one in self._lead.asking_first().items() if n in offered}
         return confirmed_ones(calls, tools, self._dialogue.newest_said)
 
-    def _unsaid(self, reply: Reply, calls: tuple[ToolCall, ...]) -> str:
+    def _unsaid(self, calls: tuple[ToolCall, ...], seen: Sequence[Message]) -> str:
         """The question for a required value of a call that nobody said."""
-        seen, tools = reply.seen(self._dialogue).view(self._limits.max_history), self._tools
-        known = ((call, tools[call.name]) for call in calls if call.name in tools)
-        return next(filter(None, (unsaid(call, spec, seen) for call, spec in known)), "")
+        own = (call for call in calls if call.name in self._tools)
+        asked = (unsaid(call, self._tools[call.name], seen) for call in own)
+        return next(filter(None, asked), "")
 
-    def _as_said(self, reply: Reply, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+    def _as_said(
+        self, reply: Reply, calls: tuple[ToolCall, ...], seen: Sequence[Message]
+    ) -> tuple[ToolCall, ...]:
         """Calls with the values that the request says; those that a client runs as they are."""
         request, tools = self.request(reply), self.own_tools(reply)
-        seen = reply.seen(self._dialogue).view(self._limits.max_history)
         calls = asked_for(request, distinct(request, calls, tools), tools)
         # Beside one that is of something, a call of "both" has none of its own.
         known = (c for c in calls if c.name not in tools or not names_nothing(c, tools[c.name]))

@@ -301,9 +301,7 @@ class Rounds:
         called = self._called_for(reply, request.text) if request and not request.again else None
         if called is not None:
             return called
-        if not self._limits.rephrases:
-            found = self._lead.looked_up(reply, self._checks.request(reply))
-            reply.look_up(ToolCall(self._ids("call"), *found) if found else None)
+        reply.look_up(self._checks.looked_up(reply))
         return [self._generate(reply)]
 
     def _said(self, reply: Reply, text: str) -> list[Command]:

@@ -335,10 +335,10 @@ def _begins(one: Wanted, clause: str) -> bool:
 
     Of a value of nearly any words it says it as a whole, of others anywhere.
     """
-    if one.reading.free or one.reads(clause):
-        return one.reads(clause)
+    if one.reads(clause):
+        return True
     remark = is_courteous(clause) or only_tells(clause)
-    return not remark and bool(said_values(clause, [one], ""))
+    return not (one.reading.free or remark) and bool(said_values(clause, [one], ""))
 
 
 def _is_bare_wish(clause: str, things: Sequence[str]) -> bool:

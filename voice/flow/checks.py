@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Annotated
 
 from voice.config import AgentConfig
@@ -101,14 +100,11 @@ def _call_mistakes(agent: AgentConfig, tools: Mapping[str, ToolSpec]) -> Iterato
 
 def _no_tool(name: str, tools: Mapping[str, ToolSpec]) -> str:
     """What is said of a name that no tool has."""
-    close = get_close_matches(name, tools, n=1)
     expected = (
-        f"did you mean {close[0]!r}?"
-        if close
-        else "expected one that ships, or a function under @tool() in a module of tools.modules; a"
-        " tool of an MCP server cannot be named here, the model alone calls it"
+        "one that ships, or a function under @tool() in a module of tools.modules; a tool of an MCP"
+        " server cannot be named here, the model alone calls it"
     )
-    return f"got {name!r}, which is no tool; {expected}"
+    return f"got {name!r}, which is no tool; {hint(name, tools, expected)}"
 
 
 def _argument_mistakes(where: str, need: NeedConfig, tool: ToolSpec) -> Iterator[str]:

@@ -149,10 +149,10 @@ def act_on(
     another = re.search(_NEXT_ONE, words) and not re.search(r"\bnot (?:\w+ )?have\b", words)
     if spoken_of and another and (kept or _BESIDE.search(words) or _no_pronoun(words)):
         return Act.ANOTHER
-    otherwise = named and re.search(_OTHERWISE, words)
-    if (otherwise or (spoken_of and re.search(_ANOTHER_DAY, words))) and not _AVAILABLE.search(
-        words
-    ):
+    otherwise = (named and re.search(_OTHERWISE, words)) or (
+        spoken_of and re.search(_ANOTHER_DAY, words)
+    )
+    if otherwise and not _AVAILABLE.search(words):
         return Act.CHANGE
     again = spoken_of and re.search(_TELLING_AGAIN, words)
     if (again or (named and re.search(_TELLING, words))) and not _AVAILABLE.search(words):

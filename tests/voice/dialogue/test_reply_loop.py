@@ -456,6 +456,18 @@ def test_of_a_reply_that_goes_on_behind_what_its_client_played_no_more_counts() 
     assert script.history()[-1] == ("agent", "One two")
 
 
+def in_doubt() -> tuple[Script, ToolCall]:
+    """A dialogue in which the agent has asked about an order."""
+    script = Script()
+    asked = ToolCall("asked", "order_drink", {"drink": "latte"})
+    script.user("for the office a latte or something")
+    script.model("", asked, confidence=0.1)
+    assert script.spoken().strip() == "A latte, is that right?"
+    script.sent()
+    script.played()
+    return script, asked
+
+
 @pytest.mark.parametrize(
     ("message", "made"),
     [
@@ -474,13 +486,7 @@ def test_of_a_reply_that_goes_on_behind_what_its_client_played_no_more_counts() 
     ],
 )
 def test_who_goes_on_behind_a_question_takes_a_yes_for_granted(message: str, made: bool) -> None:
-    script = Script()
-    asked = ToolCall("asked", "order_drink", {"drink": "latte"})
-    script.user("for the office a latte or something")
-    script.model("", asked, confidence=0.1)
-    assert script.spoken().strip() == "A latte, is that right?"
-    script.sent()
-    script.played()
+    script, asked = in_doubt()
     script.user(message, turn_id=2)
     assert [run.call for run in script.of(RunTool)] == [asked] * made
     if made:
@@ -489,17 +495,6 @@ def test_who_goes_on_behind_a_question_takes_a_yes_for_granted(message: str, mad
         prompt = script.last(Generate).prompt
         said = [m.content for m in prompt.messages if m.role in (Role.USER, Role.TOOL)]
         assert said[-3:] == ["yes", "Added: latte.", message]
-
-
-def in_doubt() -> tuple[Script, ToolCall]:
-    """A dialogue in which the agent has asked about an order."""
-    script = Script()
-    asked = ToolCall("asked", "order_drink", {"drink": "latte"})
-    script.user("for the office a latte or something")
-    script.model("", asked, confidence=0.1)
-    script.sent()
-    script.played()
-    return script, asked
 
 
 def test_a_question_is_asked_again_behind_what_does_not_answer_it() -> None:
