@@ -275,15 +275,25 @@ class ToolSpec:
     """Whether it is asked where the model knows no tool for a question, its one required value."""
 
     @property
+    def properties(self) -> Mapping[str, Mapping[str, Any]]:
+        """The schema of each parameter, in order."""
+        found: Mapping[str, Mapping[str, Any]] = self.parameters.get("properties", {})
+        return found
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The parameters that every call has."""
+        return tuple(self.parameters.get("required", ()))
+
+    @property
     def free_texts(self) -> tuple[str, ...]:
         """The required parameters whose value may be any text."""
-        properties = self.parameters.get("properties", {})
         return tuple(
             name
-            for name in self.parameters.get("required", ())
+            for name in self.required
             if name not in self.readings
-            and properties.get(name, {}).get("type", "string") == "string"
-            and {"enum", "const"}.isdisjoint(properties.get(name, {}))
+            and self.properties.get(name, {}).get("type", "string") == "string"
+            and {"enum", "const"}.isdisjoint(self.properties.get(name, {}))
         )
 
 

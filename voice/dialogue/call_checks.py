@@ -13,7 +13,7 @@ from voice.dialogue.reply import Reply
 from voice.dialogue.requests import distinct
 from voice.tools.spoken_results import spoken_result
 from voice.types import Message, ToolCall, ToolSpec
-from voice.understanding.corrections import Correction, on_the_same, repeated
+from voice.understanding.corrections import corrected, on_the_same, repeated
 from voice.understanding.details import detailed
 from voice.understanding.doubt import in_doubt, named, names_nothing
 from voice.understanding.english import as_read
@@ -117,8 +117,7 @@ class CallChecks:
         if reply.requests is None or reply.options.tool_choice != "auto":
             return ()
         seen, tools = self._dialogue.view(self._limits.max_history), self.own_tools(reply)
-        correction = Correction.of(as_read(reply.requests.first.text))
-        calls = correction.calls(seen, tools) if correction else ()
+        calls = corrected(as_read(reply.requests.first.text), seen[:-1], tools)
         if not calls and (detail := repeated(seen, tools) or detailed(seen, tools)):
             reply.take_apart(replace(reply.requests, left=()))
             calls = (detail,)
@@ -238,7 +237,7 @@ class CallChecks:
         specs = [self._tools[call.name] for call in calls]
         if all(names_nothing(call, spec) for call, spec in zip(calls, specs, strict=True)):
             return True
-        undoes = all(one.undoes and not one.parameters.get("required") for one in specs)
+        undoes = all(one.undoes and not one.required for one in specs)
         return not carried(said, calls, self._tools) or (undoes and not asks_to_end(said))
 
     def not_to_be_had(self, reply: Reply, names: Iterable[str], counted: bool = False) -> str:
@@ -250,7 +249,7 @@ class CallChecks:
         for spec in (self._tools[name] for name in names if thing and name in self._tools):
             if any(one.read(thing) is not None for one in spec.readings.values()):
                 continue
-            for name in spec.parameters.get("required", ()):
+            for name in spec.required:
                 reading = spec.readings.get(name)
                 told = reading.question(thing) if reading else ""
                 # "How long should the timer run?" is asked of whatever cannot be read.
@@ -282,7 +281,7 @@ class CallChecks:
         required = (
             str(call.arguments.get(name, "")).casefold()
             for call in making
-            for name in self._tools[call.name].parameters.get("required", ())
+            for name in self._tools[call.name].required
         )
         own = {word.removesuffix("s") for call in calls for word in call.name.split("_")}
         if not making or named(request, counted=True).removesuffix("s") in own:

@@ -78,7 +78,7 @@ class Lead:
             fits = not spec.behind or spec.behind & _called_before(dialogue)
             read = (spec.readings[n].read(v) for n, v in values.items() if n in spec.readings)
             if fits and None not in read:
-                takes = spec.parameters.get("properties", {})
+                takes = spec.properties
                 said = {**({"message": message} if "message" in takes else {}), **values}
                 given = {n: _as_typed(words, takes.get(n, {})) for n, words in said.items()}
                 if not _refused(spec, given, message):

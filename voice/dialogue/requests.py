@@ -92,7 +92,7 @@ class Request:
         """
         if not self.again:
             return True
-        required = tools[call.name].parameters.get("required", ()) if call.name in tools else ()
+        required = tools[call.name].required if call.name in tools else ()
         said = f" {_plain(self.text)} "
         values = (_plain(str(call.arguments.get(name, ""))) for name in required)
         return call.name in self.again and bool(required) and all(f" {v} " in said for v in values)
@@ -274,7 +274,7 @@ def _is_denied(said: str, call: ToolCall) -> bool:
 def _once(request: str, one: ToolCall, two: ToolCall, tools: Mapping[str, ToolSpec]) -> bool:
     """Whether two calls are of the same words of a request, and one says no less than the other."""
     spec = tools.get(one.name)
-    required = spec.parameters.get("required", ()) if spec else ()
+    required = spec.required if spec else ()
     if spec is None or one.name != two.name or not (required or not spec.read_only):
         return False
     given = [

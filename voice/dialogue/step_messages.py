@@ -275,7 +275,7 @@ class StepMessages:
         for name, words in (found or self._hardly_said(message, wanted)).items():
             calls.setdefault(needs[name].tool, {})[needs[name].argument] = words
         for name, out in ruled_out(message, wanted).items():
-            if RULED_OUT in self._tools[needs[name].tool].parameters.get("properties", {}):
+            if RULED_OUT in self._tools[needs[name].tool].properties:
                 given = calls.setdefault(needs[name].tool, {})
                 given[RULED_OUT] = ", ".join(filter(None, (given.get(RULED_OUT), *out)))
         return tuple(calls.items())

@@ -82,12 +82,12 @@ def _call_mistakes(agent: AgentConfig, tools: Mapping[str, ToolSpec]) -> Iterato
             if tool not in tools:
                 yield f"{where}: {_no_tool(tool, tools)}"
                 continue
-            parameters = tools[tool].parameters
+            spec = tools[tool]
             for pattern in patterns:
                 given = {*re.compile(pattern).groupindex}
-                if others := given - {*parameters.get("properties", {})}:
+                if others := given - spec.properties.keys():
                     yield f"{where}: got the groups {sorted(others)}, no arguments of {tool!r}"
-                if needs := {*parameters.get("required", ())} - given - {"message"}:
+                if needs := {*spec.required} - given - {"message"}:
                     expected = f"groups of these names in {pattern!r}"
                     if not pattern:
                         groups = "".join(f"(?P<{one}>.+)" for one in sorted(needs))
@@ -108,8 +108,7 @@ def _no_tool(name: str, tools: Mapping[str, ToolSpec]) -> str:
 
 
 def _argument_mistakes(where: str, need: NeedConfig, tool: ToolSpec) -> Iterator[str]:
-    has = list(tool.parameters.get("properties", {}))
-    required = list(tool.parameters.get("required", ()))
+    has, required = [*tool.properties], [*tool.required]
     if need.argument and need.argument not in has:
         got = (
             f"got {need.argument!r}, which {need.tool} does not have, so that no tool can learn it"

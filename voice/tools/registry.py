@@ -42,6 +42,14 @@ _SOME_TIMES = (datetime(2026, 1, 7, 12, tzinfo=UTC), datetime(2026, 1, 7, 23, 30
 LONGEST_VALUE = 2000
 """Characters of a value that is read: readers have patterns that take quadratic time."""
 _JOINT = re.compile(r"^and\s+|(?<![\s,;])[\s,;]+$", re.I)
+_BOUNDS = {
+    "less_than_equal": "{le:g} at most",
+    "less_than": "less than {lt:g} only",
+    "greater_than_equal": "{ge:g} at least",
+    "greater_than": "more than {gt:g} only",
+}
+"""By pydantic's kind of error, what is said of a number out of bounds."""
+_BOUNDING = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _KEPT_READINGS = 8192
 """Spans of messages, and what they were read as; a message has about a hundred."""
 
@@ -407,12 +415,21 @@ def _complaint(name: str, error: ValidationError) -> str:
         return f"The {parameter} is missing."
     if problem["type"] == "extra_forbidden":
         return f"The {name.replace('_', ' ')} tool takes no {parameter}."
+    for kind, bound in _BOUNDS.items():
+        if problem["type"] == kind:
+            return (
+                f"The {parameter} can be {bound.format(**problem['ctx'])}, not {problem['input']}."
+            )
     return f"I could not read the {parameter} {problem['input']}."
 
 
 def _schema(arguments: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema without titles and defaults, which cost a small model tokens."""
-    full = arguments.model_json_schema()
+    """The JSON schema without titles and defaults, which cost a small model tokens.
+
+    Nor has it the bounds of a number: a model that may not write the twelve that was said writes
+    another, where the user is to be told that nine are the most.
+    """
+    full = _unbounded(arguments.model_json_schema())
     properties = {
         name: {key: value for key, value in field.items() if key not in ("title", "default")}
         for name, field in full.get("properties", {}).items()
@@ -425,3 +442,14 @@ def _schema(arguments: type[BaseModel]) -> dict[str, Any]:
     if "$defs" in full:
         schema["$defs"] = full["$defs"]
     return schema
+
+
+def _unbounded(node: Any) -> Any:
+    """A schema without the bounds of its numbers."""
+    if isinstance(node, list):
+        return [_unbounded(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    # A parameter may have the name of a bound.
+    bounds = {key for key in _BOUNDING if isinstance(node.get(key), int | float)}
+    return {key: _unbounded(value) for key, value in node.items() if key not in bounds}

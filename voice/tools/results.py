@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 def content(tool: Tool, value: object) -> Noted:
     """Words as they are, anything else as JSON; nothing is an empty text."""
     if isinstance(value, Noted):
-        has = tool.spec.parameters.get("properties", {})
+        has = tool.spec.properties
         if wrong := sorted(value.values.keys() - has):
             text = "tool %s: Noted has %s, which no flow learns; expected arguments of it, %s"
             logger.error(text, tool.spec.name, wrong, [*has])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from voice.tools.spoken_dates import beside, is_day, is_moment
@@ -83,7 +83,7 @@ def followed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
         # "And what's it doing in Gdansk?" has all that it asks.
         return None
     spec = tools.get(calls[-1].name)
-    if spec is None or not (spec.read_only and _parameters(spec)):
+    if spec is None or not (spec.read_only and spec.properties):
         return None
     own = {*spec.name.split("_")}
     things = {part for name in tools for part in name.split("_")[1:]} - own - {"to", "from"}
@@ -99,7 +99,7 @@ def with_the_rest(call: ToolCall, before: ToolCall, tool: ToolSpec) -> ToolCall:
     """
     if call.name != before.name:
         return call
-    required = set(tool.parameters.get("required", ()))
+    required = {*tool.required}
     same = all(call.arguments.get(name) == before.arguments.get(name) for name in required)
     kept = {n: one for n, one in before.arguments.items() if same or n in required}
     return replace(call, arguments={**kept, **call.arguments})
@@ -149,7 +149,7 @@ def on_the_same(call: ToolCall, tool: ToolSpec, messages: Sequence[Message]) -> 
     the words point at it: "what's still on it".
     """
     thing = call.name.rpartition("_")[2]
-    optional = _parameters(tool).keys() - {*tool.parameters.get("required", ()), *call.arguments}
+    optional = tool.properties.keys() - {*tool.required, *call.arguments}
     asked = [at for at, one in enumerate(messages) if one.role is Role.USER][-2:]
     calls = [one for message in messages[asked[0] :] for one in message.tool_calls] if asked else []
     same = calls[-1].arguments.get(thing) if calls and calls[-1].name.endswith(thing) else None
@@ -159,43 +159,30 @@ def on_the_same(call: ToolCall, tool: ToolSpec, messages: Sequence[Message]) -> 
     return replace(call, arguments={**call.arguments, thing: same})
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """A message that says what was meant.
+def corrected(
+    message: str, before: Sequence[Message], tools: Mapping[str, ToolSpec]
+) -> tuple[ToolCall, ...]:
+    """The calls that do what a message corrects, with the ids of those before; none for the model.
 
-    Attributes:
-        readings: What may be said instead of what, the likeliest first; "" for a number alone.
+    Args:
+        message: What is said; a correction says nothing else.
+        before: The dialogue as the model sees it, up to the message.
+        tools: Those that run here, by name.
     """
-
-    readings: tuple[tuple[str, str], ...]
-
-    @classmethod
-    def of(cls, message: str) -> Correction | None:
-        """What a message corrects, if it says nothing else."""
-        plain = re.sub(r"[^\w':\s]", " ", message.lower().replace("’", "'")).split()
-        readings = tuple(_readings(" ".join(plain))) if len(plain) <= _LONGEST else ()
-        return cls(readings) if readings else None
-
-    def calls(
-        self, messages: Sequence[Message], tools: Mapping[str, ToolSpec]
-    ) -> tuple[ToolCall, ...]:
-        """The calls that do what is corrected, with the ids of those before; none for the model.
-
-        Args:
-            messages: The dialogue as the model sees it, the correction last.
-            tools: Those that run here, by name.
-        """
-        before = messages[:-1]
-        for new, old in self.readings:
-            made = list(_made(before if old else before[_last_done(before, tools) :], tools))
-            calls = _again(made if old else made[:1], tools, new, old)
-            # "Make it three" of a drink with two shots may mean drinks.
-            if calls and (old or new in _required_values(calls[-1], tools)):
-                return calls
+    words = re.sub(r"[^\w':\s]", " ", message.lower().replace("’", "'")).split()
+    if len(words) > _LONGEST:
         return ()
+    for new, old in _readings(" ".join(words)):
+        made = list(_made(before if old else before[_last_done(before, tools) :], tools))
+        calls = _again(made if old else made[:1], tools, new, old)
+        # "Make it three" of a drink with two shots may mean drinks.
+        if calls and (old or new in _required_values(calls[-1], tools)):
+            return calls
+    return ()
 
 
 def _readings(words: str) -> Iterator[tuple[str, str]]:
+    """What may be said instead of what, the likeliest first; "" for a number alone."""
     splits: list[tuple[str, str]] = []
     if denied := _DENIED.fullmatch(words):
         rest = denied["rest"].split()
@@ -317,7 +304,7 @@ def _changed(
         return (_with(call, change.name, arguments),)
     for undo in (f"cancel_{thing}", f"remove_{thing}", f"remove_from_{thing.removeprefix('to_')}"):
         if undo in tools:
-            taken = {n: v for n, v in call.arguments.items() if n in _parameters(tools[undo])}
+            taken = {n: v for n, v in call.arguments.items() if n in tools[undo].properties}
             return _with(call, undo, taken), after
     return (after,) if verb == "set" else ()
 
@@ -326,7 +313,7 @@ def _of_change(
     tool: ToolSpec, thing: str, before: Mapping[str, Any], name: str, value: str
 ) -> dict[str, Any]:
     """Arguments of a tool that changes a thing; none where the argument is what it finds it by."""
-    own, required = _parameters(tool), list(tool.parameters.get("required", ()))
+    own, required = tool.properties, tool.required
     if name not in own:
         return {}
     if len(required) == 1 and required[0] not in before:
@@ -334,17 +321,12 @@ def _of_change(
         return {required[0]: value, name: before[name]}
     if name == thing or name in required[:-1] or not set(required) <= {name, *before}:
         return {}
-    finds = own if required == [name] else required
+    finds = own if required == (name,) else required
     return {**{one: before[one] for one in finds if one in before}, name: value}
 
 
 def _with(call: ToolCall, tool: str, arguments: Mapping[str, Any]) -> ToolCall:
     return replace(call, name=tool, arguments=dict(arguments))
-
-
-def _parameters(tool: ToolSpec) -> Mapping[str, Any]:
-    properties: Mapping[str, Any] = tool.parameters.get("properties", {})
-    return properties
 
 
 def _is_value(text: str) -> bool:
@@ -363,5 +345,5 @@ def _is_measure(text: str) -> bool:
 
 
 def _required_values(call: ToolCall, tools: Mapping[str, ToolSpec]) -> str:
-    required = tools[call.name].parameters.get("required", ())
+    required = tools[call.name].required
     return " | ".join(str(call.arguments.get(name, "")) for name in required)

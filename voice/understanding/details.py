@@ -122,7 +122,7 @@ def _made(before: Sequence[Message], tools: Mapping[str, ToolSpec]) -> list[Tool
 
 def _named(words: Sequence[str], change: ToolSpec) -> str | None:
     """The thing that is there and that words point at; "" for none, None for another thing."""
-    required = change.parameters.get("required", ())
+    required = change.required
     reading = change.readings.get(required[0]) if len(required) == 1 else None
     if reading is None or not reading.anywhere:
         return None
@@ -148,7 +148,7 @@ def _is_detail(span: str, change: ToolSpec) -> bool:
 
 def _values(words: Sequence[str], change: ToolSpec, named: str) -> tuple[dict[str, str], list[str]]:
     """The values of a message by the arguments that they are of, and its other words."""
-    required = change.parameters.get("required", ())
+    required = change.required
     readings = {
         name: one
         for name, one in change.readings.items()

@@ -40,7 +40,7 @@ _SCALE = word_set("""
 
 def filled(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
     """A call with the values that its request says and no argument carries."""
-    required = spec.parameters.get("required", ())
+    required = spec.required
     missing = {
         name: reading
         for name, reading in spec.readings.items()
@@ -148,7 +148,7 @@ def measured(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
     words = [word.strip(",.;:!?").lower() for word in request.split()]
     open_ = [carrier is None for carrier in carriers(words, [call])]
     values: dict[str, str] = {}
-    for name in spec.parameters.get("required", ()):
+    for name in spec.required:
         reading, number = spec.readings.get(name), str(call.arguments.get(name, "")).lower().split()
         places = [at for at in range(len(words)) if words[at : at + len(number)] == number]
         if reading is None or len(places) != 1 or not all(map(_is_number, number)):
@@ -170,7 +170,7 @@ def _is_number(word: str) -> bool:
 
 def without_strays(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
     """A call without optional values that are none: those denied, and times that nothing reads."""
-    said, required = request.lower(), spec.parameters.get("required", ())
+    said, required = request.lower(), spec.required
     kept = {
         name: value
         for name, value in call.arguments.items()

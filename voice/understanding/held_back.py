@@ -209,7 +209,7 @@ def _question(call: ToolCall, spec: ToolSpec | None) -> str:
     """What is to be asked for want of a value; empty where all can be read."""
     if spec is None:
         return ""
-    for name in spec.parameters.get("required", ()):
+    for name in spec.required:
         reading, value = spec.readings.get(name), call.arguments.get(name)
         question = reading.question(value) if reading and isinstance(value, str) else ""
         if question:

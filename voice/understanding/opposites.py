@@ -180,7 +180,7 @@ def setters(tools: Iterable[ToolSpec]) -> frozenset[str]:
     return frozenset(
         tool.name
         for tool in tools
-        if re.match("set(?![a-z])", tool.name) and len(tool.parameters.get("required", ())) > 1
+        if re.match("set(?![a-z])", tool.name) and len(tool.required) > 1
     )
 
 

@@ -123,7 +123,7 @@ def _says_less(call: ToolCall, calls: Sequence[ToolCall]) -> bool:
 
 
 def _reads_all(spec: ToolSpec | None) -> bool:
-    return spec is not None and {*spec.parameters.get("required", ())} <= {*spec.readings}
+    return spec is not None and {*spec.required} <= {*spec.readings}
 
 
 def _is_said(call: ToolCall, text: str, some: bool = False) -> bool:

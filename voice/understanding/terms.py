@@ -201,7 +201,7 @@ def unkept(request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec
 
 def _is_bound(spec: ToolSpec) -> bool:
     """Whether a tool reads all that it needs: it acts on what there is, and notes no text."""
-    return bool(spec.readings) and {*spec.parameters.get("required", ())} <= {*spec.readings}
+    return bool(spec.readings) and {*spec.required} <= {*spec.readings}
 
 
 def is_term(value: str, request: str, spec: ToolSpec) -> bool:

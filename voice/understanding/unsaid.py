@@ -43,9 +43,8 @@ def unsaid(call: ToolCall, spec: ToolSpec, messages: Sequence[Message]) -> str:
     Returns:
         A question; empty where all was said.
     """
-    properties: Mapping[str, Mapping[str, Any]] = spec.parameters.get("properties", {})
     taken: set[str] = set()
-    for name in spec.parameters.get("required", ()):
+    for name in spec.required:
         value = call.arguments.get(name)
         if value is None:
             continue
@@ -56,7 +55,7 @@ def unsaid(call: ToolCall, spec: ToolSpec, messages: Sequence[Message]) -> str:
                 return _question(name)
         elif (
             name not in spec.readings
-            and _is_any_number(properties.get(name, {}))
+            and _is_any_number(spec.properties.get(name, {}))
             and not _is_said(abs(Decimal(text)), name, messages)
         ):
             return _question(name, several=is_plural(key_words(name)))

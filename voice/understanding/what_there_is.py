@@ -39,7 +39,7 @@ def made_instead(call: ToolCall, tools: Mapping[str, ToolSpec], message: str) ->
     if verb != "change" or maker is None or speaks_of_it:
         return call
     readings = tools[call.name].readings
-    required = maker.parameters.get("required", ())
+    required = maker.required
     if not required:
         return call
     for name in required:
@@ -134,5 +134,5 @@ def _named(words: Sequence[str], open_: Sequence[bool], spec: ToolSpec, name: st
 
 def _taken(call: ToolCall, spec: ToolSpec) -> dict[str, object]:
     """The arguments of a call that another tool takes."""
-    known = spec.parameters.get("properties", {})
+    known = spec.properties
     return {name: value for name, value in call.arguments.items() if name in known}

@@ -30,6 +30,14 @@ def rate(stars: int) -> str:
     return str(stars)
 
 
+def seat(
+    people: Annotated[int, Field(ge=1, le=9)],
+    maximum: Annotated[float | None, Field(gt=0, lt=60.5)] = None,
+) -> str:
+    """Seat some people."""
+    return f"{people} {maximum}"
+
+
 def test_hints_and_docstring_make_the_spec() -> None:
     made = as_tool(greet)
     assert made.spec.name == "greet"
@@ -71,6 +79,28 @@ def test_what_was_left_out_stays_out(arguments: dict[str, Any], taken: dict[str,
 def test_wrong_arguments_are_told_in_words(arguments: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ToolError) as failure:
         checked(as_tool(greet), arguments, NOW)
+    assert str(failure.value) == complaint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"people": 12}, "The people can be 9 at most, not 12."),
+        ({"people": 0}, "The people can be 1 at least, not 0."),
+        ({"people": 2, "maximum": 60.5}, "The maximum can be less than 60.5 only, not 60.5."),
+        ({"people": 2, "maximum": 0}, "The maximum can be more than 0 only, not 0."),
+    ],
+)
+def test_numbers_out_of_bounds_reach_the_tool_and_are_told(
+    arguments: dict[str, Any], complaint: str
+) -> None:
+    made = as_tool(seat)
+    assert made.spec.parameters["properties"] == {
+        "people": {"type": "integer"},
+        "maximum": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+    }
+    with pytest.raises(ToolError) as failure:
+        checked(made, arguments, NOW)
     assert str(failure.value) == complaint
 
 

@@ -8,7 +8,7 @@ from tests.support.script import Script
 from voice.dialogue.commands import Generate, RunTool
 from voice.types import Message, Role, ToolCall, ToolSpec
 from voice.understanding.corrections import (
-    Correction,
+    corrected,
     followed,
     on_the_same,
     pointed_out,
@@ -55,9 +55,7 @@ def calls(said: str, tool: str, /, **arguments: str) -> list[tuple[str, dict[str
         Message(Role.AGENT, "Done."),
         Message(Role.USER, said),
     )
-    correction = Correction.of(said)
-    made = correction.calls(dialogue, TOOLS) if correction else ()
-    return [(call.name, call.arguments) for call in made]
+    return [(call.name, call.arguments) for call in corrected(said, dialogue[:-1], TOOLS)]
 
 
 def test_a_number_takes_the_place_of_the_only_one() -> None:
@@ -250,31 +248,28 @@ def test_what_was_set_is_set_once_more_at_another_time(said: str, when: str | No
 
 
 def test_a_correction_reaches_over_turns_in_which_nothing_was_done() -> None:
-    def corrected(said: str, *between: Message) -> list[tuple[str, dict[str, str]]]:
+    def moved_by(said: str, *between: Message) -> list[tuple[str, dict[str, str]]]:
         alarm = ToolCall("c", "set_alarm", {"when": "6:15 tomorrow"})
-        dialogue = (
+        before = (
             Message(Role.USER, "wake me at 6:15 tomorrow"),
             Message(Role.AGENT, tool_calls=(alarm,)),
             Message(Role.TOOL, "Alarm set.", call_id="c"),
             *between,
-            Message(Role.USER, said),
         )
-        correction = Correction.of(said)
-        made = correction.calls(dialogue, TOOLS) if correction else ()
-        return [(call.name, call.arguments) for call in made]
+        return [(call.name, call.arguments) for call in corrected(said, before, TOOLS)]
 
     remark = Message(Role.USER, "it's Saturday tomorrow, isn't it"), Message(Role.AGENT, "I see.")
     moved = [("change_alarm", {"to": "8 tomorrow", "when": "6:15 tomorrow"})]
-    assert corrected("ok so make it 8 instead", *remark) == moved
-    assert corrected("just put it at 8", *remark) == moved
+    assert moved_by("ok so make it 8 instead", *remark) == moved
+    assert moved_by("just put it at 8", *remark) == moved
     failed = ToolCall("f", "get_time", {"place": "warmer"})
     told = Message(Role.AGENT, tool_calls=(failed,))
-    assert corrected("make it 8", told, Message(Role.TOOL, "Error: none.", call_id="f")) == moved
+    assert moved_by("make it 8", told, Message(Role.TOOL, "Error: none.", call_id="f")) == moved
     # What was told since is what is spoken of, if it is another thing.
     known = Message(Role.TOOL, "It is noon.", call_id="f")
-    assert corrected("make it 8", *remark, told, known) == []
+    assert moved_by("make it 8", *remark, told, known) == []
     alarms = Message(Role.AGENT, tool_calls=(replace(failed, name="list_alarms"),))
-    assert corrected("make it 8", *remark, alarms, known) == moved
+    assert moved_by("make it 8", *remark, alarms, known) == moved
 
 
 def test_one_more_at_another_time_is_of_the_kind_that_was_made_last() -> None:

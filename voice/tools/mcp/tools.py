@@ -148,7 +148,7 @@ def _words(block: mcp.ContentBlock) -> str:
 def _tool(spec: ToolSpec, remote_name: str, call: Call) -> Tool:
     """A tool that calls; parameters have names of ours, since a server may call one ``copy``."""
     names = list(spec.parameters["properties"])
-    required = spec.parameters.get("required", ())
+    required = spec.required
     fields: dict[str, Any] = {
         f"parameter_{index}": (Any, Field(... if name in required else None, alias=name))
         for index, name in enumerate(names)
@@ -215,7 +215,7 @@ def _held(spec: ToolSpec, check: Check) -> ToolSpec:
         except ProtocolError as error:
             found = re.search(r"parameters\.properties\.(.+)", error.param or "")
             name = _named(found[1] if found else "", spec.parameters["properties"])
-            if name is None or name in spec.parameters.get("required", ()):
+            if name is None or name in spec.required:
                 raise Refused(str(error)) from error
             rest = {
                 key: value for key, value in spec.parameters["properties"].items() if key != name
