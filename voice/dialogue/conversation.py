@@ -68,7 +68,7 @@ from voice.types import (
     TurnEnded,
 )
 
-NOT_UNDERSTOOD = "Sorry, I did not catch that."
+NOT_CAUGHT = "Sorry, I did not catch that."
 NOT_APPROVED = "Error: This was not approved."
 NOT_HEARD = "Sorry, I could not hear that."
 STILL_THERE = "Are you still there?"
@@ -330,7 +330,7 @@ class Conversation:
             elif reply_id == self.active_reply:
                 newest = next(reversed(list(self.dialogue)), None)
                 unclear = seen is None and newest and newest.message == Message(Role.USER)
-                fixed = NOT_UNDERSTOOD if unclear else None if context else self._controlled()
+                fixed = NOT_CAUGHT if unclear else None if context else self._controlled()
                 out += self._agent.ask(seen) if fixed is None else self._agent.answer(fixed)
         return out
 
@@ -496,7 +496,7 @@ class Conversation:
             self.dialogue.say(turn.item_id, transcript.text)
             self._due = Due.NOTHING if manual else Due.REPLY
         elif not manual and turn.seconds >= APOLOGISE_FROM_S:
-            apology = NOT_UNDERSTOOD
+            apology = NOT_CAUGHT
         return out if manual else out + self._answer(apology)
 
     def _answer(self, apology: str = "") -> list[Command]:
@@ -527,7 +527,7 @@ class Conversation:
 
         So is the one to words of another language.
         """
-        if (answer := self._other_language.answer(self.dialogue, NOT_UNDERSTOOD)) is not None:
+        if (answer := self._other_language.answer(self.dialogue, NOT_CAUGHT)) is not None:
             return answer
         found = controlled(self.dialogue, self._options)
         if found is None:

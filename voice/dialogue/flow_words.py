@@ -32,7 +32,7 @@ def at_a_loss(message: str) -> str:
     return OKAY if is_courteous(message) or not bare(message, GREETING) else NOT_UNDERSTOOD
 
 
-def filled(text: str, known: Mapping[str, str]) -> str:
+def with_values(text: str, known: Mapping[str, str]) -> str:
     """A sentence of an agent's file with what is known."""
     text = _OPTIONAL.sub(
         lambda part: part[1] * all(known.get(name) for name in PLACE.findall(part[1])), text

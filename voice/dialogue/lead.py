@@ -28,7 +28,7 @@ from voice.understanding.remarks import asking_sentence
 from voice.understanding.said_values import answer_to
 
 FROM_THE_BEGINNING = "Okay, from the beginning."
-WHAT_ELSE = "Okay. What would you like to change?"
+WHAT_TO_CHANGE = "Okay. What would you like to change?"
 
 
 class Lead:

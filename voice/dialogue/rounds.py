@@ -15,7 +15,7 @@ from voice.dialogue.commands import Command, Emit, Generate, SpeakEnd, StopGener
 from voice.dialogue.fillers import ONE_MOMENT
 from voice.dialogue.flow_words import GREETING, NOT_UNDERSTOOD, OKAY, at_a_loss
 from voice.dialogue.history import History
-from voice.dialogue.lead import FROM_THE_BEGINNING, WHAT_ELSE, Lead
+from voice.dialogue.lead import FROM_THE_BEGINNING, WHAT_TO_CHANGE, Lead
 from voice.dialogue.reply import Phase, Reply
 from voice.dialogue.reply_playback import ReplyPlayback
 from voice.dialogue.requests import Request, Requests, requests, to_be_done
@@ -257,7 +257,7 @@ class Rounds:
             okay = FROM_THE_BEGINNING if begins else OKAY
             return moved + self._say_behind(reply, okay) + self._conclude(reply)
         if taken.refuses:
-            return self.answer_aside(reply, WHAT_ELSE)
+            return self.answer_aside(reply, WHAT_TO_CHANGE)
         if not taken.calls:
             return self._conclude(reply)
         if taken.agrees:

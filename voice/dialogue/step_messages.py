@@ -20,7 +20,7 @@ from voice.dialogue.flow_words import (
     ONE_MORE_THING,
     THANKS,
     WELCOME,
-    filled,
+    with_values,
 )
 from voice.dialogue.team import Team, hand_over_tool
 from voice.types import Position, ToolSpec
@@ -308,7 +308,7 @@ class StepMessages:
         for clause in parts:
             to_self = clause != parts[-1] and _TO_SELF.search(clause)
             asked = asks(clause) and not to_self
-            answers = (filled(one, self._at.known) for one in answers_to(agent.asides, clause))
+            answers = (with_values(one, self._at.known) for one in answers_to(agent.asides, clause))
             say = next(filter(None, answers), "") or self._waits(clause)
             if not say and asked and not asks_of_the_agent(clause):
                 say = agent.cannot_say

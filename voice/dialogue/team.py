@@ -16,8 +16,8 @@ from dataclasses import asdict, replace
 from voice.config.agent import AgentConfig
 from voice.config.flow import NeedConfig, StepConfig, steps_from
 from voice.dialogue.flow_words import (
-    filled,
     spoken,
+    with_values,
 )
 from voice.inputs import SessionOptions
 from voice.types import Position, ToolCall, ToolResult, ToolSpec
@@ -135,7 +135,7 @@ class Team:
             return position, ""
         ask = self.step(position).needs[value].questions(position.known)
         times = position.times if position.asked == value else 0
-        text = filled(ask[min(times, len(ask) - 1)], position.known)
+        text = with_values(ask[min(times, len(ask) - 1)], position.known)
         return replace(position, asked=value, times=times + 1), text
 
     def unasked(self, position: Position) -> Position:
@@ -149,7 +149,7 @@ class Team:
         if now.agent != before.agent and not now.path:
             return self.agent(now).greeting
         moved = (now.agent, now.step) != (before.agent, before.step)
-        return filled(self.step(now).says, now.known) if moved else ""
+        return with_values(self.step(now).says, now.known) if moved else ""
 
     def over(self, position: Position) -> bool:
         """Whether a flow stands where nothing more is asked."""

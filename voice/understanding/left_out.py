@@ -16,7 +16,7 @@ from num2words import num2words
 from voice.tools import phrasing
 from voice.types import Message, Role, ToolCall, ToolSpec
 from voice.understanding.english import GRAMMAR, NUMBERS, VERBS, as_read
-from voice.understanding.remarks import clauses
+from voice.understanding.remarks import clauses_told
 
 _JOINTS = frozenset(("and", "or", "but", "then"))
 _ARTICLES = frozenset(("the", "a", "an", "some", "of", "also", "please"))
@@ -66,7 +66,10 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
     carried_by = carriers(folded, calls)
     told = _known([*(text for spec in specs for text in (spec.name, spec.description)), *results])
     aside = {
-        word for one, tells in clauses(request.casefold()) if tells for word in WORD.findall(one)
+        word
+        for one, tells in clauses_told(request.casefold())
+        if tells
+        for word in WORD.findall(one)
     }
     parts = []
     told_before = [*_before(folded, carried_by, calls), *_comma(request, words, carried_by, calls)]
@@ -125,7 +128,7 @@ def carried(request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpe
     values = [str(value) for call in calls for value in call.arguments.values()]
     asked = " ".join(
         one
-        for one, tells in clauses(request.casefold())
+        for one, tells in clauses_told(request.casefold())
         if not (tells or _ASIDE.match(one)) or any(value.casefold() in one for value in values)
     )
     names = (call.name.replace("_", " ") for call in calls)

@@ -80,7 +80,7 @@ def asking_sentence(message: str) -> str:
     asking = [
         one
         for one in sentences
-        if not (is_courteous(one) or all(tells for _, tells in clauses(one)))
+        if not (is_courteous(one) or all(tells for _, tells in clauses_told(one)))
     ]
     return asking[0] if len(asking) == 1 else message
 
@@ -96,7 +96,7 @@ def asked_for(
     having a tea", "it's for Murray".
     """
     told, asked = "", ""
-    for said, tells in clauses(request):
+    for said, tells in clauses_told(request):
         clause = f" {plain(said)} "
         told, asked = (told + clause, asked) if tells else (told, asked + clause)
     beside = [
@@ -140,7 +140,7 @@ def _spans(message: str) -> Iterator[tuple[int, int]]:
     yield start, len(message)
 
 
-def clauses(message: str) -> Iterator[tuple[str, bool]]:
+def clauses_told(message: str) -> Iterator[tuple[str, bool]]:
     """The clauses of a message, and whether each tells of something."""
     tells = False
     for start, end in _spans(message):

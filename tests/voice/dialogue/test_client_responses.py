@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.script import CLIENT_TOOL, Script
 from voice.dialogue.commands import Generate, Speak, StopGenerating
-from voice.dialogue.conversation import MOST_OUT_OF_BAND, NOT_UNDERSTOOD
+from voice.dialogue.conversation import MOST_OUT_OF_BAND, NOT_CAUGHT
 from voice.errors import ProtocolError
 from voice.events import (
     Failure,
@@ -67,7 +67,7 @@ def test_what_was_not_understood_is_not_answered() -> None:
     script.request()
     script.feed(heard(""))
     assert asked(script) == []
-    assert script.events(ReplyText)[0].delta == NOT_UNDERSTOOD
+    assert script.events(ReplyText)[0].delta == NOT_CAUGHT
 
 
 def test_a_committed_turn_is_answered_when_asked_for_alone() -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.support.script import Script
 from voice.dialogue.commands import Generate, Speak
 from voice.dialogue.controls import NOTHING_ASKED, NOTHING_SAID, controlled
-from voice.dialogue.conversation import NOT_UNDERSTOOD
+from voice.dialogue.conversation import NOT_CAUGHT
 from voice.dialogue.history import History
 from voice.dialogue.other_language import SPEAKS_ENGLISH
 from voice.inputs import Input, SessionOptions
@@ -111,7 +111,7 @@ def test_who_speaks_another_language_is_told_once() -> None:
     script.sent()
     script.played()
     script.feed(*foreign("Ich verstehe kein Wort.", turn_id=2))
-    assert script.spoken() == SPEAKS_ENGLISH + NOT_UNDERSTOOD
+    assert script.spoken() == SPEAKS_ENGLISH + NOT_CAUGHT
     assert not script.of(Generate)
 
 

@@ -11,7 +11,7 @@ from voice.dialogue.commands import (
     StopGenerating,
     StopSpeaking,
 )
-from voice.dialogue.conversation import NOT_HEARD, NOT_UNDERSTOOD
+from voice.dialogue.conversation import NOT_CAUGHT, NOT_HEARD
 from voice.errors import ProtocolError
 from voice.events import (
     AudioStopped,
@@ -90,7 +90,7 @@ def test_interim_transcripts_are_shown_and_answer_nothing() -> None:
 def test_speech_that_was_not_understood_gets_an_apology() -> None:
     script = Script()
     script.user("", seconds=1.0)
-    assert script.spoken() == NOT_UNDERSTOOD
+    assert script.spoken() == NOT_CAUGHT
     assert not script.of(Generate)
 
 

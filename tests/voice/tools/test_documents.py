@@ -69,6 +69,16 @@ def test_a_question_is_told_where_a_passage_has_half_of_its_words(
     documents.close()
 
 
+def test_nobody_waits_for_an_index_that_is_being_written(folder: Path) -> None:
+    documents = Documents(folder)
+    documents.read()
+    question = "what is the wifi password"
+    with documents._lock:
+        assert not documents.tells(question)
+    assert documents.tells(question)
+    documents.close()
+
+
 def test_a_long_paragraph_is_told_from_where_the_words_are(folder: Path) -> None:
     documents = Documents(folder)
     found = documents.search("tides")

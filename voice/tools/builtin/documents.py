@@ -34,6 +34,7 @@ _MOST_PAGES = 65_536
 _BUDGET_S = 2.0
 """A search reads changed files no longer than this; the others are read behind it."""
 _LONGEST_WAIT_S = 3600.0
+_SHORT_WAIT_S = 0.02
 _STEM = 5
 """Letters by which a word is known in another form."""
 _VERSION = 1
@@ -87,10 +88,17 @@ class Documents:
         return Path(path).stem.replace("_", " "), heading + _passage(text, words)
 
     def tells(self, question: str) -> bool:
-        """Whether a passage that is indexed has half of a question's words, from any thread."""
+        """Whether a passage that is indexed has half of a question's words.
+
+        From any thread, the event loop's too: while the index is being written, none has.
+        """
         words = content_words(question)
-        with self._lock:
+        if not self._lock.acquire(timeout=_SHORT_WAIT_S):
+            return False
+        try:
             found = _best_passage(self._index, words) if words else None
+        finally:
+            self._lock.release()
         if found is None:
             return False
         passage = f"{found[1]}{found[2]}".lower()
