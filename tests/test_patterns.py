@@ -47,6 +47,7 @@ AT_RUN_TIME = {
     # What these functions have made are values of modules.
     "voice.dialogue.controls": "alternatives of words",
     "voice.speech.normalization.dates": "",
+    "voice.tools.builtin.memory": "",
     "voice.tools.kinds": "",
     "voice.understanding.terms": "of a word of the message, escaped",
 }

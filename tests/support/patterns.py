@@ -25,9 +25,11 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from types import ModuleType
 from typing import Any
 
+from voice.tools.registry import Readable
+
 _USES = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")
 _ANCHORED = ("match", "fullmatch")
-_UNKNOWN = "word"
+_UNKNOWN = "unknown"
 """Stands for what is known at run time alone, in a pattern that is put together there."""
 
 
@@ -92,7 +94,7 @@ def _imported(name: str) -> ModuleType | None:
 
 
 def _held(values: Mapping[str, Any], module: str) -> Iterator[tuple[str, re.Pattern[str]]]:
-    """Patterns among a module's values, those inside of its tables too."""
+    """Patterns among a module's values, those inside of its tables, hints and closures too."""
     for name, value in values.items():
         waiting = [value]
         while waiting:
@@ -103,6 +105,11 @@ def _held(values: Mapping[str, Any], module: str) -> Iterator[tuple[str, re.Patt
                 waiting += one
             elif isinstance(one, dict) and not name.startswith("__"):
                 waiting += one.values()
+            elif isinstance(one, Readable):
+                waiting += filter(None, (one.read, one.hardly, one.outright, one.unasked))
+            else:
+                waiting += getattr(one, "__metadata__", ())
+                waiting += (cell.cell_contents for cell in getattr(one, "__closure__", ()) or ())
 
 
 def _uses(tree: ast.AST) -> dict[str, frozenset[str]]:
@@ -160,7 +167,9 @@ class _Names(ast.NodeTransformer):
             # Another function's variable of this name may be anything.
             if isinstance(pattern, str):
                 with suppress(re.error):
-                    yield re.compile(pattern, flags)
+                    compiled = re.compile(pattern, flags)
+                    if not _repeats_unknown(compiled):
+                        yield compiled
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
         """Put a word where an f-string has what only the function knows."""
@@ -216,6 +225,12 @@ def attacks(pattern: re.Pattern[str]) -> Iterator[Callable[[int], str]]:
                     made.add((lead, pump, last))
     for lead, pump, last in sorted(made):
         yield lambda length, a=lead, b=pump, c=last: a + b * (length // len(b)) + c
+
+
+def _repeats_unknown(pattern: re.Pattern[str]) -> bool:
+    """Whether something is repeated without end that only a function knows."""
+    bodies = (body for _, body in _repetitions(parser.parse(pattern.pattern, pattern.flags), ""))
+    return any(_UNKNOWN in _sample(body, pick) for body in bodies for pick in range(_PICKS))
 
 
 def _repetitions(items: Any, before: str) -> Iterator[tuple[str, Any]]:

@@ -51,14 +51,13 @@ def passages(path: Path) -> list[Passage]:
             _log.warning("%s: larger than %s MB, not searched", path.name, largest // 1_000_000)
             return []
         text = _pdf(path) if suffix == ".pdf" else path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return [part for passage in READERS[suffix](text) for part in _in_parts(passage)]
+    # The parsers of HTML and Markdown raise the last two at what is wrong or nested without end.
+    except (OSError, UnicodeDecodeError, AssertionError, RecursionError) as error:
         _log.warning("%s: not searched: %s", path.name, type(error).__name__)
-        return []
     except _Unreadable as error:
         _log.warning("%s: not searched: %s", path.name, error)
-        return []
-    blocks = READERS[suffix](text)
-    return [part for passage in blocks for part in _in_parts(passage)]
+    return []
 
 
 class _Unreadable(Exception):

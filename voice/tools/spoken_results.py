@@ -428,10 +428,18 @@ class _Page(HTMLParser):
 def _plain(text: str) -> str:
     """A text without HTML, in one line."""
     if _TAGGED.search(text):
-        page = _Page(text)
-        lines = [" ".join(line.split()) for line in page.lines]
-        text = " ".join(_ended(line) for line in dict.fromkeys(filter(None, lines))) or page.title
+        text = _words_of_page(text)
     return _DECIMAL_COMMA.sub(r"\1.\2", _THIN.sub("", " ".join(html.unescape(text).split())))
+
+
+def _words_of_page(text: str) -> str:
+    try:
+        page = _Page(text)
+    # So the parser says that it cannot read a declaration.
+    except AssertionError:
+        return re.sub("<[^<>]*>", " ", text)
+    lines = [" ".join(line.split()) for line in page.lines]
+    return " ".join(_ended(line) for line in dict.fromkeys(filter(None, lines))) or page.title
 
 
 def _ended(text: str) -> str:

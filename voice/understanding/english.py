@@ -239,14 +239,23 @@ def is_courteous(text: str) -> bool:
     return _COURTESY.fullmatch(plain(text)) is not None
 
 
-def agrees(text: str, beside: str = "") -> bool:
-    """Whether the words say yes and nothing else; ``beside`` is a pattern of more words for it.
+def saying_yes(*beside: str) -> re.Pattern[str]:
+    """A pattern of words that say yes and nothing else; ``beside`` are patterns of more of them."""
+    yes = "|".join((*beside, _YES))
+    # Without end it would take exponential time: "it is good" can be read as one and as two.
+    return re.compile(rf"(?:{yes})(?: (?:{yes}|thanks|thank you)){{0,7}}")
+
+
+_AGREEING = saying_yes()
+
+
+def agrees(text: str, saying: re.Pattern[str] = _AGREEING) -> bool:
+    """Whether the words say yes and nothing else, as `saying_yes` has it.
 
     >>> agrees("Yes, please."), agrees("yes but first a timer")
     (True, False)
     """
-    yes = rf"(?:{beside or _YES}|{_YES})"
-    return re.fullmatch(rf"{yes}(?: (?:{yes}|thanks|thank you))*", plain(text)) is not None
+    return saying.fullmatch(plain(text)) is not None
 
 
 def disagrees(text: str) -> bool:
@@ -265,5 +274,5 @@ def bare(text: str, beside: str = "") -> str:
     >>> bare("No, wait, cancel that please.")
     'cancel that'
     """
-    left = re.sub(rf"\b(?:{beside or _POLITE}|{_POLITE})\b", " ", plain(text))
+    left = re.sub(rf"\b(?:{'|'.join(filter(None, (beside, _POLITE)))})\b", " ", plain(text))
     return " ".join(left.split())

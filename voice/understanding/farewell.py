@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from voice.understanding.english import agrees, bare, plain
+from voice.understanding.english import agrees, bare, plain, saying_yes
 
 SHALL_I_END = "Would you like to end the conversation?"
 
@@ -31,6 +31,7 @@ _DONE = re.compile(
     r"|(?:(?:i'm|i am|we're|we are|all) )*(?:done|finished|set|good)|see (?:you|ya)|later"
     r"|i (?:have to|gotta|must|need to) go"
 )
+_ENDING = saying_yes("end it")
 _BESIDE = r"for (?:now|today|your help)|i (?:needed|wanted|think)"
 
 
@@ -57,4 +58,4 @@ def takes_leave(text: str) -> bool:
 
 def agrees_to_end(text: str) -> bool:
     """Whether the words are a "yes" to `SHALL_I_END`, or take leave."""
-    return says_goodbye(text) or agrees(text, "end it")
+    return says_goodbye(text) or agrees(text, _ENDING)

@@ -28,6 +28,7 @@ from voice.understanding.english import (
     is_courteous,
     may_ask,
     plain,
+    saying_yes,
     word_set,
 )
 
@@ -38,11 +39,11 @@ _LONG = 5
 _WORD = re.compile(r"[^\s,;!?]+")
 _CORRECTS = re.compile(rf"(?:{TAKING_BACK}|{HESITATING}|not|change|that's wrong)\b|.*\bwrong\b")
 _ASKS = re.compile(r"(?:what|when|where|which|who|how|why|is|are|was|did|will|would|has)\b")
-_ALSO_YES = (
+_SAYING_YES = saying_yes(
     r"(?:that's |that |it's |it |all )?(?:sounds |looks |is )?(?:good|fine|great|perfect|lovely)"
     r"(?: to me| for me)?|(?:that )?works(?: for me)?|(?:(?:i'll )?take|book|confirm|place)"
     r" (?:it|that)(?: one)?|(?:call|ring|phone) (?:me|us)|that one|absolutely|definitely"
-    r"|(?:that's|it's|all) correct|wonderful"
+    r"|all correct|wonderful"
 )
 _WRONG = re.compile(
     r"(?:(?:that's|it's|that is|it is|is) )?(?:wrong|not (?:right|correct)|incorrect)"
@@ -240,7 +241,7 @@ def answer_to(message: str, known: Iterable[Wanted], plainly: bool = False) -> b
     for span in _Spans(message, _unknown(known)).found.values():
         message = message.replace(span, " ", 1)
     words = " ".join(word for word in plain(message).split() if word not in _JOINING | _POLITE)
-    if agrees(words, "" if plainly else _ALSO_YES):
+    if agrees(words) or (not plainly and agrees(words, _SAYING_YES)):
         return True
     return False if disagrees(_WRONG.sub("no", words)) else None
 

@@ -165,6 +165,15 @@ def test_hostile_text_does_not_stop_the_reading(tmp_path: Path, suffix: str) -> 
     assert Documents(tmp_path).search("mill") is not None
 
 
+def test_a_page_that_cannot_be_read_keeps_no_other_from_being_searched(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "a.html").write_text("<p>hi <![x y>")
+    (tmp_path / "b.html").write_text("<p>The mill is old.")
+    assert Documents(tmp_path).search("mill") == ("b", "The mill is old.")
+    assert "a.html: not searched: AssertionError" in caplog.text
+
+
 def test_html_is_searched_without_its_marks_scripts_and_menus(tmp_path: Path) -> None:
     (tmp_path / "jam.html").write_text(
         "<html><head><title>Plum jam</title><style>p { color: plum }</style></head><body>"

@@ -58,6 +58,7 @@ from voice.tools.spoken_results import LONGEST_LIST, spoken_result
         ('{"phone": 4755123456, "people": 12345}', "The phone is 4755123456 and the people is"
          " 12,345."),
         ("<html><title>Gone</title></html>", "Gone."),
+        ("<p>Closed <![x y> until <b>noon</b></p>", "Closed until noon."),
         ("1. Stir.\n2. Wait.", "1. Stir.\n2. Wait."),
         ('{"order_id": "A-1042"}', "The order id is A-1042."),
         ("[not json", "[not json."),

@@ -119,8 +119,9 @@ def _naming(kind: str, *named: str) -> Readable:
 
     What the shop does not know is taken down all the same, where a caller of the tool insists.
     """
-    words = "|".join((*named, *_MEASURES))
-    whole = re.compile(rf"(?=.*(?<!\S)(?:{'|'.join(named)})(?!\S))(?:(?:{words})(?: |$))+")
+    words = "|".join(dict.fromkeys((*named, *_MEASURES)))
+    # Without end it would take exponential time: "half and half" is one and three of these.
+    whole = re.compile(rf"(?=.*(?<!\S)(?:{'|'.join(named)})(?!\S))(?:(?:{words})(?: |$)){{1,12}}")
 
     def read(said: str, _: datetime) -> None:
         if not whole.fullmatch(digits(said, fractions=False)):

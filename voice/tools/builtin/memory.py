@@ -230,11 +230,14 @@ def _fitting(said: str, facts: Sequence[Fact]) -> list[Fact]:
     """
     words = content_words(said)
     needed = [word for word in words if word not in _SOFT.split()] or words
-    if not needed or not facts:
+    wordings = [wording(fact) for fact in facts]
+    known = "\n".join(wordings).lower()
+    # Of the spans of a message nearly none are about a fact; a stem keeps its first letters.
+    if not needed or not all(word[:2] in known for word in needed):
         return []
     with closing(sqlite3.connect(":memory:")) as index:
         index.execute("CREATE VIRTUAL TABLE facts USING fts5(text, tokenize='porter')")
-        index.executemany("INSERT INTO facts VALUES (?)", [(wording(fact),) for fact in facts])
+        index.executemany("INSERT INTO facts VALUES (?)", [(one,) for one in wordings])
         rows = index.execute(
             "SELECT rowid FROM facts WHERE facts MATCH ? ORDER BY rank, rowid DESC",
             (f"({phrase_query(needed, ' AND ')}) AND ({phrase_query(words)})",),
