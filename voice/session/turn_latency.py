@@ -1,4 +1,4 @@
-"""When each stage of a turn was reached, and how long it took: the only part that reads a clock.
+"""When each stage of a turn was reached, and how long it took.
 
 It serves what is measured and traced alone; nothing is decided by it.
 """
