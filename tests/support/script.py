@@ -9,6 +9,7 @@ from typing import TypeVar
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Command, Emit, Generate, RunTool, Speak, SpeakEnd
 from voice.dialogue.conversation import Context, Conversation
+from voice.dialogue.flow import Flow
 from voice.events import SessionEvent
 from voice.inputs import (
     AudioPlayed,
@@ -69,6 +70,7 @@ class Script:
         heard: str = "",
         draft_words: int = 0,
         limits: Limits = Limits(max_tool_calls=3),  # noqa: B008
+        flow: Flow | None = None,
         **options: object,
     ) -> None:
         numbers = itertools.count(1)
@@ -80,6 +82,7 @@ class Script:
             limits=limits,
             draft_words=draft_words,
             heard=lambda reply_id: self.heard,
+            flow=flow,
         )
         self.heard = heard
         self.commands: list[Command] = []

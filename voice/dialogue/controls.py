@@ -38,7 +38,8 @@ _REPEAT = _any(
     r"repeat(?: (?:it|that|yourself|what you said|your answer))?(?: (?:again|once more))?",
     r"say (?:(?:it|that|what you said)(?: (?:again|once more))?|again|once more)",
     r"(?:what|again|once more|pardon|pardon me|come again)",
-    r"what (?:was that(?: you said)?|did you say)(?: again)?",
+    r"what (?:was that(?: you said)?|(?:\w+ )?did you say)(?: (?:it was|again))*",
+    r"what (?:was|is) (?:that|the) \w+ again",
     r"i (?:didn't|did not|couldn't) (?:hear|catch|get|understand) (?:it|that|you)",
 )
 _ASKED = _any(
@@ -68,7 +69,10 @@ _QUIETER = _any(
 _AT_ONCE = (
     (re.compile(r"(?:slow down|(?:speak|talk) (?:more )?slow(?:er|ly)|not so fast)\b"), _SLOWER),
     (re.compile(r"(?:speak up|(?:speak|talk) louder|i can't hear you)\b"), _LOUDER),
-    (re.compile(r"(?:not so loud|(?:speak|talk) (?:quieter|softer|more quietly))\b"), _QUIETER),
+    (
+        re.compile(r"(?:not (?:so|that) loud|(?:speak|talk) (?:quieter|softer|more quietly))\b"),
+        _QUIETER,
+    ),
 )
 """Beginnings after which the user may say why: "speak up, there is a lorry"."""
 _NORMALLY = _any(rf"{_SPEAK}(?:normally|at normal speed|like before|as before)")

@@ -96,7 +96,7 @@ class Lead:
         options = reply.options
         auto = options.tool_choice == "auto" and not options.client_tools
         question = may_ask(message) and not asks_of_the_agent(message)
-        if self.under(reply.base) or not (auto and question):
+        if self.drives(reply) or not (auto and question):
             return None
         for spec in (self._tools[name] for name in options.agent_tools if name in self._tools):
             if spec.looks_up:

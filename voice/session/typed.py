@@ -87,11 +87,13 @@ class TypedConversation:
                 self._over.set()
 
     async def say(self, text: str) -> TypedTurn:
-        """Send a message and wait for the answer.
+        """Send a message and wait for the answer; there is none once the conversation has ended.
 
         Raises:
             TimeoutError: None came within `TURN_LIMIT_S`.
         """
+        if self.ended:
+            return TypedTurn((), (), "", True)
         for had in (self._calls, self._results, self._replies):
             had.clear()
         self._over.clear()

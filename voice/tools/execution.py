@@ -119,10 +119,16 @@ def _result(run: asyncio.Task[ToolResult]) -> ToolResult:
 
 
 class Threads(Executor):
-    """Runs functions in daemon threads, ``limit`` at a time; further ones wait for one to end."""
+    """Runs functions in ``limit`` daemon threads at most; further ones wait for one to end.
+
+    No more wait than there are callers: what is cancelled waits no longer.
+    """
 
     def __init__(self, limit: int) -> None:
-        self._free = threading.Semaphore(limit)
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._begun = 0
+        self._waiting: list[tuple[Future[Any], Callable[[], None]]] = []
         self._running: dict[threading.Thread, str] = {}
 
     async def run(self, name: str, function: Callable[[], T]) -> T:
@@ -151,16 +157,29 @@ class Threads(Executor):
         answer: Future[T] = Future()
 
         def work() -> None:
-            with self._free:
-                if not answer.set_running_or_notify_cancel():
-                    return
-                try:
-                    answer.set_result(fn(*args, **kwargs))
-                except BaseException as failure:
-                    answer.set_exception(failure)
+            if not answer.set_running_or_notify_cancel():
+                return
+            try:
+                answer.set_result(fn(*args, **kwargs))
+            except BaseException as failure:
+                answer.set_exception(failure)
 
-        threading.Thread(target=work, name="tool", daemon=True).start()
+        with self._lock:
+            if self._begun < self._limit:
+                threading.Thread(target=self._work, name="tool", daemon=True).start()
+                self._begun += 1
+            self._waiting = [one for one in self._waiting if not one[0].cancelled()]
+            self._waiting.append((answer, work))
         return answer
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._begun -= 1
+                    return
+                _, work = self._waiting.pop(0)
+            work()
 
     async def close(self) -> None:
         """Interrupt the functions that still run, and name them in the log; may be called again."""

@@ -5,7 +5,6 @@ of its own, imports nothing of ours, and the one that waits for it is none the w
 """
 
 import logging
-import resource
 import sys
 
 MOST_PAGES = 1000
@@ -16,8 +15,7 @@ _DONE, _UNREADABLE = 0, 3
 
 
 def _main(path: str) -> int:
-    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S))
-    resource.setrlimit(resource.RLIMIT_AS, (_LIMIT_BYTES, _LIMIT_BYTES))
+    _limit()
     logging.disable()
     try:
         from pypdf import PdfReader
@@ -38,6 +36,15 @@ def _main(path: str) -> int:
         return _refuse("has no text, as a scan has none")
     sys.stdout.buffer.write("\n".join(pages).encode("utf-8", "replace"))
     return _DONE
+
+
+def _limit() -> None:
+    if sys.platform == "win32":  # has no such limits: who waits ends the process in time
+        return
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S))
+    resource.setrlimit(resource.RLIMIT_AS, (_LIMIT_BYTES, _LIMIT_BYTES))
 
 
 def _refuse(why: str) -> int:

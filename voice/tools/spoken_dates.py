@@ -167,19 +167,17 @@ def moment(text: str, now: datetime, first_hour: int = 1, near: datetime | None 
     """
     said = normal_form(text)
     if near is not None and (match := _SHIFT.fullmatch(said)):
-        return When(_shifted(near, match, now), time_said=True)
+        by = duration(match[1])
+        then = _shifted(near, by if match[2] == "later" else -by, now)
+        return When(then, time_said=True)
     if near is not None and (match := _NO_HOUR.fullmatch(said)):
         return When(_beside_the_hour(near, match, now), time_said=True)
     if not _ON_24_HOURS.fullmatch(re.sub(r"^(?:at|for|by|around|about) ", "", said)):
         with contextlib.suppress(Unreadable):
-            # By way of UTC: adding to local time is wrong by an hour when summer time changes.
-            then = now.astimezone(UTC) + duration(text)
-            return When(then.astimezone(now.tzinfo), time_said=True)
+            return When(_shifted(now, duration(text), now), time_said=True)
     if (match := _BESIDE.fullmatch(said)) and (length := _length(match["length"])):
         other = moment(match["other"], now, first_hour, near)
-        then = other.moment + (length if match["way"] == "after" else -length)
-        if then <= now:
-            raise ToolError("That time has already passed.")
+        then = _shifted(other.moment, length if match["way"] == "after" else -length, now)
         return When(then, other.time_said)
     found, rest = take_day(said, now)
     clock, part, rest = _take_time(rest)
@@ -277,24 +275,28 @@ def may_mean(text: str, then: datetime, now: datetime) -> bool:
     return then.minute == clock.minute and then.hour in hours
 
 
-def _shifted(near: datetime, match: re.Match[str], now: datetime) -> datetime:
-    length = duration(match[1])
-    then = near.astimezone(UTC) + (length if match[2] == "later" else -length)
-    if then <= now:
+def _shifted(near: datetime, length: timedelta, now: datetime) -> datetime:
+    """The moment a length behind another one; from a day on, at the same time of day."""
+    if abs(length) < timedelta(1):
+        # By way of UTC: adding to local time is wrong by an hour when summer time changes.
+        then = (near.astimezone(UTC) + length).astimezone(now.tzinfo)
+    else:
+        then = near + length
+    if then.timestamp() <= now.timestamp():
         raise ToolError("That time has already passed.")
-    return then.astimezone(now.tzinfo)
+    return then
 
 
 def _beside_the_hour(near: datetime, match: re.Match[str], now: datetime) -> datetime:
     """The moment nearest to another one that is so many minutes past or to an hour."""
     minute = {"half": 30, "quarter": 15}.get(match[1]) or int(match[1])
     past = minute if match[2] in ("past", "after") else -minute
-    hour = near.replace(minute=0, second=0, microsecond=0)
+    hour = near.replace(minute=0, second=0, microsecond=0).astimezone(UTC)
     found = [hour + timedelta(hours=ahead, minutes=past) for ahead in (-1, 0, 1)]
     coming = [one for one in found if one > now]
     if not coming:
         raise ToolError("That time has already passed.")
-    return min(coming, key=lambda one: abs(one - near))
+    return min(coming, key=lambda one: abs(one - near)).astimezone(now.tzinfo)
 
 
 def _nearest(near: datetime, clock: _Clock, part: str | None, now: datetime) -> datetime:

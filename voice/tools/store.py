@@ -14,6 +14,7 @@ from functools import cache, partial
 from sqlalchemy import (
     ColumnElement,
     Delete,
+    Executable,
     ScalarSelect,
     Table,
     Update,
@@ -142,8 +143,7 @@ class Store:
             query = query.where(alerts.c.kind == kind.value)
         if due_by is not None:
             query = query.where(alerts.c.due <= due_by)
-        rows = self._database.read(query.order_by(alerts.c.due.nulls_last(), alerts.c.id))
-        return [Alert(row[0], AlertKind(row[1]), *row[2:]) for row in rows]
+        return self._alerts(query.order_by(alerts.c.due.nulls_last(), alerts.c.id))
 
     def next_due(self, after: float) -> float | None:
         """When the first entry behind ``after`` is due, seconds since the epoch; None without."""
@@ -178,8 +178,8 @@ class Store:
 
     def change_alert(self, alert: Alert) -> bool:
         """Give an entry other times; False if it was announced or deleted before."""
-        self._inverses.extend(partial(self.change_alert, old) for old in self._kept(alert.id))
-        return self._changes(
+        had = self._alerts(select(*_FIELDS).where(self._kept(alert.id)))
+        changed = self._changes(
             self._untold(alert.id).values(
                 ends_s=alerts.c.ends_s + alert.due - alerts.c.due,
                 due=alert.due,
@@ -187,12 +187,15 @@ class Store:
                 repeat=alert.repeat,
             )
         )
+        if changed:
+            self._inverses.extend(partial(self.change_alert, old) for old in had)
+        return changed
 
     def remove_alert(self, alert_id: int) -> bool:
         """Delete an entry; False if it was announced or deleted before."""
-        self._inverses.extend(partial(self._put, old) for old in self._kept(alert_id))
-        mine = self._mine(alerts) & (alerts.c.id == alert_id) & ~alerts.c.told
-        return self._changes(delete(alerts).where(mine))
+        removed = self._alerts(delete(alerts).where(self._kept(alert_id)).returning(*_FIELDS))
+        self._inverses.extend(partial(self._put, old) for old in removed)
+        return bool(removed)
 
     def add_item(self, list_name: str, *items: str) -> None:
         """Put items, all or none, at the end of a list, which need not exist."""
@@ -228,7 +231,8 @@ class Store:
         cleared = delete(list_items).where(self._mine(list_items), list_items.c.list == list_name)
         rows = self._database.read(cleared.returning(list_items.c.id, list_items.c.item))
         items = [item for _, item in sorted(tuple(row) for row in rows)]
-        self._inverses.append(lambda: self.add_item(list_name, *items))
+        if items:
+            self._inverses.append(lambda: self.add_item(list_name, *items))
         return items
 
     def lists(self) -> list[str]:
@@ -292,10 +296,11 @@ class Store:
         except ConflictError:
             return False
 
-    def taken(self, due: float) -> bool:
-        """Whether anybody has an appointment with the agent then; whose, is not told."""
-        there, then = appointments.c.agent == self._owner.agent, appointments.c.due == due
-        return bool(self._database.read(select(appointments.c.id).where(there, then)))
+    def taken_between(self, first: float, last: float) -> set[float]:
+        """When anybody has an appointment with the agent, ends included; whose, is not told."""
+        there = appointments.c.agent == self._owner.agent
+        taken = select(appointments.c.due).where(there, appointments.c.due.between(first, last))
+        return {due for (due,) in self._database.read(taken)}
 
     def appointments(self, after: float) -> list[tuple[float, str, str]]:
         """Moment, name and matter of every appointment behind ``after``, soonest first."""
@@ -375,9 +380,13 @@ class Store:
         """Delete all that is the owner's."""
         self._database.delete(self._owner.caller, self._owner.agent)
 
-    def _kept(self, alert_id: int) -> list[Alert]:
-        """The entry of an id, as it is now, if there is one."""
-        return [alert for alert in self.alerts() if alert.id == alert_id]
+    def _alerts(self, statement: Executable) -> list[Alert]:
+        rows = self._database.read(statement)
+        return [Alert(row[0], AlertKind(row[1]), *row[2:]) for row in rows]
+
+    def _kept(self, alert_id: int) -> ColumnElement[bool]:
+        """The entry of an id, unless it was announced."""
+        return self._mine(alerts) & (alerts.c.id == alert_id) & ~alerts.c.told
 
     def _put(self, old: Alert) -> None:
         self.add_alert(old.kind, old.label, old.due, old.session_id, old.length_s, old.repeat)
@@ -387,7 +396,7 @@ class Store:
 
     def _untold(self, alert_id: int) -> Update:
         """A change of an entry that was not announced yet."""
-        return update(alerts).where(self._mine(alerts), alerts.c.id == alert_id, ~alerts.c.told)
+        return update(alerts).where(self._kept(alert_id))
 
     def _put_back(self, alert: Alert) -> Update:
         mine = update(alerts).where(self._taken(), alerts.c.id == alert.id)

@@ -29,6 +29,8 @@ class Web:
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
         self._client: httpx.AsyncClient | None = None
+        # Two who ask first have one client, and one that is being made is closed as well.
+        self._changing = asyncio.Lock()
 
     async def get(self, service: str, url: str, params: Query) -> httpx.Response:
         """Fetch a page as `request` does; redirects are followed."""
@@ -56,16 +58,18 @@ class Web:
 
     async def close(self) -> None:
         """Close all connections; may be called again."""
-        if self._client is not None:
-            await self._client.aclose()
-            self._client = None
+        async with self._changing:
+            if self._client is not None:
+                await self._client.aclose()
+                self._client = None
 
     async def _connected(self) -> httpx.AsyncClient:
-        if self._client is None:
-            # It takes a tenth of a second to import this and to read the certificates, for which
-            # neither the start nor audio can wait.
-            self._client = await asyncio.to_thread(_client)
-        return self._client
+        async with self._changing:
+            if self._client is None:
+                # It takes a tenth of a second to import this and to read the certificates, for
+                # which neither the start nor audio can wait.
+                self._client = await asyncio.to_thread(_client)
+            return self._client
 
 
 def _client() -> httpx.AsyncClient:

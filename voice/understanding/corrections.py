@@ -46,6 +46,13 @@ _ONE_MORE = re.compile(
     r"(?:(?:and|also|plus|ok|okay|yes|then|please|set|make) )*(?:another )?one (?:more )?"
     r"(?:also |too )?(?:for|at|on) (?P<when>.+)"
 )
+_RECKONS = re.compile(
+    r"\b(?:add|plus|minus|subtract|take|times|multiply|multiplied|divide|divided|split|share|half"
+    r"|double|round|rounded|squared|percent|tip)\b.*\b(?:that|this|it)\b(?! \d)"
+    r"|\b(?:that|this|it)\b (?:plus|minus|times|divided|squared|rounded|split|up|down)\b",
+    re.IGNORECASE,
+)
+"""Works on with what a sum came to: "and add twenty to that"."""
 _POINTING_AT = re.compile(r"\b(?:that|this|it|there|the same)\b", re.IGNORECASE)
 _ALSO = re.compile(r" (?:too|as well|also|please)\b")
 _ENDING_IT = re.compile(r"\b(cancel|stop|delete|remove) (?:it|that)(?=\W*$)", re.IGNORECASE)
@@ -60,7 +67,8 @@ _ONCE_MORE = re.compile(
 """Asks for what was made before once more, at another time."""
 _GOES_ON = re.compile(
     r"(?:(?:ok|okay|so|right|well|thanks|hm+|oh)\W+)*(?:(?:and )?(?:what|how) about"
-    r"|and(?= (?:in|on|at|till|until|to|for|from|by|into|as|next|this|today|tomorrow)\b|.*\?\s*$))"
+    r"|and(?= (?:in|on|at|till|until|to|for|from|by|into|as|next|this|today|tomorrow)\b|.*\?\s*$"
+    r"| (?-i:[A-Z][a-z])[\w'-]*(?: [\w'-]+){0,2}\W*$))"
     r" (?P<rest>.+)",
     re.IGNORECASE,
 )
@@ -138,8 +146,18 @@ def pointed_out(message: str, messages: Sequence[Message]) -> str:
         values = (str(value) for call in calls for value in call.arguments.values())
         day = next(filter(is_day, values), "")
         return _POINTING.sub(rf"\1\2 {day}", message) if day else message
+    if sum_ := _worked_out(messages) if _RECKONS.search(message) else "":
+        return _POINTING_AT.sub(sum_, message, count=1)
     thing = next((thing for verb, thing in parts if verb in MAKING), "")
     return _ENDING_IT.sub(rf"\1 the {thing}", message) if thing else message
+
+
+def _worked_out(messages: Sequence[Message]) -> str:
+    """The number that the newest sum came to, where nothing else was looked up or done since."""
+    told = next((one for one in reversed(messages) if one.role is Role.TOOL), None)
+    is_sum = told is not None and told.name == "calculate"
+    found = re.search(r" is (-?[\d.]+)\.$", told.content) if told and is_sum else None
+    return found[1] if found else ""
 
 
 def on_the_same(call: ToolCall, tool: ToolSpec, messages: Sequence[Message]) -> ToolCall:

@@ -29,6 +29,7 @@ _AMOUNTS = {
     **dict.fromkeys(("couple", "pair", "both", "twice", "double"), 2),
 }
 _ASKING_ITSELF = word_set("when where who")
+_JOINING = word_set("at by for from in on to with")
 
 
 def unsaid(call: ToolCall, spec: ToolSpec, messages: Sequence[Message]) -> str:
@@ -114,4 +115,6 @@ def _question(name: str, several: bool = False) -> str:
     words = key_words(name)
     if words in _ASKING_ITSELF:
         return f"{words.capitalize()}?"
+    if words in _JOINING:
+        return f"{words.capitalize()} what?"
     return f"How many {words}?" if several else f"What is the {words}?"

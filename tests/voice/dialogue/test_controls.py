@@ -34,12 +34,15 @@ HAD = (
         ("could you repeat that", "It is 3:42 PM."),
         ("Sorry, what did you say?", "It is 3:42 PM."),
         ("what?", "It is 3:42 PM."),
+        ("sorry what time did you say again?", "It is 3:42 PM."),
+        ("and what was the number again", "It is 3:42 PM."),
         ("What did I ask you?", "You said: what time is it"),
         ("can you speak a little slower please", "Okay, I speak slower now."),
         ("you're talking too slowly", "Okay, I speak faster now."),
         ("Speak up!", "Okay, I speak louder now."),
         ("turn the volume down", "Okay, I speak quieter now."),
         ("Not so loud, the baby is asleep.", "Okay, I speak quieter now."),
+        ("not that loud, half of it", "Okay, I speak quieter now."),
         ("you'll have to speak louder, there is a lorry", "Okay, I speak louder now."),
         ("what was it I asked you to do?", "You said: what time is it"),
     ],
@@ -53,8 +56,8 @@ def test_what_is_said_to_the_conversation_itself(text: str, answer: str) -> None
 @pytest.mark.parametrize(
     "text",
     ["", "repeat the order", "say hello", "what time is it", "turn the radio up", "what's louder",
-     "set a timer", "the same again", "slower cooker recipe", "again tomorrow at nine",
-     "say you're sorry"],
+     "set a timer", "not that one", "what is the time", "the same again", "slower cooker recipe",
+     "again tomorrow at nine", "say you're sorry"],
 )  # fmt: skip
 def test_other_messages_are_the_models(text: str) -> None:
     assert controlled(dialogue(*HAD, (Role.USER, text)), SessionOptions()) is None

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from tests.support.script import CLIENT_TOOL, Script
+from tests.support.script import CLIENT_TOOL, TOOLS, Script
+from voice.config import AgentConfig
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Announced, Generate, RunTool, Speak, SpeakEnd, StopGenerating
+from voice.dialogue.flow import Flow
 from voice.dialogue.rounds import WENT_WRONG
+from voice.dialogue.team import Team
 from voice.events import (
     Failure,
     ReplyEnded,
@@ -529,8 +534,18 @@ def test_who_takes_leave_is_asked_once_more_first() -> None:
         script.played()
 
 
-def test_a_question_that_the_model_knows_no_tool_for_is_looked_up() -> None:
-    script = Script()
+def desk() -> Flow:
+    """An agent without steps that hands over to another."""
+    boss = AgentConfig(name="boss", instructions="Decide.", greeting="Boss.")
+    front = AgentConfig(name="desk", instructions="Be brief.", tools=tuple(TOOLS))
+    return Flow(Team((front.model_copy(update={"hand_over": ("boss",)}), boss)))
+
+
+@pytest.mark.parametrize("flow", [lambda: None, desk], ids=["alone", "hands over"])
+def test_a_question_that_the_model_knows_no_tool_for_is_looked_up(
+    flow: Callable[[], Flow | None],
+) -> None:
+    script = Script(flow=flow())
     script.user("how much is the deposit")
     script.model("I don't know that.")
     call = script.last(RunTool).call

@@ -115,7 +115,11 @@ async def test_nothing_is_kept_of_strangers_nor_where_it_is_switched_off() -> No
     made = loaded()
     async with talking(made, None) as line:
         told = await answer(line, "remember that my car is red")
-        assert told == "I cannot remember that, because I do not know who you are."
+        assert told == "Until this conversation ends I will remember that your car is red."
+        assert await answer(line, "what colour is my car") == "Your car is red."
+        owner = line.session.scope.owner
+    await made.toolbox.drain()
+    assert Store(made.toolbox.database, owner).facts() == []
     off = loaded()
     off.toolbox._provided[MemoryConfig] = MemoryConfig(keep=False)
     async with talking(off, ADA) as line:

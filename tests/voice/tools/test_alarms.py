@@ -35,6 +35,25 @@ async def test_alarms_are_set(call: Call, when: str, answer: str) -> None:
     assert await call("set_alarm", when=when) == answer
 
 
+@pytest.mark.parametrize(
+    ("said", "when", "answer"),
+    [
+        ("wake me at seven", "seven", "7:00 AM tomorrow"),
+        ("I have to get up at half past five", "half past five", "5:30 AM tomorrow"),
+        ("wake me at seven tonight", "seven tonight", "7:00 PM today"),
+        ("wake me at five p m", "five p m", "5:00 PM today"),
+        ("wake me from my nap at quarter to four", "quarter to four", "3:45 PM today"),
+        ("set an alarm for seven", "seven", "7:00 PM today"),
+        ("wake me on weekdays at six", "on weekdays at six", "6:00 AM every weekday"),
+    ],
+)
+async def test_who_is_to_be_woken_means_the_morning(
+    call: Call, scope: SessionScope, said: str, when: str, answer: str
+) -> None:
+    scope.said = (said,)
+    assert await call("set_alarm", when=when) == f"Alarm set for {answer}."
+
+
 async def test_alarms_are_listed_and_cancelled_by_their_time(call: Call) -> None:
     assert await call("list_alarms") == "No alarms are set."
     assert await call("cancel_alarm") == "Error: No alarm is set."

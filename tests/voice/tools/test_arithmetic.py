@@ -49,6 +49,13 @@ from voice.tools.registry import ToolError
         ("two and a half times four", "2 and a half times 4 is 10."),
         ("multiply six by seven", "6 times 7 is 42."),
         ("what is nine plus nine equals", "9 plus 9 is 18."),
+        ("divide that 40.8 by three", "40.8 divided by 3 is 13.6."),
+        ("split sixty between four people", "60 divided by 4 people is 15."),
+        ("split ninety dollars three ways", "90 dollars divided by 3 is 30."),
+        ("take five off 40.8", "40.8 minus 5 is 35.8."),
+        ("round 40.8 up", "40.8 rounded up is 41."),
+        ("round 40.8 down", "40.8 rounded down is 40."),
+        ("round 40.5", "40.5 rounded is 41."),
     ],
 )
 def test_sums(said: str, answer: str) -> None:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from voice.config import data_path
+from voice.tools import pdf_text
 from voice.tools.builtin import documents as documents_module
 from voice.tools.builtin.documents import Documents, search_documents
 from voice.tools.registry import ToolError
@@ -244,6 +247,20 @@ def test_a_pdf_that_takes_too_long_or_too_much_memory_is_given_up(
     (tmp_path / "bomb.pdf").write_bytes(pdf("Tides"))
     assert Documents(tmp_path).search("tides") is None
     assert "bomb.pdf: not searched: takes too long or too much memory" in caplog.messages
+
+
+def test_pdf_is_read_where_a_system_has_no_limits(tmp_path: Path) -> None:
+    (tmp_path / "tides.pdf").write_bytes(pdf("Tides turn the mill."))
+    program = """
+import runpy, sys
+import pypdf
+
+sys.modules["resource"], sys.platform = None, "win32"
+sys.exit(runpy.run_path(sys.argv[1])["_main"](sys.argv[2]))
+"""
+    command = [sys.executable, "-c", program, pdf_text.__file__, str(tmp_path / "tides.pdf")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "Tides turn the mill."), done.stderr
 
 
 def test_a_restart_reads_nothing_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

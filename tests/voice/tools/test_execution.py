@@ -133,6 +133,34 @@ async def test_no_more_run_at_a_time_than_there_may() -> None:
     await threads.close()
 
 
+async def test_those_that_are_given_up_while_one_hangs_leave_no_thread() -> None:
+    release, begun = threading.Event(), threading.Event()
+    ran: list[int] = []
+
+    def hang() -> None:
+        begun.set()
+        release.wait()
+
+    threads = Threads(1)
+    hanging = asyncio.create_task(threads.run("hang", hang))
+    await asyncio.to_thread(begun.wait)
+    before = threading.active_count()
+    given_up = [asyncio.create_task(threads.run("add", lambda: ran.append(1))) for _ in range(20)]
+    await asyncio.sleep(0)
+    for each in given_up:
+        each.cancel()
+    await asyncio.wait(given_up)
+    last = asyncio.create_task(threads.run("add", lambda: ran.append(2)))
+    await asyncio.sleep(0)
+    assert threading.active_count() == before
+    assert len(threads._waiting) == 1
+    release.set()
+    await asyncio.gather(hanging, last)
+    assert ran == [2]
+    await threads.run("add", lambda: ran.append(3))
+    assert ran == [2, 3]
+
+
 async def test_what_never_ends_is_left_and_named(caplog: pytest.LogCaptureFixture) -> None:
     begun = threading.Event()
 

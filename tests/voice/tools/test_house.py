@@ -146,6 +146,7 @@ STATES = [
     ("lock.front_door", "Front Door", "locked", {}),
     ("cover.garage", "Garage Door", "closed", {}),
     ("climate.home", "Thermostat", "heat", {"temperature": 21.5}),
+    ("climate.attic", "Attic Heater", "heat", {"temperature": "18.50"}),
     ("vacuum.robot", "Vacuum", "docked", {}),
     ("media_player.tv", None, "playing", {}),
     ("sensor.outside", "Outside Temperature", "7", {}),
@@ -198,6 +199,7 @@ async def house(instance: Instance) -> AsyncGenerator[HomeAssistant, None]:
         ("kitchen light", "The kitchen light is 50 percent."),
         ("front door", "The front door is locked."),
         ("thermostat", "The thermostat is 21.5 degrees."),
+        ("attic heater", "The attic heater is 18.5 degrees."),
         ("vacuum", "The vacuum is off."),
         ("t v", "The tv is on."),
     ],
@@ -239,6 +241,19 @@ async def test_services_are_called(
     assert instance.called == [(service, {"entity_id": entity, **fields})]
 
 
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [("kitchen light", "unavailable"), ("thermostat", "unknown"), ("thermostat", "heat")],
+)
+async def test_what_is_no_state_is_not_set(
+    house: HomeAssistant, instance: Instance, name: str, state: str
+) -> None:
+    (device,) = find(await house.devices(), name)
+    with pytest.raises(ToolError, match=f"^I cannot set it to {state}\\.$"):
+        await house.set_state(device, state)
+    assert instance.called == []
+
+
 async def test_what_is_no_device_is_unknown(house: HomeAssistant, instance: Instance) -> None:
     with pytest.raises(ToolError, match=r"^There is no outside temperature sensor\.$"):
         await set_device(
@@ -255,8 +270,14 @@ async def test_a_house_that_is_away_or_talks_nonsense_cannot_be_reached() -> Non
     async def nonsense(request: Request) -> Response:
         return JSONResponse({"message": "hello"})
 
-    async with served([Route("/api/states", nonsense)]) as base, connections() as web:
-        for url in (closed_url(), base, f"{base}/elsewhere"):
+    async def cold(request: Request) -> Response:
+        attributes = {"temperature": "cold"}
+        state = {"entity_id": "climate.home", "state": "heat", "attributes": attributes}
+        return JSONResponse([state])
+
+    routes = [Route("/api/states", nonsense), Route("/cold/api/states", cold)]
+    async with served(routes) as base, connections() as web:
+        for url in (closed_url(), base, f"{base}/elsewhere", f"{base}/cold"):
             with pytest.raises(ToolError, match=r"^The house cannot be reached\.$"):
                 await HomeAssistant(url, "secret", web).devices()
     async with served(Instance().routes()) as base, connections() as web:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.voice.tools.conftest import Call
-from voice.tools import SessionScope
+from voice.tools import SessionScope, Toolbox
 
 
 async def test_items_come_and_go(call: Call) -> None:
@@ -42,15 +42,18 @@ async def test_a_new_list_begins_with_what_is_put_on_it(call: Call, scope: Sessi
     )
 
 
-async def test_nothing_is_put_on_a_list_twice(call: Call) -> None:
+async def test_nothing_is_put_on_a_list_twice(call: Call, toolbox: Toolbox) -> None:
     await call("add_to_list", item="apples")
     assert await call("add_to_list", item="apple") == "Apple is already on the shopping list."
     assert await call("add_to_list", item="apples and pears") == (
         "Added pears to the shopping list."
     )
+    changes = toolbox.database.changes
     assert await call("add_to_list", item="apples and pears") == (
         "Apples and pears are already on the shopping list."
     )
+    assert toolbox.database.changes == changes
+    assert await call("add_to_list", item="milk and milk") == "Added milk to the shopping list."
 
 
 @pytest.mark.parametrize("pair", ["half and half", "mac and cheese"])

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import Connection, update
 
 from tests.support.patience import PATIENCE_S
 from tests.support.virtual_parts import Answer, Call, Model, call, calling, last_user, parts
@@ -93,6 +93,21 @@ def test_what_another_program_reads_is_overwritten_by_the_next_sweep(
     database.sweep(ToolsConfig(), now_s=200.0)
     assert SECRET.encode() not in on_disk(tmp_path)
     database.close()
+
+
+def test_of_a_stranger_who_left_nothing_nothing_is_erased(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    erased: list[Connection] = []
+    monkeypatch.setattr(database._place, "erase", erased.append)
+    database.delete_stranger(STRANGER)
+    assert erased == []
+    fill(database, Owner("assistant", STRANGER), SECRET)
+    database.delete_stranger(STRANGER)
+    assert len(erased) == 1
+    # The log may have what was deleted one by one.
+    database.delete(ADA)
+    assert len(erased) == 2
 
 
 def test_each_kind_is_kept_for_its_time(place: str) -> None:

@@ -170,6 +170,20 @@ def test_summer_time_shifts_neither_a_length_nor_a_clock_time() -> None:
     eve = datetime(2026, 10, 31, 23, 0, tzinfo=ZoneInfo("America/New_York"))
     assert spoken_dates.moment("in four hours", eve).moment.hour == 2
     assert spoken_dates.moment("seven a m", eve).moment.hour == 7
+    # Of the two hours from one to two the second.
+    again = eve.replace(month=11, day=1, hour=1, fold=1)
+    after = spoken_dates.moment("two hours after midnight", eve).moment
+    assert (after.hour, after.fold, after.timestamp()) == (1, 1, again.timestamp())
+    three = eve.replace(month=11, day=1, hour=3)
+    for said in ("an hour earlier", "two hours before three a m", "two hours earlier"):
+        moved = spoken_dates.moment(said, eve, near=three).moment
+        hours = 1 if said.startswith("an") else 2
+        assert three.timestamp() - moved.timestamp() == hours * 3600
+    for said in ("a day later", "the day after three a m", "in two days"):
+        moved = spoken_dates.moment(said, eve, near=eve.replace(hour=3)).moment
+        assert moved.hour == (23 if said.startswith("in") else 3)
+    past = spoken_dates.moment("half past", eve, near=again.replace(minute=10)).moment
+    assert past.timestamp() - again.timestamp() == 1800
 
 
 @given(

@@ -1,20 +1,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import Executable, Row
 
-from voice.callers import LOCAL, Owner
+from voice.callers import LOCAL, Caller, CallerKind, Owner
 from voice.errors import ConfigError
 from voice.tools.database import Database
-from voice.tools.scope import SessionScope
+from voice.tools.scope import Inverses, SessionScope
 from voice.tools.store import AlertKind, Store
 
 ASSISTANTS = Owner("assistant", LOCAL)
+ANNA = Caller(CallerKind.USER, "anna")
 
 
 def conversation(session_id: str) -> SessionScope:
@@ -92,6 +95,43 @@ def test_a_changed_alert_keeps_its_id(place: str) -> None:
         assert not store.take_alert(alert, now=10.0, until=40.0)
         assert store.remove_alert(alert.id)
         assert not store.change_alert(alert)
+
+
+def test_what_did_not_change_is_not_to_be_taken_back(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(Database(place)) as database:
+        inverses = Inverses()
+        store, other = Store(database, ASSISTANTS, inverses), Store(database, ASSISTANTS)
+        first, second = (other.add_alert(AlertKind.ALARM, "", due, "s") for due in (10.0, 11.0))
+        read = database.read
+
+        def meanwhile(statement: Executable) -> Sequence[Row[*tuple[Any, ...]]]:
+            rows = read(statement)
+            other.tell_alert(first)
+            return rows
+
+        monkeypatch.setattr(database, "read", meanwhile)
+        assert not store.change_alert(replace(first, due=20.0))
+        assert not store.remove_alert(first.id)
+        assert store.clear_items("nothing") == []
+        assert inverses == []
+        assert store.change_alert(replace(second, due=20.0))
+        assert store.remove_alert(second.id)
+        changed, removed = inverses
+        removed()
+        assert other.alerts() == [replace(second, id=second.id + 1, due=20.0)]
+        assert changed() is False
+
+
+def test_taken_times_are_everybodys_of_the_agent(place: str) -> None:
+    with closing(Database(place)) as database:
+        agents = [Owner("clinic", LOCAL), Owner("clinic", ANNA), Owner("nurse", LOCAL)]
+        mine, hers, elsewhere = (Store(database, owner) for owner in agents)
+        for store, due in ((mine, 10.0), (hers, 20.0), (hers, 30.5), (elsewhere, 15.0)):
+            assert store.book(due, "", "")
+        assert mine.taken_between(10.0, 30.0) == {10.0, 20.0}
+        assert mine.taken_between(10.5, 30.5) == {20.0, 30.5}
 
 
 @pytest.mark.parametrize("made_before", [True, False])

@@ -72,6 +72,45 @@ async def test_a_timer_is_found_by_its_length_and_all_of_them_at_once(call: Call
     assert await call("cancel_timer", name="all timers") == "2 timers cancelled."
 
 
+@pytest.mark.parametrize(
+    ("kind", "made"),
+    [
+        ("timer", {"duration": "ten minutes"}),
+        ("alarm", {"when": "seven"}),
+        ("reminder", {"text": "buy soap", "when": "at nine"}),
+    ],
+)
+async def test_what_rang_meanwhile_is_not_cancelled(
+    call: Call, monkeypatch: pytest.MonkeyPatch, kind: str, made: dict[str, str]
+) -> None:
+    remove = Store.remove_alert
+
+    def ringing(store: Store, alert_id: int) -> bool:
+        # The soonest of them.
+        store.tell_alert(store.alerts()[0])
+        return remove(store, alert_id)
+
+    await call(f"set_{kind}", **made)
+    monkeypatch.setattr(Store, "remove_alert", ringing)
+    assert await call(f"cancel_{kind}") == "Error: It has just gone off, or was cancelled."
+
+
+async def test_of_several_that_are_cancelled_one_rang_meanwhile(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, duration in (("rice", "ten minutes"), ("pasta", "an hour")):
+        await call("set_timer", duration=duration, name=name)
+    remove = Store.remove_alert
+    soonest: list[int] = []
+
+    def ringing(store: Store, alert_id: int) -> bool:
+        soonest.append(alert_id)
+        return alert_id != soonest[0] and remove(store, alert_id)
+
+    monkeypatch.setattr(Store, "remove_alert", ringing)
+    assert await call("cancel_timer", name="all timers") == "Pasta timer cancelled."
+
+
 @pytest.mark.parametrize("name", ["all of my timers", "both"])
 async def test_all_of_no_timers_are_no_timer_of_that_name(call: Call, name: str) -> None:
     assert await call("cancel_timer", name=name) == "Error: No timer is running."

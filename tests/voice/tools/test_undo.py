@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tests.voice.tools.conftest import Call
+from voice.errors import StoreError
 from voice.tools import SessionScope
+from voice.tools.store import Store
 
 UNDO = "undo that"
 
@@ -67,6 +69,30 @@ async def test_a_change_is_undone(
     scope.said = (UNDO, "change it", "make it")
     await call("undo_last", message=UNDO)
     assert await call(looked_at) == before
+
+
+async def test_what_could_not_be_undone_can_be_tried_again(
+    call: Call, scope: SessionScope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await call("add_to_list", item="milk, eggs and oats")
+    scope.said = ("not those, and wake me at seven",)
+    await call("remove_from_list", item="milk, eggs and oats")
+    await call("set_alarm", when="seven tomorrow")
+    add, locked = Store.add_item, iter([False, True])
+
+    def failing(store: Store, list_name: str, *items: str) -> None:
+        if next(locked, False):
+            raise StoreError("It is in use.", passes=True)
+        add(store, list_name, *items)
+
+    monkeypatch.setattr(Store, "add_item", failing)
+    assert await call("undo_last", message=UNDO) == "Error: It is in use."
+    assert await call("list_alarms") == "No alarms are set."
+    assert await call("read_list") == "The shopping list has 1 item: oats."
+    assert await call("list_done") == "Removed milk, eggs and oats from the shopping list."
+    await call("undo_last", message=UNDO)
+    assert await call("read_list") == "The shopping list has 3 items: oats, eggs and milk."
+    assert await call("list_done") != "Removed milk, eggs and oats from the shopping list."
 
 
 async def test_of_several_the_named_one_is_undone(call: Call, scope: SessionScope) -> None:

@@ -5,7 +5,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from tests.voice.tools.services import config_at, connections, served
+from tests.voice.tools.services import Clock, config_at, connections, served
 from voice.config import ToolsConfig
 from voice.tools.builtin.weather import get_weather
 from voice.tools.registry import ToolError
@@ -53,6 +53,17 @@ async def ask(scope: SessionScope, config: ToolsConfig, place: str = "", day: st
 async def test_forecasts(scope: SessionScope, place: str, day: str, answer: str) -> None:
     async with served(ROUTES) as base:
         assert await ask(scope, config_at(base), place, day) == answer
+
+
+async def test_days_are_those_of_the_place(scope: SessionScope, clock: Clock) -> None:
+    # It is Sunday in Paris, and the forecast begins with it.
+    clock.advance(hours=7)
+    async with served(ROUTES) as base:
+        for day, told in (("sunday", "light rain"), ("tomorrow", "light snow")):
+            answer = await ask(scope, config_at(base), "paris", day)
+            assert answer.startswith(f"{day.capitalize()} in Paris: {told}")
+        with pytest.raises(ToolError, match="next 16 days"):
+            await ask(scope, config_at(base), "paris", "november 21")
 
 
 async def test_home_is_where_no_place_was_said(scope: SessionScope) -> None:

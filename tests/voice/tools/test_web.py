@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
+import httpx
 import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -22,6 +23,22 @@ async def test_answers_come_with_the_query_and_through_redirects() -> None:
     async with served([Route("/old", old), Route("/new", new)]) as base, connections() as web:
         response = await web.get("test service", f"{base}/old", {"q": "a b"})
         assert json_of("test service", response) == {"got": "a b"}
+
+
+async def test_two_who_ask_first_share_connections_that_are_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = []
+
+    def making() -> httpx.AsyncClient:
+        made.append(httpx.AsyncClient())
+        return made[-1]
+
+    monkeypatch.setattr("voice.tools.web._client", making)
+    async with connections() as web:
+        asked = [web.get("test service", closed_url(), {}) for _ in range(2)]
+        await asyncio.gather(*asked, return_exceptions=True)
+    assert [client.is_closed for client in made] == [True]
 
 
 async def test_a_service_that_hangs_is_given_up_on_in_time() -> None:

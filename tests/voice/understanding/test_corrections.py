@@ -213,6 +213,25 @@ def test_it_is_what_was_made_last() -> None:
     assert pointed_out("cancel it", dialogue[1:]) == "cancel it"
 
 
+@pytest.mark.parametrize(
+    ("message", "meant"),
+    [
+        ("and add twenty to that", "and add twenty to 40.8"),
+        ("round it up", "round 40.8 up"),
+        ("What's half of that?", "What's half of 40.8?"),
+        ("that divided by three", "40.8 divided by three"),
+        ("divide that 12 by three", "divide that 12 by three"),
+        ("add that to the list", "add 40.8 to the list"),
+        ("is that right", "is that right"),
+    ],
+)
+def test_a_sum_goes_on_with_what_the_one_before_came_to(message: str, meant: str) -> None:
+    told = Message(Role.TOOL, "17 percent of 240 is 40.8.", call_id="c", name="calculate")
+    since = Message(Role.TOOL, "It is 10 PM.", call_id="d", name="get_time")
+    assert pointed_out(message, [told]) == meant
+    assert pointed_out(message, [told, since]) == message
+
+
 def once_more(said: str, tool: str, /, **arguments: str) -> dict[str, str] | None:
     made = ToolCall("c", tool, arguments)
     call = repeated(

@@ -66,6 +66,8 @@ def test_a_text_is_neither_the_deed_nor_another_value() -> None:
         assert asked == "What is the name?"
     assert question(tool, {**said, "name": "Anna"}, "book a tandem for Anna tomorrow") == ""
     assert question(tool, {**said, "when": "tandem", "name": "Anna"}, "book a tandem") == "When?"
+    move = spec("move_item", item="string", to="string")
+    assert question(move, {"item": "milk", "to": "milk"}, "move the milk") == "To what?"
 
 
 def test_a_text_of_an_earlier_wish_is_no_other_value_of_this_one() -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated
 
 from voice.tools.builtin.alerts import (
     EVERY_ONE,
+    cancel,
     change,
     due_at,
     every_one,
     listed,
+    moment_due,
     moved,
     only,
     when_due,
@@ -21,9 +23,12 @@ from voice.tools.builtin.alerts import (
 from voice.tools.registry import Readable, ToolError, Unreadable, tool
 from voice.tools.ringer import Ringer
 from voice.tools.scope import SessionScope
-from voice.tools.spoken_dates import pushed
+from voice.tools.spoken_dates import may_mean, pushed
 from voice.tools.store import Alert, AlertKind, Store
 
+_WAKING = re.compile(r"\b(?:wak(?:e|ing)|get(?:ting)? up|be up)\b")
+_EVENING = 16
+"""Hours before it may be those of a nap."""
 _UNSET = Alert(0, AlertKind.ALARM, "", None, 0.0, "")
 # Of an alarm that is moved "an hour later" can be read as well.
 _SET = replace(_UNSET, due=datetime(9000, 1, 1).timestamp())
@@ -38,6 +43,8 @@ def set_alarm(when: _When, *, scope: SessionScope, store: Store, ringer: Ringer)
     """Set an alarm clock."""
     now = scope.now()
     alarm = _timed(_UNSET, when, now)
+    if _WAKING.search(next(iter(scope.said), "").lower()):
+        alarm = _in_the_morning(alarm, when, now)
     store.add_alert(alarm.kind, "", alarm.due, scope.session_id, repeat=alarm.repeat)
     ringer.wake()
     return f"Alarm set for {when_due(alarm, now)}."
@@ -76,11 +83,11 @@ def cancel_alarm(when: str = "", *, scope: SessionScope, store: Store, ringer: R
         chosen = every_one(alarms, scope, lambda alarm: when_due(alarm, now), "when")
     else:
         chosen = [_chosen(said, alarms, now)]
-    cancelled = [alarm for alarm in chosen if store.remove_alert(alarm.id)]
+    cancelled = cancel(store, chosen)
     ringer.wake()
     if len(cancelled) > 1:
         return f"{len(cancelled)} alarms cancelled."
-    return f"Alarm for {when_due(chosen[0], now)} cancelled."
+    return f"Alarm for {when_due(cancelled[0], now)} cancelled."
 
 
 def _timed(alarm: Alert, said: str, now: datetime) -> Alert:
@@ -88,6 +95,15 @@ def _timed(alarm: Alert, said: str, now: datetime) -> Alert:
     if not time_said:
         raise Unreadable("time", said, "At what time?")
     return timed
+
+
+def _in_the_morning(alarm: Alert, said: str, now: datetime) -> Alert:
+    """An alarm that wakes: "seven" is no time at which anybody gets up in the evening."""
+    due = moment_due(alarm, now)
+    morning = due + timedelta(hours=12)
+    if alarm.repeat or due.hour < _EVENING or not may_mean(said, morning, now):
+        return alarm
+    return replace(alarm, due=morning.timestamp())
 
 
 def _chosen(said: str, alarms: Sequence[Alert], now: datetime) -> Alert:

@@ -133,6 +133,18 @@ def moved(alert: Alert, said: str, now: datetime, first_hour: int = 1) -> tuple[
     return replace(alert, due=when.moment.timestamp(), repeat=""), when.time_said
 
 
+def cancel(store: Store, alerts: Sequence[Alert]) -> list[Alert]:
+    """Delete some entries; returns those that were still there.
+
+    Raises:
+        ToolError: None was.
+    """
+    cancelled = [alert for alert in alerts if store.remove_alert(alert.id)]
+    if not cancelled:
+        raise ToolError("It has just gone off, or was cancelled.")
+    return cancelled
+
+
 def change(
     store: Store, alert: Alert, changed: Alert, scope: SessionScope, gone: str
 ) -> Alert | None:

@@ -6,7 +6,7 @@ A recursive descent parser over a fixed vocabulary; nothing is ever evaluated as
     product := signed (("times" | "over" | "modulo") signed)*
     signed  := "minus" signed | power
     power   := postfix ("^" signed)?
-    postfix := atom ("squared" | "cubed" | "percent" [("of" | "off") signed])*
+    postfix := atom ("squared" | "cubed" | "rounded up" | "percent" [("of" | "off") signed])*
     atom    := number | "(" sum ")" | ("square root of" | "cube root of" | "half of" ...) signed
 """
 
@@ -14,7 +14,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from decimal import Context, Decimal, DecimalException, DivisionByZero, InvalidOperation, Overflow
+from decimal import (
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    ROUND_HALF_UP,
+    Context,
+    Decimal,
+    DecimalException,
+    DivisionByZero,
+    InvalidOperation,
+    Overflow,
+)
 from typing import Annotated
 
 from voice.tools import phrasing
@@ -27,13 +37,17 @@ _NO_SUM = "I could not calculate that."
 _CONTEXT = Context(prec=30, traps=[DivisionByZero, InvalidOperation, Overflow])
 
 _REWRITES: tuple[tuple[str, str], ...] = (
+    (r"\bthat (?=\d)", ""),
     (r"^(?:what is|what's|how much is|calculate|compute|the result of)\b", ""),
     (r"(?:=|\bequals?|\bis)$", ""),
     (r"^add ([\d.]+ ?(?:%|percent)) to (.+)$", r"\2 plus \1"),
     (r"^(?:add|the sum of) (.+?) (?:and|to|plus) (.+)$", r"\1 plus \2"),
     (r"^subtract (.+?) from (.+)$", r"\2 minus \1"),
     (r"^(?:multiply|the product of) (.+?) (?:by|and|with) (.+)$", r"\1 times \2"),
-    (r"^divide (.+?) by (.+)$", r"\1 divided by \2"),
+    (r"^(?:divide|split|share) (.+?) (?:by|between|among) (.+)$", r"\1 divided by \2"),
+    (r"^(?:divide|split|share) (.+?) (\d+) ways$", r"\1 divided by \2"),
+    (r"^take ([\d.]+) (?:off|from|away from) (.+)$", r"\2 minus \1"),
+    (r"^round (.+?)(?: (up|down|off))?$", r"\1 rounded \2"),
     (r"^the difference (?:between|of) (.+?) and (.+)$", r"\1 minus \2"),
     # "Eighty four fifty", "eighty four dollars and fifty cents".
     (r"\b(\d{1,4}) (?:(?:dollars?|pounds?|euros?) (?:and )?)?(\d\d)(?: cents?| pence)?(?![\d.])",
@@ -53,7 +67,10 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"divided (?:by|with)|split (?:by|between)", "/"),
     (r"(?:percent|%)(?: (?:tip|discount|(?:sales )?tax))? (?:of|on)", "pof"),
     (r"(?:percent|%)(?: discount)? off(?: of)?", "poff"),
-    (r"half of", "0.5 *"),
+    (r"rounded up", "ceil"),
+    (r"rounded down", "floor"),
+    (r"rounded(?: off)?", "nearest"),
+    (r"half of|halve", "0.5 *"),
     (r"(0\.\d+) of", r"\1 *"),
     (r"double|twice", "2 *"),
     (r"triple", "3 *"),
@@ -63,7 +80,8 @@ _TOKENS = {
     "by": "*", "over": "/", "modulo": "mod", "percent": "%",
     "×": "*", "÷": "/", "**": "^",
 }  # fmt: skip
-_IGNORED = {"the", "a", "an", "dollars", "dollar", "euros", "pounds", *"$€£¥₹"}
+_IGNORED = {"the", "a", "an", "dollars", "dollar", "euros", "pounds", "people", *"$€£¥₹"}
+_ROUNDED = {"ceil": ROUND_CEILING, "floor": ROUND_FLOOR, "nearest": ROUND_HALF_UP}
 _Sum = Annotated[str, Readable(lambda said, _: _several(said), refuses=False)]
 _TOKEN = re.compile(rf"{NUMBER}|[a-z]+|\*\*|[-+*/^%()×÷]|\S")
 
@@ -181,8 +199,10 @@ class _Parser:
 
     def _postfix(self) -> Decimal:
         value = self._atom()
-        while mark := self._take("squared", "cubed", "%", "pof", "poff"):
-            if mark == "squared":
+        while mark := self._take("squared", "cubed", "%", "pof", "poff", *_ROUNDED):
+            if mark in _ROUNDED:
+                value = value.to_integral_value(_ROUNDED[mark], _CONTEXT)
+            elif mark == "squared":
                 value = _power(value, Decimal(2))
             elif mark == "cubed":
                 value = _power(value, Decimal(3))

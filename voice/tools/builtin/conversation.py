@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 from voice.tools.registry import ToolError, Unreadable, tool
 from voice.tools.ringer import Ringer
-from voice.tools.scope import SessionScope
+from voice.tools.scope import Done, SessionScope
 from voice.tools.spoken_numbers import DIGITS
 
 _NOT_MEANT = re.compile(r"^\W*(?:(?:oh|no|ok|okay|actually)\W+)*(?:never ?mind|forget)\b")
@@ -34,15 +36,29 @@ async def undo_last(message: str, *, scope: SessionScope, ringer: Ringer) -> str
         return "There is nothing that I could take back."
     if not any(one.inverses for one in chosen):
         raise ToolError("I cannot take that back.")
-    for one in reversed(chosen):
-        scope.done.remove(one)
-        for inverse in reversed(one.inverses):
-            # It may block.
-            waiting = await asyncio.to_thread(inverse)
-            if inspect.isawaitable(waiting):
-                await waiting
-    ringer.wake()
+    try:
+        await _take_back(chosen, scope)
+    finally:
+        ringer.wake()
     return f"I took that back: {' '.join(one.said for one in chosen if one.inverses)}"
+
+
+async def _take_back(chosen: Sequence[Done], scope: SessionScope) -> None:
+    """Run what takes some calls back, the last first; from one that fails on, they stay done."""
+    left = [*chosen]
+    scope.done[:] = [one for one in scope.done if one not in left]
+    try:
+        while left:
+            for inverse in reversed(left[-1].inverses):
+                # It may block.
+                waiting = await asyncio.to_thread(inverse)
+                if inspect.isawaitable(waiting):
+                    await waiting
+                # What has run must not run again.
+                left[-1] = replace(left[-1], inverses=left[-1].inverses[:-1])
+            left.pop()
+    finally:
+        scope.done.extend(left)
 
 
 @tool(read_only=True)

@@ -38,6 +38,8 @@ _LEVELS = {
 _OFF_STATES = {"docked": "off", "returning": "off", "cleaning": "on", "playing": "on",
                "paused": "on", "idle": "on", "standby": "off"}  # fmt: skip
 
+_NO_STATES = ("unavailable", "unknown")
+
 
 class HomeAssistant:
     """See `voice.tools.builtin.house.House`; ``token`` is a long-lived access token.
@@ -63,7 +65,7 @@ class HomeAssistant:
         try:
             known = (state for state in states if _domain(state["entity_id"]) in _KINDS)
             self._seen = [_device(state) for state in known]
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Unreachable(_SERVICE) from error
         return self._seen
 
@@ -107,7 +109,7 @@ def _device(entity: dict[str, Any]) -> Device:
         level = round(attributes["brightness"] * 100 / 255)
         state = "on" if level >= 99 else f"{level} percent"
     elif domain == "climate" and attributes.get("temperature") is not None:
-        state = state if state == "off" else f"{attributes['temperature']:g} degrees"
+        state = state if state == "off" else f"{float(attributes['temperature']):g} degrees"
     elif domain in ("vacuum", "media_player"):
         state = _OFF_STATES.get(state, state)
     return Device(name.lower(), _KINDS[domain], state, identity)
@@ -120,6 +122,9 @@ def _call(domain: str, state: str) -> tuple[str, dict[str, Any]]:
     if state in ("on", "off"):
         return f"turn_{state}", {}
     number = re.match(r"\d+(?:\.\d+)?", state)
+    if number is None and (domain != "light" or state in _NO_STATES):
+        # It was the state before, to which an undo would go back.
+        raise ToolError(f"I cannot set it to {state}.")
     if number is None:
         return "turn_on", {"color_name": state.replace(" ", "")}
     service, field = _LEVELS[domain]

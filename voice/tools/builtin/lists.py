@@ -28,14 +28,14 @@ def add_to_list(item: str, list: str = "", *, scope: SessionScope, store: Store)
     if re.search(rf"\blist (?:called|named) {re.escape(item)}\W*$", " ".join(scope.said[:1]), re.I):
         # It is a list as soon as something is on it.
         raise ToolError(f"Just tell me what to put on the {_said_name(item)} list.")
-    items = _items_of(item, name)
+    items = [*{_key(each): each for each in _items_of(item, name)}.values()]
     on_list = {_key(known) for known in store.items(_stored_name(name))}
     new = [each for each in items if _key(each) not in on_list]
-    store.add_item(_stored_name(name), *new)
     if not new:
         verb = "are" if len(items) > 1 else "is"
         subject = phrasing.sentence(phrasing.joined(items))
         return f"{subject} {verb} already on the {name} list."
+    store.add_item(_stored_name(name), *new)
     return f"Added {phrasing.joined(new)} to the {name} list."
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from voice.tools.builtin.alerts import (
     EVERY_ONE,
+    cancel,
     change,
     due_at,
     every_one,
@@ -103,11 +104,11 @@ def cancel_reminder(text: str = "", *, scope: SessionScope, store: Store, ringer
         chosen = every_one(reminders, scope, lambda reminder: reminder.label, "text")
     else:
         chosen = [_chosen(said, reminders, scope.now())]
-    cancelled = [reminder for reminder in chosen if store.remove_alert(reminder.id)]
+    cancelled = cancel(store, chosen)
     ringer.wake()
     if len(cancelled) > 1:
         return f"{len(cancelled)} reminders cancelled."
-    return f"Reminder cancelled: {chosen[0].label}."
+    return f"Reminder cancelled: {cancelled[0].label}."
 
 
 def _chosen(said: str, reminders: Sequence[Alert], now: datetime) -> Alert:

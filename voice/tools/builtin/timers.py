@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Annotated
 
 from voice.tools import phrasing, spoken_numbers
-from voice.tools.builtin.alerts import EVERY_ONE, every_one, listed, only
+from voice.tools.builtin.alerts import EVERY_ONE, cancel, every_one, listed, only
 from voice.tools.registry import Readable, ToolError, Unreadable, tool
 from voice.tools.ringer import Ringer, timer_name
 from voice.tools.scope import SessionScope
@@ -118,12 +118,12 @@ def cancel_timer(name: str = "", *, scope: SessionScope, store: Store, ringer: R
         chosen = every_one(timers, scope, timer_name, "name")
     else:
         chosen = _chosen(label, timers)
-    cancelled = [timer for timer in chosen if store.remove_alert(timer.id)]
-    scope.removed = cancelled[-1] if cancelled else None
+    cancelled = cancel(store, chosen)
+    scope.removed = cancelled[-1]
     ringer.wake()
     if len(cancelled) > 1:
         return f"{len(cancelled)} timers cancelled."
-    return f"{_subject(chosen[0].label)} cancelled."
+    return f"{_subject(cancelled[0].label)} cancelled."
 
 
 def _chosen(label: str, timers: Sequence[Alert]) -> list[Alert]:

@@ -5,11 +5,14 @@ Source: https://open-meteo.com/en/docs
 
 from __future__ import annotations
 
+from contextlib import suppress
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from voice.config import ToolsConfig
 from voice.tools import phrasing, spoken_dates
-from voice.tools.places import find_place
+from voice.tools.places import Place, find_place
 from voice.tools.registry import ToolError, tool
 from voice.tools.scope import SessionScope
 from voice.tools.web import Query, Unreachable, Web, json_of
@@ -33,18 +36,18 @@ async def get_weather(
     place: str = "", day: str = "", *, scope: SessionScope, web: Web, config: ToolsConfig
 ) -> str:
     """Tell the weather."""
-    now = scope.now()
     where = place.removeprefix("in ") or config.home_place
     if not where:
         raise ToolError("For which place?")
-    today = now.date()
     asked = day.lower().removeprefix("on ").strip() or "today"
     if asked in ("now", "right now", "currently", "outside"):
         asked = "today"
-    days_ahead = (spoken_dates.day(asked, now) - today).days
+    found = await find_place(where, web, config, _SERVICE)
+    # The forecast begins with the day that it is there.
+    now = _time_at(found, scope.now())
+    days_ahead = (spoken_dates.day(asked, now) - now.date()).days
     if not 0 <= days_ahead < _DAYS:
         raise ToolError(f"The forecast is for the next {_DAYS} days only.")
-    found = await find_place(where, web, config, _SERVICE)
     query: Query = {
         "latitude": found.latitude,
         "longitude": found.longitude,
@@ -56,6 +59,13 @@ async def get_weather(
     answer = json_of(_SERVICE, await web.get(_SERVICE, config.weather_url, query))
     day_name = phrasing.sentence(spoken_dates.titled(asked))
     return f"{day_name} in {found.name}: {_forecast(answer, days_ahead)}."
+
+
+def _time_at(place: Place, now: datetime) -> datetime:
+    with suppress(ZoneInfoNotFoundError, ValueError):
+        return now.astimezone(ZoneInfo(place.timezone))
+    # Not every place has one.
+    return now
 
 
 def _forecast(answer: Any, days_ahead: int) -> str:

@@ -20,12 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
+    Column,
     ColumnElement,
     Connection,
     CursorResult,
     Executable,
     Row,
     Table,
+    and_,
     delete,
     func,
     or_,
@@ -149,7 +151,10 @@ class Database:
 
     def delete(self, caller: Caller, agent: str | None = None) -> dict[str, int]:
         """Delete all entries of a caller, at one agent or at any: table → how many there were."""
-        return self._delete(TABLES, caller, agent)
+        deleted = self._delete(TABLES, caller, agent)
+        # Also where nothing is left: the log has what tools have deleted before.
+        self._erase()
+        return deleted
 
     def correct_fact(self, caller: Caller, fact_id: int, content: str) -> bool:
         """Put another content into a fact of a caller's, or delete it where that is empty.
@@ -166,7 +171,9 @@ class Database:
 
     def delete_stranger(self, caller: Caller) -> None:
         """Delete what a conversation leaves that nobody can come back to."""
-        self._delete([table for table in TABLES if table not in _OUTLIVES_STRANGERS], caller, None)
+        tables = [table for table in TABLES if table not in _OUTLIVES_STRANGERS]
+        if any(self._delete(tables, caller, None).values()):
+            self._erase()
 
     def sweep(
         self,
@@ -176,14 +183,14 @@ class Database:
     ) -> None:
         """Delete what has been kept long enough, and overwrite all that was deleted so far."""
         old = facts.c.changed < now_s - memory.keep_days * _DAY_S
-        self.write(*_sweeps(kept, now_s), delete(facts).where(old))
+        left = _strangers(facts, facts.c.changed, now_s)
+        self.write(*_sweeps(kept, now_s), delete(facts).where(old | left))
         self._erase()
 
     def _delete(self, tables: Sequence[Table], caller: Caller, agent: str | None) -> dict[str, int]:
         results = self.write(
             *(delete(table).where(owned_by(table, caller, agent)) for table in tables)
         )
-        self._erase()
         return {table.name: done.rowcount for table, done in zip(tables, results, strict=True)}
 
     def _erase(self) -> None:
@@ -240,23 +247,27 @@ def _sweeps(kept: ToolsConfig, now_s: float) -> Generator[Executable, None, None
         for days in (kept.keep_alerts_days, kept.keep_lists_days, kept.keep_orders_days)
     )
 
-    def strangers(table: Table) -> ColumnElement[bool]:
-        left = table.c.created < now_s - _LONGEST_STRANGER_S
-        return table.c.caller.startswith(f"{CallerKind.CONVERSATION}:") & left
-
     once, due = alerts.c.repeat == "", func.coalesce(alerts.c.due, 0.0)
     yield delete(alerts).where(
         or_(
             alerts.c.told,
             once & (alerts.c.due < alerts_s),
             (~once | alerts.c.due.is_(None)) & (alerts.c.created < lists_s) & (due < lists_s),
-            strangers(alerts),
+            _strangers(alerts, alerts.c.created, now_s),
         )
     )
-    yield delete(list_items).where((list_items.c.created < lists_s) | strangers(list_items))
+    old = list_items.c.created < lists_s
+    left = _strangers(list_items, list_items.c.created, now_s)
+    yield delete(list_items).where(old | left)
     yield delete(orders).where(orders.c.placed < orders_s)
     yield delete(appointments).where(appointments.c.due < orders_s)
     yield delete(flows).where(flows.c.saved < now_s - kept.keep_flows_minutes * 60)
+
+
+def _strangers(table: Table, since: Column[float], now_s: float) -> ColumnElement[bool]:
+    """What a process that crashed has left of them: the table's rows that began long ago."""
+    theirs = table.c.caller.startswith(f"{CallerKind.CONVERSATION}:")
+    return and_(theirs, since < now_s - _LONGEST_STRANGER_S)
 
 
 @cache
