@@ -1,8 +1,8 @@
 """Requests in, events out: the engine that voice and the API server share.
 
 One thread owns the model. Each round is one forward that serves as many requests as its budget
-holds (`dlm.engine.scheduler`), so that a new request waits for one forward at most, and a cancelled
-one stops before its next forward.
+holds (`dlm.engine.scheduler`), so that a new request waits for one forward at most, once its
+grammar is built, and a cancelled one stops before its next forward.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import queue
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -33,10 +34,11 @@ from dlm.engine.request import (
 )
 from dlm.engine.request_setup import RequestSetup
 from dlm.engine.scheduler import Job, Scheduler, Start
+from dlm.engine.second_look import second_look
 from dlm.fused.runner import runner_for
 from dlm.grammar.matcher import Matcher
 from dlm.kv_cache.prefix import DEFAULT_BYTES, PrefixPool
-from dlm.language.chat_format import Dialect
+from dlm.language.chat_format import Dialect, MarkedCalls
 from dlm.language.messages import Answer, Tool, Turn
 from dlm.language.template import Template
 from dlm.language.tokenizer import Tokenizer
@@ -88,8 +90,9 @@ class Engine:
         # Bounded by max_requests; None ends the thread.
         self._queue: queue.SimpleQueue[tuple[Job, Start] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        # Its queue is bounded by max_requests as well.
+        # Their queues are bounded by max_requests as well. A schema may take a second to build.
         self._builder = ThreadPoolExecutor(1, "dlm-grammars")
+        self._patient_builder = ThreadPoolExecutor(1, "dlm-schemas")
         self._unfinished = 0
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="dlm-engine", daemon=True)
@@ -160,9 +163,30 @@ class Engine:
             queue.Full: `max_requests` requests are unfinished.
             RuntimeError: The engine is closed.
         """
-        job = RequestJob(request, emit, self.dialect, self._setup.reasoning_marks(request))
-        self._enter(lambda: self._builder.submit(self._build, job))
-        return job.cancelled.set
+        cancelled = threading.Event()
+        self._start(request, emit, cancelled)
+        return cancelled.set
+
+    def _start(
+        self, request: Request, emit: Callable[[Event], None], cancelled: threading.Event
+    ) -> None:
+        def tell(event: Event) -> None:
+            told: Event | Request = event
+            if isinstance(event, Finished) and isinstance(self.dialect.calls, MarkedCalls):
+                told = second_look(request, event)
+            if isinstance(told, Request):
+                # Another may have taken the place, or the engine be closed.
+                with suppress(queue.Full, RuntimeError):
+                    self._start(told, emit, cancelled)
+                    return
+            emit(event if isinstance(told, Request) else told)
+
+        marks = self._setup.reasoning_marks(request)
+        job = RequestJob(request, tell, self.dialect, marks, cancelled=cancelled)
+        # Nobody who speaks, and nobody without a schema, waits for the schemas of others.
+        urgent = job.priority > 0 or not (request.tools or request.format)
+        builder = self._builder if urgent else self._patient_builder
+        self._enter(lambda: builder.submit(self._build, job))
 
     def _build(self, job: RequestJob) -> None:
         """Build a request's grammar, which may take long, and hand it to the engine's thread."""
@@ -243,7 +267,7 @@ class Engine:
                 raise ValueError(f"texts: got {text!r}, expected at least one word in each")
         prompt = self.dialect.prompt(turns, tools)
         answers = [self.dialect.spell(Answer(text, ())) for text in texts]
-        return self._scored(prompt, answers, priority)
+        return self._scored(prompt, answers, priority).result()
 
     def end_of_message(
         self, turns: Sequence[Turn], tools: Sequence[Tool] = (), priority: int = 1
@@ -256,14 +280,20 @@ class Engine:
         Raises:
             ValueError: The dialogue is empty, or too long.
         """
+        return math.exp(self.log_end_of_message(turns, tools, priority).result()[0])
+
+    def log_end_of_message(
+        self, turns: Sequence[Turn], tools: Sequence[Tool] = (), priority: int = 1
+    ) -> Future[list[float]]:
+        """The logarithm of `end_of_message`, once the model has told it; must not be cancelled."""
         if not turns:
             raise ValueError("turns: got none, expected at least 1")
         *prompt, end = self.dialect.ended(turns, tools)
-        return math.exp(self._scored(prompt, [[end]], priority)[0])
+        return self._scored(prompt, [[end]], priority)
 
     def _scored(
         self, prompt: list[int], continuations: Sequence[Sequence[int]], priority: int
-    ) -> list[float]:
+    ) -> Future[list[float]]:
         if self.model.config.commit != "causal":
             raise ValueError("scoring: got a checkpoint whose positions see what follows them")
         longest = max(map(len, continuations), default=0)
@@ -274,7 +304,7 @@ class Engine:
             return decoder, job.steps(decoder)
 
         self._enter(lambda: self._queue.put((job, start)))
-        return job.result.result()
+        return job.result
 
     def close(self) -> None:
         """Stop the thread; unfinished requests fail with a RuntimeError. May be called again.
@@ -285,6 +315,7 @@ class Engine:
         with self._lock:
             closes, self._closed = not self._closed, True
         self._builder.shutdown()
+        self._patient_builder.shutdown()
         if closes:
             self._queue.put(None)
         if threading.current_thread() is not self._thread:

@@ -37,6 +37,7 @@ class Request:
         turns: The dialogue.
         tools: Tools that may be called.
         tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
+        barred: Names of tools that are declared and may not be called.
         copy_sources: Texts that string arguments are copied from, each argument a span of one text
             (`dlm.language.copy_sources`); None leaves them free.
         effort: Refinement per block.
@@ -61,6 +62,7 @@ class Request:
     turns: tuple[Turn, ...]
     tools: tuple[Tool, ...] = ()
     tool_choice: str = "auto"
+    barred: frozenset[str] = frozenset()
     copy_sources: tuple[str, ...] | None = None
     effort: Effort = Effort.INSTANT
     verified: bool = True
@@ -190,7 +192,7 @@ class RequestJob:
         self.json_call = json_call
         said = tuple(turn.content for turn in request.turns if turn.role == "user")
         self.rules = AnswerRules(
-            request.tools,
+            tuple(tool for tool in request.tools if tool.name not in request.barred),
             request.tool_choice,
             request.copy_sources,
             request.parallel,

@@ -20,6 +20,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from traceback import format_tb
 from typing import Protocol
 
 from dlm.decoding.decoder import Decoder
@@ -238,4 +239,6 @@ class Scheduler:
             self._leave(one.decoder)
         except Exception as error:
             # Keeping a request's cache for the next one is not worth failing another request.
-            _log.warning("a request's cache could not be kept: %s", type(error).__name__)
+            # The text of an error may quote the dialogue.
+            kind, lines = type(error).__name__, "".join(format_tb(error.__traceback__))
+            _log.warning("a request's cache could not be kept: %s\n%s", kind, lines)

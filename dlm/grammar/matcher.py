@@ -42,18 +42,13 @@ from dlm.language.identifiers import worded, words
 from dlm.language.messages import Tool
 from dlm.language.references import DEFINITIONS, references
 from dlm.language.schema import is_number
-from dlm.language.spoken_numbers import is_unread
+from dlm.language.spoken_numbers import COMPUTED, is_unread
 from dlm.language.template import Template
 from dlm.language.tokenizer import Tokenizer
 
 KEPT_SPELLINGS = 4096
 MOST_NUMBERS = 64
 """Where more are said than that, a number may be any."""
-_COMPUTED = {
-    *("total", "sum", "difference", "average", "mean", "combined", "overall", "remaining"),
-    *("result", "product", "count"),
-}
-"""Words in the names of numbers that need not be said."""
 _STATE = "\n<state>"
 _REFUSAL = "Parser Error: token"
 
@@ -164,7 +159,7 @@ class GrammarFactory:
             fitting = {one: at for one, at in numbers.items() if fits(json.loads(one))}
             names = map(words, tool.properties)
             own = labelled(newest, words(name) or name, names) & fitting.keys()
-            computed = not _COMPUTED.isdisjoint(words(name).split())
+            computed = not COMPUTED.isdisjoint(words(name).split())
             if fitting:
                 places = {k.encode(): at for k, at in fitting.items() if not own or k in own}
                 find = functools.partial(_known, places)

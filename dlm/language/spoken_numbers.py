@@ -23,7 +23,11 @@ ORDINALS = [
 ]  # fmt: skip
 VALUES = {w: i for i, w in enumerate(ONES)} | {w: 10 * i for i, w in enumerate(TENS) if i > 1}
 SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_000_000_000}
-
+COMPUTED = frozenset((
+    "total", "sum", "difference", "average", "mean", "combined", "overall", "remaining", "result",
+    "product", "count",
+))  # fmt: skip
+"""Words in the names of numbers that need not be said."""
 
 _Said = tuple[str, int, int]
 """A number as JSON writes it, and from where to where it stands."""

@@ -6,13 +6,12 @@ Keys are kept as digests; nothing here logs one.
 from __future__ import annotations
 
 import hmac
-import ipaddress
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Protocol
-from urllib.parse import urlsplit
 
 from dlm.server.errors import ApiError
+from dlm.server.request_checks import AllowedNames, is_loopback
 
 KEY_VARIABLES = ("QUICKSILVER_API_KEY", "QUICKSILVER_API_KEYS")
 
@@ -36,7 +35,7 @@ class KeyGate:
         self, keys: Iterable[str], host: str = "127.0.0.1", allowed_hosts: Iterable[str] = ()
     ) -> None:
         self._digests = [_digest(key) for key in keys]
-        self._hosts = {host.lower(), *(name.lower() for name in allowed_hosts)}
+        self._names = AllowedNames([host, *allowed_hosts])
         if not self._digests and not is_loopback(host):
             raise ValueError(
                 f"--host: got {host!r} and no key; set the environment variable "
@@ -45,14 +44,10 @@ class KeyGate:
 
     def check(self, headers: Mapping[str, str]) -> None:
         """See `Gate.check`."""
-        host = headers.get("host", "")
-        name = _name(f"//{host}")
-        # DNS rebinding: anybody may point a name of theirs at this server.
-        if not (is_loopback(name) or _is_address(name) or name in self._hosts):
+        if not self._names.has_host(headers):
             raise ApiError(403, "host not allowed; see --allowed-host", "host_not_allowed")
-        origin = headers.get("origin")
-        if origin is not None and _name(origin) not in {name, *self._hosts}:
-            raise ApiError(403, "origin not allowed; see --allowed-host", "origin_not_allowed")
+        if not self._names.has_origin(headers):
+            raise ApiError(403, "origin not allowed", "origin_not_allowed")
         if self._digests:
             self._check_key(headers.get("authorization", ""))
 
@@ -70,29 +65,6 @@ def keys_of(environment: Mapping[str, str]) -> list[str]:
     """The keys in an environment's variables, where commas separate them."""
     texts = ",".join(environment.get(name, "") for name in KEY_VARIABLES)
     return [key.strip() for key in texts.split(",") if key.strip()]
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a name or address means this machine alone."""
-    return host.lower() == "localhost" or (
-        _is_address(host) and ipaddress.ip_address(host).is_loopback
-    )
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def _name(address: str) -> str:
-    """The host's name in an address, without port and brackets; empty when it cannot be read."""
-    try:
-        return (urlsplit(address).hostname or "").lower()
-    except ValueError:
-        return ""
 
 
 def _digest(key: str) -> bytes:

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
+from traceback import format_tb
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry
@@ -48,6 +49,7 @@ from dlm.server.error_responses import error_response, not_routed
 from dlm.server.errors import ApiError, from_engine, invalid
 from dlm.server.execution import Executor, RequestEngine
 from dlm.server.metrics import CONTENT_TYPE, ApiMetrics
+from dlm.server.request_checks import bounded
 from dlm.server.response_objects import ResponseReply
 from dlm.server.response_requests import ResponseRequest, renamed, response_requests
 from dlm.server.responses import ChatReply, ReasoningSummary, Reply, ReplyOptions, TextReply
@@ -152,9 +154,12 @@ class Api:
             except ClientDisconnect:
                 response = Response(status_code=CLIENT_LEFT)
             except Exception as error:
+                failed = from_engine(error)
                 # The text of an error may quote the dialogue.
-                _log.error("%s %s failed: %s", name, request_id, type(error).__name__)
-                response = error_response(from_engine(error))
+                lines = format_tb(error.__traceback__) if failed.status >= 500 else []
+                told = "\n".join((type(error).__name__, *lines))
+                _log.error("%s %s failed: %s", name, request_id, told)
+                response = error_response(failed)
             response.headers["x-request-id"] = request_id
             self._metrics.answered(name, response.status_code)
             return response
@@ -257,12 +262,8 @@ class Api:
 
     async def _body(self, request: HttpRequest) -> bytes:
         limit = self._limits.body_bytes
-        body = bytearray()
-        async for piece in request.stream():
-            body += piece
-            if len(body) > limit:
-                raise ApiError(413, f"the body is longer than {limit} bytes", "body_too_large")
-        return bytes(body)
+        too_long = ApiError(413, f"the body is longer than {limit} bytes", "body_too_large")
+        return b"".join([piece async for piece in bounded(request.stream(), limit, too_long)])
 
     def _check_model(self, name: str) -> None:
         if name not in self._served:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Protocol
 
-from voice.access.origins import AccessDenied, AllowedOrigins, is_loopback, names_loopback
+from dlm.server.request_checks import is_loopback
+from voice.access.origins import AccessDenied, AllowedOrigins, names_loopback
 from voice.callers import LOCAL, OPERATOR, Caller, CallerKind
 from voice.config.server import ServerConfig
 from voice.errors import ConfigError

@@ -23,7 +23,7 @@ import numpy as np
 
 from voice.audio import Framer, StreamResampler
 from voice.config import EndpointingConfig
-from voice.errors import ModelError, ProtocolError
+from voice.errors import ModelError, ProtocolError, origins
 from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.hearing.backchannel import BEFORE_MS, LONGEST_MS, sound_log_odds
 from voice.hearing.end_of_turn import Cues, Profile
@@ -277,7 +277,7 @@ class AudioInput:
                         )
                 except Exception as error:
                     # A recogniser that raises must cost this turn only.
-                    _log.error("recognition failed: %s", type(error).__name__)
+                    _log.error("recognition failed: %s", origins(error))
                     self._fail(
                         turn, str(error) if isinstance(error, ModelError) else "recognition failed"
                     )
@@ -453,7 +453,7 @@ class AudioInput:
             probability = await end_of_message(final.text) if final.text.strip() else None
         except Exception as error:
             # A model that fails must not cost the conversation; the pause decides without it.
-            _log.error("no probability for a pause: %s", type(error).__name__)
+            _log.error("no probability for a pause: %s", origins(error))
             message = str(error) if isinstance(error, ModelError) else "the model failed"
             self._emit(EndOfMessageFailed(turn.turn_id, message))
             return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voice.audio import Framer, StreamResampler
-from voice.errors import ModelError
+from voice.errors import ModelError, origins
 from voice.hearing.asr.domain import ANYTHING, Domain
 from voice.inputs import ItemTranscribed, ItemTranscriptionFailed
 from voice.types import FRAME_SAMPLES, SAMPLE_RATE_HZ, Samples, Transcript
@@ -65,7 +65,7 @@ class ItemTranscription:
                 )
         except Exception as error:
             # A recogniser that raises must cost this item only.
-            _log.error("recognition of an item failed: %s", type(error).__name__)
+            _log.error("recognition of an item failed: %s", origins(error))
             message = str(error) if isinstance(error, ModelError) else "recognition failed"
             self._emit(ItemTranscriptionFailed(item_id, message))
         else:

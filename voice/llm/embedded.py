@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from collections.abc import AsyncGenerator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,7 +106,13 @@ class EmbeddedModel:
         import queue
 
         try:
-            return await asyncio.to_thread(self._end_of_message, prompt)
+            loop = asyncio.get_running_loop()
+            asked = await loop.run_in_executor(self._threads, self._ask_for_end, prompt)
+            if asked is None:
+                return None
+            # The model goes on where nobody waits any more.
+            (nats,) = await asyncio.shield(asyncio.wrap_future(asked))
+            return math.exp(nats)
         except (queue.Full, ModelError, ValueError, RuntimeError) as error:
             _log.debug("no probability for the end of a message: %s", type(error).__name__)
             return None
@@ -135,13 +142,13 @@ class EmbeddedModel:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._engine.close()
 
-    def _end_of_message(self, prompt: Prompt) -> float | None:
+    def _ask_for_end(self, prompt: Prompt) -> Future[list[float]] | None:
         prompt = self._readable(prompt)
         seen = fitted(prompt, self._window)
         if seen.messages[-1:] != prompt.messages[-1:]:
             return None
         request = _request(seen)
-        return self._engine.end_of_message(request.turns, request.tools, prompt.rank)
+        return self._engine.log_end_of_message(request.turns, request.tools, prompt.rank)
 
     def _fitted(self, prompt: Prompt) -> Request:
         return _request(fitted(self._readable(prompt), self._window))

@@ -258,6 +258,7 @@ class ItemLog:
         self._items: dict[str, Item] = {}
         self._order: list[str] = []
         self._lengths: dict[str, int] = {}
+        self._chars = 0
 
     @property
     def calls(self) -> dict[str, str]:
@@ -276,8 +277,9 @@ class ItemLog:
 
     @property
     def excess(self) -> str | None:
-        """The oldest item, where all have more than `MAX_CHARS`."""
-        return self._order[0] if sum(self._lengths.values()) > MAX_CHARS else None
+        """The oldest item, where there are more than `MAX_ITEMS`, or `MAX_CHARS` in all."""
+        full = len(self._order) > MAX_ITEMS or self._chars > MAX_CHARS
+        return self._order[0] if full else None
 
     def __contains__(self, item_id: object) -> bool:
         return item_id in self._items
@@ -312,11 +314,8 @@ class ItemLog:
             elif previous_item_id in self._items:
                 place = self._order.index(previous_item_id) + 1
             self._order.insert(place, item_id)
-        self._items[item_id] = item
-        self._lengths[item_id] = len(json.dumps(item))
-        if len(self._order) > MAX_ITEMS:
-            self.remove(self._order[0])
-        before = self._order.index(item_id) if item_id in self._items else 0
+        self._write(item)
+        before = self._order.index(item_id)
         return self._order[before - 1] if before else None
 
     def transcribed(self, item_id: str, text: str | None) -> int:
@@ -330,14 +329,22 @@ class ItemLog:
         for index, part in enumerate(content):
             if part["type"] == "input_audio" and part["transcript"] is None:
                 content[index] = {**part, "transcript": text}
-                self._items[item_id] = {**item, "content": content}
+                self._write({**item, "content": content})
                 return index
         return 0
 
     def remove(self, item_id: str) -> None:
         """Remove an item."""
-        del self._items[item_id], self._lengths[item_id]
+        del self._items[item_id]
+        self._chars -= self._lengths.pop(item_id)
         self._order.remove(item_id)
+
+    def _write(self, item: Item) -> None:
+        item_id = item["id"]
+        self._items[item_id] = item
+        self._chars -= self._lengths.get(item_id, 0)
+        self._lengths[item_id] = len(json.dumps(item))
+        self._chars += self._lengths[item_id]
 
 
 def _item(item_id: str, kind: str, status: str, **fields: Any) -> Item:

@@ -196,6 +196,7 @@ class RealtimeProtocol:
         own = changed.quicksilver
         transcription = changed.transcribes or changed.audio.input.transcription is not None
         self._events.configure(self._form(changed), transcription, own.events if own else None)
+        self._events.keep_servers({server.label for server in wanted["servers"]})
         if greets and own is not None and own.greet and not self._greeted:
             self._greeted = True
             self._session.greet()
@@ -210,7 +211,8 @@ class RealtimeProtocol:
         try:
             data = parse_json(text)
             event_id = client.event_id_of(data)
-            return self._stamped(self._apply(client.parse_event(data)))
+            events = self._apply(client.parse_event(data))
+            return self._stamped(events + self._trimmed())
         except ProtocolError as error:
             failed = error_event(str(error), error.code, param=error.param, event_id=event_id)
             return self._stamped([failed])
@@ -237,7 +239,7 @@ class RealtimeProtocol:
                 # Replies to speech are bounded by speech, and count as well.
                 self._reply_limit.take()
             limits = [_rate_limits(self._reply_limit)]
-        return self._stamped(self._events.translate(event) + limits)
+        return self._stamped(self._events.translate(event) + limits + self._trimmed())
 
     def sounding(self, stage: str, reply_id: str) -> list[ServerEvent]:
         """See `ServerEvents.sounding`."""
@@ -327,8 +329,12 @@ class RealtimeProtocol:
         self._session.add_item(item_id, message, event.previous_item_id)
         if len(samples):
             self._session.hear_item(item_id, samples, self._input_rate_hz)
-        events = self._entered(parsed, item_id, event.previous_item_id)
-        while (oldest := log.excess) is not None:
+        return self._entered(parsed, item_id, event.previous_item_id)
+
+    def _trimmed(self) -> list[ServerEvent]:
+        """Delete the oldest items while there are too many; the events that tell of it."""
+        events: list[ServerEvent] = []
+        while (oldest := self._events.items.excess) is not None:
             events += self._delete_item(oldest)
         return events
 

@@ -7,7 +7,7 @@ run. What clients send is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -326,6 +326,10 @@ class ServerEvents:
         if extensions is not None:
             self._extensions = frozenset(extensions)
 
+    def keep_servers(self, labels: Set[str]) -> None:
+        """Forget the tools of all MCP servers but these."""
+        self._remote = {name: tool for name, tool in self._remote.items() if tool[0] in labels}
+
     def standing(self) -> list[ServerEvent]:
         """What a client that asks for it only now is told: its trace, and where the flow stands."""
         flow = extension_events(self._flow, self._extensions, None) if self._flow else []
@@ -482,6 +486,7 @@ class ServerEvents:
         if begins or event.label not in self._lists:
             self._lists[event.label] = new_id("mcpl")
         item_id, tools = self._lists[event.label], event.tools or ()
+        self.keep_servers({label for label, _ in self._remote.values()} - {event.label})
         self._remote |= {tool.name: (event.label, tool.remote_name) for tool in tools}
         status = "in_progress" if begins else "incomplete" if event.problem else "completed"
         item = listing_item(item_id, event.label, tools, status)

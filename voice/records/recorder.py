@@ -150,7 +150,7 @@ class Recorder:
     def _delete(self, caller: Caller) -> None:
         try:
             self.kept.delete(caller)
-        except StoreError as error:
+        except (OSError, StoreError) as error:
             _log.error("records.folder: %s", error)
 
     async def _write(self) -> None:
@@ -185,7 +185,7 @@ class Recorder:
             now = datetime.now(UTC)
             try:
                 await asyncio.to_thread(self.kept.sweep, self._keep_days, now)
-            except StoreError as error:
+            except (OSError, StoreError) as error:
                 _log.error("records.folder: %s", error)
             await asyncio.sleep(SWEEP_EVERY_S)
 

@@ -37,6 +37,7 @@ from voice.access.closing import CloseCode, close_reason
 from voice.access.keys import AccessPolicy, Grant, MakesKeys, chosen_subprotocol
 from voice.access.origins import AccessDenied
 from voice.access.rate_limits import ClientLimits, ReplyLimits, SessionSlots, audio_limit
+from voice.access.requests import bounded, refusal
 from voice.config import Config, secret
 from voice.dictation.editor import MODEL_NAME as DICTATION
 from voice.errors import ConfigError, ProtocolError, StoreError
@@ -50,7 +51,6 @@ from voice.realtime.wire import WireModel, parse_json, validated
 from voice.server.caller_data import caller_routes
 from voice.server.engine_api import ApiGate, api_routes
 from voice.server.realtime_calls import RealtimeCalls
-from voice.server.requests import bounded, refusal
 from voice.server.speech_api import SpeechApi
 from voice.server.transcription_api import TranscriptionApi
 from voice.session.session import Session

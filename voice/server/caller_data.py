@@ -13,11 +13,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from voice.access.keys import Grant
+from voice.access.requests import refusal
 from voice.callers import Caller
 from voice.config import RecordsConfig
 from voice.errors import ProtocolError
 from voice.realtime.wire import parse_json, validated
-from voice.server.requests import refusal
 from voice.tools.builtin.memory import LONGEST as LONGEST_FACT
 from voice.tools.database import Database
 

@@ -13,9 +13,9 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from voice.access.keys import Grant
+from voice.access.requests import refusal
 from voice.errors import ProtocolError
 from voice.server.caller_data import Guard
-from voice.server.requests import refusal
 
 if TYPE_CHECKING:
     from voice.records.folder import Query

@@ -25,12 +25,12 @@ from starlette.routing import Route
 
 from voice.access.keys import Grant
 from voice.access.rate_limits import RETRY_AFTER_S, SessionSlots
+from voice.access.requests import bounded, refusal
 from voice.config import Config
-from voice.errors import ProtocolError
+from voice.errors import ProtocolError, origins
 from voice.metrics import Metrics
 from voice.realtime.connection import Begun
 from voice.realtime.wire import new_id, parse_json
-from voice.server.requests import bounded, refusal
 from voice.webrtc.call import Call
 
 PATH = "/v1/realtime/calls"
@@ -139,13 +139,17 @@ class RealtimeCalls:
         return Response()
 
     async def _run(self, call_id: str, call: Call, stack: AsyncExitStack) -> None:
-        async with stack:
-            _log.info("call %s begins", call_id)
-            try:
-                await call.run()
-            finally:
-                del self._calls[call_id]
-            _log.info("call %s ends", call_id)
+        try:
+            async with stack:
+                _log.info("call %s begins", call_id)
+                try:
+                    await call.run()
+                finally:
+                    del self._calls[call_id]
+                _log.info("call %s ends", call_id)
+        except Exception as error:
+            # One that is hard to close must not end the others.
+            _log.error("call %s failed: %s", call_id, origins(error))
 
 
 async def _offer(request: Request) -> tuple[str, dict[str, Any]]:

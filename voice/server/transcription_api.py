@@ -17,12 +17,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from voice.access.keys import Grant
+from voice.access.requests import bounded
 from voice.dictation.editor import edited, is_dictation
 from voice.errors import ProtocolError
 from voice.hearing.asr.transcribed import Transcribed, Word
 from voice.hearing.passages import Passage, passages
 from voice.realtime.wire import WireModel, validated
-from voice.server.requests import bounded
 from voice.types import SAMPLE_RATE_HZ, Samples
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class TranscriptionApi:
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
+        # Conversations need a thread as well.
+        self._one_at_a_time = asyncio.Lock()
 
     async def transcribe(self, request: Request, grant: Grant) -> Response:
         """The words of the uploaded file; only the server's own key may ask."""
@@ -106,24 +108,27 @@ class TranscriptionApi:
         hear: Callable[[Samples], Transcribed],
         task: str = "transcribe",
     ) -> Response:
-        threads = self._resources.recognition_threads
-        loop = asyncio.get_running_loop()
-        samples = await loop.run_in_executor(threads, decoded, file)
+        async with self._one_at_a_time:
+            samples = await asyncio.to_thread(decoded, file)
         found = passages(
             samples,
             self._resources.vad(),
             hear,
             self._resources.config.vad.threshold,
         )
-        # An utterance at a time, so that the threads are shared with the conversations.
-        step = partial(loop.run_in_executor, threads, next, found, None)
-        each = _each(step, request.is_disconnected)
+        each = _each(partial(self._next, found), request.is_disconnected)
         if fields.dictates:
             each = _meant(each)
         if fields.stream.lower() == "true":
             return StreamingResponse(_events(each), media_type="text/event-stream")
         heard = [passage async for passage in each]
         return _answer(heard, len(samples) / SAMPLE_RATE_HZ, fields, task)
+
+    async def _next(self, found: Iterator[Passage]) -> Passage | None:
+        """The next utterance, on a thread that is left to others between any two."""
+        threads, loop = self._resources.recognition_threads, asyncio.get_running_loop()
+        async with self._one_at_a_time:
+            return await loop.run_in_executor(threads, next, found, None)
 
 
 def decoded(file: bytes) -> Samples:

@@ -21,8 +21,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
+from dlm.server.request_checks import parsed_address
 from voice.access.closing import CloseCode
-from voice.access.origins import in_networks, parsed_address
+from voice.access.origins import in_networks
 from voice.access.rate_limits import RETRY_AFTER_S, TokenBucket
 from voice.config.server import ServerConfig
 

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from typing import Any, Protocol
 
 from voice.dialogue.commands import Command, Generate, RunTool, StopGenerating
-from voice.errors import ModelError
+from voice.errors import ModelError, origins
 from voice.inputs import Input, ModelAnswered, ModelFailed, ModelSaid
 from voice.llm.base import AnswerDone, MalformedAnswer, ModelEvent, TextPiece
 
@@ -92,9 +92,9 @@ class CommandRunner:
             malformed = isinstance(error, MalformedAnswer)
             self.feed(ModelFailed(reply_id, str(error), malformed))
         except Exception as error:
-            # A model that raises what it should not must cost this reply only.
-            _log.error("the model failed: %s", type(error).__name__)
-            self.feed(ModelFailed(reply_id, "the model failed", malformed=False))
+            # What the model raises, or the dialogue on its words, must cost this reply only.
+            _log.error("a reply failed: %s", origins(error))
+            self.feed(ModelFailed(reply_id, "the reply failed", malformed=False))
         finally:
             if self._requests.get(reply_id) is asyncio.current_task():
                 del self._requests[reply_id]

@@ -22,7 +22,8 @@ from voice.config import DraftingConfig
 
 MEMORY_S = 8.0
 """What was so long ago counts 37% of what is now."""
-
+FORGIVEN_S = 0.25
+"""A late wake-up counts half after so long, however many conversations wake up meanwhile."""
 
 # More threads than cores only help where they wait, and these compute.
 RECOGNITION_THREADS = 2
@@ -34,7 +35,7 @@ class LoadMonitor:
     Attributes:
         requests: Requests at the model now, drafts included.
         decodes: What the recogniser's threads do now, or have to do.
-        lag_ms: The latest lateness of the event loop; it halves with every punctual wake-up.
+        lag_ms: The latest lateness of the event loop; half of it is forgiven each `FORGIVEN_S`.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -44,6 +45,7 @@ class LoadMonitor:
         self._clock = clock
         self._replies = 0
         self._average, self._changed_s = 0.0, -math.inf
+        self._woke_s = -math.inf
 
     @property
     def replying(self) -> float:
@@ -80,7 +82,8 @@ class LoadMonitor:
 
     def woke(self, late_ms: float) -> None:
         """The loop woke so much later than a timer had asked for."""
-        self.lag_ms = max(late_ms, self.lag_ms / 2)
+        before_s, self._woke_s = self._woke_s, self._clock()
+        self.lag_ms = max(late_ms, self.lag_ms * 0.5 ** ((self._woke_s - before_s) / FORGIVEN_S))
 
     def allows_draft(self, config: DraftingConfig, likely: bool, own: int) -> bool:
         """Whether a draft may be begun, in the place of ``own`` requests.

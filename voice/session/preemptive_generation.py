@@ -21,7 +21,7 @@ from voice.dialogue.conversation import Conversation
 from voice.dialogue.draft_words import same_question
 from voice.dialogue.reply_loop import ReplyLoop
 from voice.dialogue.tool_calls import signature
-from voice.errors import ModelError
+from voice.errors import ModelError, origins
 from voice.events import DraftsUsed, ReplyDrafted
 from voice.inputs import ToolAnswered
 from voice.llm.base import (
@@ -322,7 +322,7 @@ class PreemptiveGeneration:
                             self._tally.revised += not index and answer.kept > 0
                         yield event
         except Exception as error:
-            _log.info("a draft failed: %s", type(error).__name__)
+            _log.info("a draft failed: %s", origins(error))
         finally:
             self._asking -= 1
             answer.close()
@@ -414,7 +414,7 @@ class PreemptiveGeneration:
                 probability = await self._parts.model.end_of_message(asked)
         except Exception as error:
             # What goes wrong costs the draft only.
-            _log.info("a draft was not judged: %s", type(error).__name__)
+            _log.info("a draft was not judged: %s", origins(error))
             return False
         finally:
             self._asking -= 1

@@ -155,6 +155,7 @@ class Resources:
             share = shares[name] / sum(shares.values())
             changed = ", ".join(config.compare.variants[name].set) or "nothing changed"
             lines.append(f"variant {name}, {share:.0%} of sessions: {changed}; {cost}")
+            lines += found[name].lines
         return replace(self, variants=Variants(found, shares), lines=[*self.lines, *lines])
 
     def variant(self, config: Config) -> Resources:
@@ -167,8 +168,8 @@ class Resources:
         own = self.config
         agent, others = self.agent, self.others
         if config.agent != own.agent:
-            agent, *found = load_team(config.agent)
-            others = tuple(found)
+            agent, *after = load_team(config.agent)
+            others = tuple(after)
         model, voices, synthesizer = self.model, self.voices, self.synthesizer
         if _weights(config) != _weights(own):
             model, _ = load_model(config.llm)
@@ -176,7 +177,7 @@ class Resources:
             synthesizer, _ = make_synthesizer(config.tts)
             voices = installed_voices(config.tts, synthesizer)
         recognizer, domain, _ = self._hearing(model, config.asr, Team((agent, *others)))
-        return replace(
+        found = replace(
             self,
             config=config,
             agent=agent,
@@ -188,6 +189,8 @@ class Resources:
             domain=domain,
             lines=[],
         )
+        found._load_voices()
+        return found
 
     def _hearing(
         self, model: ReplyModel, config: AsrConfig, team: Team

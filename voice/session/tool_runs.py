@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from voice.dialogue.commands import RunTool
 from voice.inputs import EndRequested, ToolAnswered, ToolFinished, ToolProgressed, ToolSlow
@@ -10,6 +11,31 @@ from voice.session.command_runner import Feed
 from voice.session.preemptive_generation import PreemptiveGeneration
 from voice.tools import Progress, SessionScope, Toolbox
 from voice.types import ToolResult
+
+
+class _RunScope(SessionScope):
+    """The conversation's scope as one call has it.
+
+    What the user said when it was made, and whether it asks for an end, are its own: calls overlap.
+    All else is that of the conversation.
+    """
+
+    __slots__ = ("_shared",)
+    _OWN = ("_shared", "said", "end_requested", "transfer_to")
+
+    def __init__(self, shared: SessionScope, said: tuple[str, ...]) -> None:
+        self._shared = shared
+        self.said, self.end_requested, self.transfer_to = said, False, None
+
+    def __getattr__(self, name: str) -> Any:
+        # Only asked for what is not set here.
+        return getattr(self._shared, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in self._OWN:
+            super().__setattr__(name, value)
+        else:
+            setattr(self._shared, name, value)
 
 
 class ToolRuns:
@@ -37,19 +63,19 @@ class ToolRuns:
         """Run a call and feed its result, and for one that took too long its outcome as well."""
         call, key = run.call, run.key
         self._waiting[key] = run
-        progress = self._progress(run, feed)
+        progress, scope = self._progress(run, feed), _RunScope(self._scope, run.said)
         try:
             async with asyncio.TaskGroup() as group:
                 slow = group.create_task(self._report_slow(run, progress, feed))
-                result = await self._result(run, progress)
+                result = await self._result(run, scope, progress)
                 slow.cancel()
         finally:
             self._waiting.pop(key, None)
-        self._report_ending(key, feed)
+        self._report_ending(key, scope, feed)
         feed(ToolAnswered(run.reply_id, result))
         if result.unfinished:
             outcome = await self._toolbox.outcome(call, self._scope, key)
-            self._report_ending(key, feed)
+            self._report_ending(key, scope, feed)
             feed(ToolFinished(outcome))
 
     def cancel(self, key: str) -> None:
@@ -59,7 +85,7 @@ class ToolRuns:
             # It may have been begun by a draft.
             self._toolbox.cancel(self._scope, self._drafts.key(self._waiting[key]))
 
-    async def _result(self, run: RunTool, progress: Progress) -> ToolResult:
+    async def _result(self, run: RunTool, scope: SessionScope, progress: Progress) -> ToolResult:
         call = run.call
         if self._toolbox.is_read_only(call.name):
             ready = await self._drafts.result(run)
@@ -67,8 +93,9 @@ class ToolRuns:
                 return ready
         else:
             self._drafts.forget_results()
+        # The questions of tools look there.
         self._scope.said = run.said
-        return await self._toolbox.run(call, self._scope, run.key, progress, run.beside)
+        return await self._toolbox.run(call, scope, run.key, progress, run.beside)
 
     def _progress(self, run: RunTool, feed: Feed) -> Progress:
         loop = asyncio.get_running_loop()
@@ -83,16 +110,15 @@ class ToolRuns:
             await asyncio.sleep(self._slow_s)
             feed(ToolSlow(run.reply_id, run.call.call_id, progress.hinted))
 
-    def _report_ending(self, key: str, feed: Feed) -> None:
+    def _report_ending(self, key: str, scope: SessionScope, feed: Feed) -> None:
         """Feed that a tool wants to end the session or hand it on; goes before its result.
 
         A call that repeats another is not run again, but wants the same: the user may have talked
         over the goodbye, which takes the first request back.
         """
-        if self._scope.transfer_to is not None:
+        if scope.transfer_to is not None:
             self._endings[key] = "transferred"
-        elif self._scope.end_requested:
+        elif scope.end_requested:
             self._endings[key] = "ended by the agent"
-        self._scope.end_requested, self._scope.transfer_to = False, None
         if key in self._endings:
             feed(EndRequested(self._endings[key]))

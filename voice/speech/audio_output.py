@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from voice.audio import StreamResampler
-from voice.errors import ModelError, ProtocolError
+from voice.errors import ModelError, ProtocolError, origins
 from voice.events import (
     RECENT_REPLIES,
     ReplyAudio,
@@ -248,7 +248,7 @@ class AudioOutput:
                     self._send(speech, chunk, samples)
         except Exception as error:
             # A voice that raises must cost this reply only.
-            _log.error("speech synthesis failed: %s", type(error).__name__)
+            _log.error("a reply could not be spoken: %s", origins(error))
             message = str(error) if isinstance(error, ModelError) else "speech synthesis failed"
             if not speech.stopped:
                 speech.waiting.clear()

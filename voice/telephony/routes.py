@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
+from dlm.server.request_checks import bounded, is_loopback
 from voice.access.keys import AccessPolicy, presented_key, same_secret
-from voice.access.origins import AccessDenied, in_networks, is_loopback
+from voice.access.origins import AccessDenied, in_networks
 from voice.access.rate_limits import RETRY_AFTER_S, SessionSlots
+from voice.access.requests import refusal
 from voice.config import Config, secret
 from voice.errors import ConfigError, ProtocolError
 from voice.metrics import Metrics
@@ -184,7 +186,7 @@ class TelephoneRoutes:
         try:
             query = parameters(dict(socket.query_params))
         except ProtocolError as error:
-            await socket.send_denial_response(_error(400, str(error), error.code))
+            await socket.send_denial_response(refusal(400, str(error), error.code))
             return
         offered = socket.scope["subprotocols"]
         chosen = next((one for one in offered if one in protocol.subprotocols), None)
@@ -216,11 +218,9 @@ class TelephoneRoutes:
             AccessDenied: It did not, or the body is too long.
         """
         assert self._signatures is not None
-        body = b""
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > MAX_FORM_BYTES:
-                raise AccessDenied("the body is too long", 413, "too_large")
+        too_long = AccessDenied("the body is too long", 413, "too_large")
+        pieces = bounded(request.stream(), MAX_FORM_BYTES, too_long)
+        body = b"".join([piece async for piece in pieces])
         form = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
         self._signatures.check("https", _target(request.scope), request.headers, form)
         return dict(form)
@@ -249,7 +249,7 @@ class TelephoneRoutes:
 
     def _refuse(self, denied: AccessDenied) -> Response:
         self._metrics.refused(denied.code)
-        return _error(denied.status, str(denied), denied.code)
+        return refusal(denied.status, str(denied), denied.code)
 
 
 def _target(scope: Mapping[str, object]) -> str:
@@ -257,8 +257,3 @@ def _target(scope: Mapping[str, object]) -> str:
     path = bytes(scope["raw_path"]).decode("ascii", "replace")  # type: ignore[call-overload]
     query = bytes(scope["query_string"]).decode("ascii", "replace")  # type: ignore[call-overload]
     return f"{path}?{query}" if query else path
-
-
-def _error(status: int, message: str, code: str) -> Response:
-    error = {"message": message, "type": "invalid_request_error", "code": code}
-    return JSONResponse({"error": error}, status)

@@ -15,6 +15,7 @@ import pytest
 from dlm.effort import Effort
 from dlm.engine.engine import Engine, Event, Failed, Finished, Request, TextDelta
 from dlm.engine.request import RequestJob
+from dlm.grammar.matcher import Matcher
 from dlm.kv_cache.cache import KVCache
 from tests.dlm.asking import ask, collected, request, submit
 from tests.dlm.tiny import model, tokenizer
@@ -79,7 +80,7 @@ def test_a_request_that_could_not_be_sent_takes_no_place(monkeypatch: pytest.Mon
     engine = Engine(model(1), tokenizer(), max_requests=1)
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(engine._builder, "submit", broken)
+            patch.setattr(engine._patient_builder, "submit", broken)
             with pytest.raises(RuntimeError, match="no thread"):
                 submit(engine, request("hello"))
         assert engine.unfinished == 0
@@ -112,6 +113,30 @@ def test_nothing_is_built_for_who_has_left(monkeypatch: pytest.MonkeyPatch) -> N
         engine.close()
     # All of it away from the caller, who may be an event loop.
     assert built == [(text, "dlm-grammars_0") for text in ("one", "one", "three", "three")]
+
+
+def test_who_speaks_or_has_no_schema_does_not_wait_for_the_schemas_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = Engine(model(1), tokenizer())
+    build, go_on = engine._setup.matcher, threading.Event()
+
+    def slow(job: RequestJob) -> Matcher | None:
+        if job.request.turns[0].content == "heavy":
+            assert go_on.wait(30)
+        return build(job)
+
+    monkeypatch.setattr(engine._setup, "matcher", slow)
+    try:
+        heavy = submit(engine, request("heavy", max_tokens=1))
+        ask(engine, request("plain", tools=(), max_tokens=1))
+        ask(engine, request("spoken", priority=1, max_tokens=1))
+        assert heavy.empty()
+        go_on.set()
+        assert isinstance(collected(heavy)[-1], Finished)
+    finally:
+        go_on.set()
+        engine.close()
 
 
 def test_a_listener_that_fails_hurts_nobody_else(

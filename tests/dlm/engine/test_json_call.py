@@ -231,3 +231,28 @@ def test_a_tool_among_others_ends_too(shipped: Engine) -> None:
     last = shipped.answer(Request(turns, tools, tool_choice="required", max_tokens=60))
     assert last.reason == "stop"
     assert last.answer.calls
+
+
+LEAVE = """Employees may take up to twenty five days of paid leave in each year. Leave has to be \
+requested in writing at least two weeks before it begins, and the manager answers within three \
+working days. Unused leave of up to five days may be carried over into the next year, but must be \
+taken before the end of March. Sick days do not count as leave. Whoever falls ill while on leave \
+should tell the office on the first day. Parents may ask for further unpaid leave of up to four \
+weeks a year."""
+
+
+def test_a_tool_that_has_answered_is_not_called_again(shipped: Engine) -> None:
+    words = {"type": "object", "properties": {"query": WORDS}, "required": ["query"]}
+    search = Tool("search_handbook", "Search the staff handbook", words)
+    turns = (
+        Turn("user", "How many days of leave do I get?"),
+        Turn("assistant", calls=(Call(search.name, {"query": "days of leave"}),)),
+        Turn("tool", LEAVE),
+    )
+    told = shipped.answer(Request(turns, (search,))).answer
+    assert told.content
+    assert not told.calls
+    done = {"type": "object", "properties": {"days": {"type": "integer"}}, "required": ["days"]}
+    final = Tool("final_result", "The answer, which ends this conversation", done)
+    told = shipped.answer(Request(turns, (search, final), tool_choice="required")).answer
+    assert {call.name for call in told.calls} == {final.name}

@@ -231,4 +231,6 @@ def test_a_request_that_cannot_be_put_away_harms_no_other(
     turn(made, 3)
     assert good.finished and len(made) == 0
     assert (bad.error is None) == cancelled
-    assert caplog.messages == ["a request's cache could not be kept: OSError"]
+    (told,) = caplog.messages
+    assert told.startswith("a request's cache could not be kept: OSError\n")
+    assert "in leave\n" in told

@@ -1,7 +1,8 @@
 import pytest
 
-from dlm.server.access import KeyGate, is_loopback, keys_of
+from dlm.server.access import KeyGate, keys_of
 from dlm.server.errors import ApiError
+from dlm.server.request_checks import is_loopback
 
 LOCAL = {"host": "localhost:8000"}
 
@@ -14,7 +15,7 @@ def refused(gate: KeyGate, **headers: str) -> tuple[int, str | None]:
 
 def test_without_keys_this_machine_may_come_in() -> None:
     KeyGate([]).check(LOCAL)
-    KeyGate([]).check({**LOCAL, "origin": "http://localhost:3000"})
+    KeyGate([]).check({**LOCAL, "origin": "http://localhost:8000"})
 
 
 def test_each_of_the_keys_opens() -> None:
@@ -51,7 +52,13 @@ def test_hosts_that_are_allowed() -> None:
         KeyGate(["k"], allowed_hosts=["box.lan"]).check({"host": host, "authorization": "Bearer k"})
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://[", "https://other.lan"])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *("http://evil.example", "null", "http://[", "https://other.lan"),
+        *("http://localhost:3000", "http://localhost", "ftp://localhost:8000"),
+    ],
+)
 def test_a_page_of_another_site_is_refused(origin: str) -> None:
     assert refused(KeyGate([]), origin=origin) == (403, "origin_not_allowed")
 
@@ -73,7 +80,10 @@ def test_keys_come_from_the_environment() -> None:
 
 @pytest.mark.parametrize(
     ("host", "expected"),
-    [("localhost", True), ("127.0.0.1", True), ("::1", True), ("0.0.0.0", False), ("a", False)],
+    [
+        *(("localhost", True), ("127.3.2.1", True), ("::1", True), ("::ffff:127.0.0.1", True)),
+        *(("0.0.0.0", False), ("::ffff:10.0.0.1", False), ("x", False)),
+    ],
 )
 def test_loopback(host: str, expected: bool) -> None:
     assert is_loopback(host) is expected

@@ -11,6 +11,9 @@ from typing import Any
 import httpx
 import pytest
 from starlette.applications import Starlette
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+from starlette.routing import Route
 
 from dlm.engine.engine import Engine
 from dlm.grammar.formats import FormatError
@@ -217,6 +220,22 @@ async def test_more_answers_than_ever_run_at_a_time_are_refused_for_good(
             assert "at most 2, which is --max-live" in told["message"]
     finally:
         engine.close()
+
+
+@pytest.mark.parametrize(("raised", "traced"), [(KeyError, True), (FormatError, False)])
+async def test_an_error_that_nobody_foresaw_is_logged_with_its_lines_and_without_its_text(
+    taught_engine: Engine, caplog: pytest.LogCaptureFixture, raised: type[Exception], traced: bool
+) -> None:
+    async def ask(request: HttpRequest) -> Response:
+        raise raised(request.headers["words"])
+
+    app = Starlette(routes=[Route("/ask", api_of(taught_engine).guarded("ask", ask))])
+    async with asking(app) as client:
+        await client.get("/ask", headers={"words": "a secret"})
+    (line,) = caplog.messages
+    assert f"failed: {raised.__name__}" in line
+    assert ("in ask\n" in line) is traced
+    assert "a secret" not in line
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from voice.access.keys import (
     MakesKeys,
     chosen_subprotocol,
 )
-from voice.access.origins import AccessDenied, is_loopback
+from voice.access.origins import AccessDenied
 from voice.access.rate_limits import (
     AUDIO_BYTES_PER_S,
     ClientLimits,
@@ -250,17 +250,6 @@ def test_a_key_has_one_allowance_however_many_other_keys_there_are() -> None:
     assert allowances.of("held") is held
     assert allowances.of("spent").left == 59.0
     assert len(allowances._buckets) <= MAX_EPHEMERAL_KEYS
-
-
-@pytest.mark.parametrize(
-    ("host", "expected"),
-    [
-        *(("localhost", True), ("127.3.2.1", True), ("::1", True), ("::ffff:127.0.0.1", True)),
-        *(("0.0.0.0", False), ("::ffff:10.0.0.1", False), ("x", False)),
-    ],
-)
-def test_loopback(host: str, expected: bool) -> None:
-    assert is_loopback(host) is expected
 
 
 def test_basic_shows_a_key_as_its_password() -> None:

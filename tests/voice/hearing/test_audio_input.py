@@ -144,7 +144,9 @@ async def test_interim_transcripts_give_way_for_a_second_at_most() -> None:
         assert (await rig.final()).text == "word word"
 
 
-async def test_a_recogniser_that_fails_is_told_and_the_next_turn_is_heard() -> None:
+async def test_a_recogniser_that_fails_is_told_and_the_next_turn_is_heard(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async with hearing() as rig:
         rig.recognizer.fail = True
         rig.hear(loud(1.2), silent(2.0))
@@ -154,6 +156,7 @@ async def test_a_recogniser_that_fails_is_told_and_the_next_turn_is_heard() -> N
         rig.recognizer.fail = False
         rig.hear(loud(1.2), silent(2.0))
         assert (await rig.final()).turn_id == 2
+    assert "in finish\n" in caplog.text
 
 
 async def test_a_recogniser_that_fails_in_mid_speech_is_told_once_the_user_has_ended() -> None:
@@ -295,7 +298,9 @@ async def test_an_opinion_on_a_pause_is_asked_for_once_however_busy_the_recognis
         assert asked == ["word word"]
 
 
-async def test_an_opinion_that_fails_is_told_and_the_silence_decides() -> None:
+async def test_an_opinion_that_fails_is_told_and_the_silence_decides(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     errors = [ModelError("out of memory"), RuntimeError("a bug")]
 
     async def judge(words: str) -> float | None:
@@ -314,6 +319,8 @@ async def test_an_opinion_that_fails_is_told_and_the_silence_decides() -> None:
             EndOfMessageFailed(1, "out of memory"),
             EndOfMessageFailed(2, "the model failed"),
         ]
+    assert caplog.text.count("in judge\n") == 2
+    assert "a bug" not in caplog.text
 
 
 @pytest.mark.parametrize(("profile", "ends"), [("eager", True), ("patient", False)])

@@ -36,7 +36,9 @@ async def test_a_recording_is_recognised_at_any_rate(embedded_parts: Resources) 
     ("error", "message"),
     [(ModelError("the recogniser is gone"), "the recogniser is gone"), (KeyError("x"), "failed")],
 )
-async def test_a_recogniser_that_fails_costs_the_item(error: Exception, message: str) -> None:
+async def test_a_recogniser_that_fails_costs_the_item(
+    error: Exception, message: str, caplog: pytest.LogCaptureFixture
+) -> None:
     class Broken:
         name = "broken"
 
@@ -50,6 +52,7 @@ async def test_a_recogniser_that_fails_costs_the_item(error: Exception, message:
     (unheard,) = emitted
     assert isinstance(unheard, ItemTranscriptionFailed)
     assert message in unheard.message
+    assert f'File "{__file__}"' in caplog.text
 
 
 @virtual

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -217,6 +221,32 @@ async def test_a_whole_message_is_likelier_to_end_than_its_beginning(
         assert chance is not None
         chances.append(chance)
     assert chances[0] < 0.05 < chances[1] <= 1
+
+
+async def test_who_waits_for_the_end_of_a_message_holds_no_thread(
+    checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, _ = load_model(LlmConfig(checkpoint=str(checkpoint), device="cpu"))
+    go_on, scheduler = threading.Event(), model.engine._scheduler
+    monkeypatch.setattr(scheduler, "round", partial(_after, go_on, scheduler.round))
+    try:
+        prompt = Prompt((Message(Role.USER, "set a timer"),))
+        waiting = [asyncio.create_task(model.end_of_message(prompt)) for _ in range(40)]
+        async with asyncio.timeout(10):
+            while model.engine.unfinished < len(waiting):
+                await asyncio.sleep(0.01)
+            waiting.pop().cancel()
+            assert await asyncio.to_thread(int) == 0
+        go_on.set()
+        assert None not in await asyncio.gather(*waiting)
+    finally:
+        go_on.set()
+        await model.close()
+
+
+def _after(event: threading.Event, act: Callable[[], None]) -> None:
+    assert event.wait(30)
+    act()
 
 
 async def test_nobody_knows_where_too_long_a_message_ends(checkpoint: Path) -> None:

@@ -142,9 +142,22 @@ def test_the_log_keeps_the_order() -> None:
 
 def test_the_log_is_bounded() -> None:
     log = ItemLog()
-    for number in range(items.MAX_ITEMS + 10):
+    for number in range(items.MAX_ITEMS):
         log.put(item(str(number)))
-    assert "9" not in log
-    assert "10" in log
+    assert log.excess is None
+    log.put(item("one more"))
+    assert log.excess == "0"
+    log.remove("0")
+    assert log.excess is None
     assert log.put(item("front"), "root") is None
-    assert "front" not in log
+    assert log.excess == "front"
+
+
+def test_what_is_transcribed_counts() -> None:
+    log = ItemLog()
+    for item_id in ("i1", "i2"):
+        log.put(items.spoken_user_item(item_id))
+        log.transcribed(item_id, "x" * (items.MAX_CHARS // 2))
+    assert log.excess == "i1"
+    log.remove("i1")
+    assert log.excess is None

@@ -16,6 +16,7 @@ from voice.events import (
     UserSpeechStarted,
     UserTurnCommitted,
 )
+from voice.realtime import items
 from voice.realtime.client_events import CLIENT_EVENTS
 from voice.realtime.items import MAX_CHARS
 from voice.realtime.protocol import RealtimeProtocol, preview
@@ -210,6 +211,19 @@ def test_the_oldest_items_are_deleted_where_all_are_too_long(wire: Wire) -> None
         assert told == (["i0"] if number == 2 else [])
     assert wire.session.calls[-1] == ("delete_item", "i0")
     assert wire.error("conversation.item.retrieve", item_id="i0")["code"] == "item_not_found"
+
+
+def test_the_oldest_of_too_many_items_is_deleted_for_the_client_and_the_session(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(items, "MAX_ITEMS", 2)
+    for item_id in ("i1", "i2"):
+        wire.protocol.translate(UserTurnCommitted(1, item_id, None))
+    deleted = wire.protocol.translate(UserTurnCommitted(1, "i3", None))[-1]
+    assert (deleted["type"], deleted["item_id"]) == ("conversation.item.deleted", "i1")
+    deleted = wire.send("conversation.item.create", item=TYPED)[-1]
+    assert (deleted["type"], deleted["item_id"]) == ("conversation.item.deleted", "i2")
+    assert wire.session.calls[-1] == ("delete_item", "i2")
 
 
 def test_extensions_are_opt_in(wire: Wire) -> None:

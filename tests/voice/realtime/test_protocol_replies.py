@@ -83,6 +83,26 @@ def test_a_reply_to_an_approval_counts() -> None:
     assert limits["rate_limits"][0]["remaining"] == 7
 
 
+def test_tools_that_an_mcp_server_has_no_more_are_forgotten(wire: Wire) -> None:
+    add, store = (ServerTool(f"sums_{name}", name, "", {}, None) for name in ("add", "store"))
+    server = {"type": "mcp", "server_label": "sums", "server_url": "http://sums"}
+    wire.send("session.update", session={"tools": [server]})
+
+    def asks_for(tool: ServerTool) -> str:
+        """How the client is told of a call that is the client's own, or of the server's tool."""
+        wire.protocol.translate(ReplyStarted("r1", "i1", 1, None))
+        call = ToolCall("c1", tool.name, {})
+        told = wire.protocol.translate(ReplyToolCall("r1", "i2", call, client_side=True))
+        return str(told[0]["item"]["type"])
+
+    wire.protocol.translate(ServerListing("sums", "http://sums", (add, store)))
+    assert asks_for(store) == "mcp_approval_request"
+    wire.protocol.translate(ServerListing("sums", "http://sums", (add,)))
+    assert (asks_for(add), asks_for(store)) == ("mcp_approval_request", "function_call")
+    wire.send("session.update", session={"tools": []})
+    assert asks_for(add) == "function_call"
+
+
 def test_a_reply_beside_the_conversation_with_its_own_context(wire: Wire) -> None:
     wire.send("conversation.item.create", item={**TYPED, "id": "mine"})
     response = {

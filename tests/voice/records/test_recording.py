@@ -366,6 +366,20 @@ async def test_a_folder_that_disappears_is_told_once(
 
 
 @virtual
+async def test_a_folder_that_cannot_be_read_is_told_and_the_server_runs_on(
+    kept: Kept, caplog: pytest.LogCaptureFixture
+) -> None:
+    shutil.rmtree(kept.folder)
+    kept.folder.touch()
+    async with kept.recorder.running():
+        kept.recorder.forget(ADA)
+        await asyncio.sleep(recording.SWEEP_EVERY_S + 1)
+    lines = [r.getMessage() for r in caplog.records]
+    assert len(lines) == 3
+    assert all("Not a directory" in line for line in lines)
+
+
+@virtual
 async def test_what_nobody_foresaw_costs_the_record_and_no_conversation(
     kept: Kept, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -244,6 +244,36 @@ async def test_a_call_that_is_not_connected_can_be_hung_up() -> None:
     assert parts.sessions[0].closed == "hung up"
 
 
+async def test_a_call_that_cannot_be_closed_ends_no_other(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    close, quoted = Peer.close, "how are you"
+
+    async def fails(peer: Peer) -> None:
+        await close(peer)
+        if parts.sessions[0].closed and not parts.sessions[1].closed:
+            raise RuntimeError(quoted)
+
+    monkeypatch.setattr(Peer, "close", fails)
+    parts = FakeParts()
+    async with (
+        serving(fake_app(parts, Config())) as address,
+        calling(address) as first,
+        calling(address) as second,
+    ):
+        await second.until("session.created")
+        async with httpx.AsyncClient(base_url=f"http://{address}") as http:
+            await http.post(f"{first.location}/hangup")
+            await first.over()
+            async with asyncio.timeout(PATIENCE_S):
+                while (await http.get("/healthz")).json()["sessions"] > 1:
+                    await asyncio.sleep(0.02)
+        second.send("response.create")
+        await parts.sessions[1].called("create_response", 1)
+    assert "failed: RuntimeError" in caplog.text
+    assert "how are you" not in caplog.text
+
+
 async def test_the_end_of_the_server_ends_its_calls() -> None:
     parts = FakeParts()
     client = Client()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import struct
+import threading
+import time
 from collections.abc import AsyncIterator
 from itertools import pairwise
 from typing import Any
@@ -19,7 +21,7 @@ from voice.hearing.asr.transcribed import Transcribed
 from voice.hearing.passages import LONGEST_MS, passages
 from voice.server import transcription_api
 from voice.server.app import build_app
-from voice.server.transcription_api import CUE_CHARACTERS, TranscriptionApi
+from voice.server.transcription_api import CUE_CHARACTERS, TranscriptionApi, decoded
 from voice.session.resources import Resources
 from voice.types import AudioFrame, Samples
 
@@ -140,6 +142,32 @@ async def test_nothing_is_recognised_for_a_client_that_has_left(
     with pytest.raises(ClientDisconnect):
         await TranscriptionApi(embedded_parts).transcribe(asking, Grant(main_key=True))
     assert recognised == [FIRST]
+
+
+async def test_recordings_leave_a_thread_to_those_who_speak(
+    http: httpx.AsyncClient, embedded_parts: Resources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy, most, decoders = 0, 0, list[str]()
+
+    def transcribe(samples: Samples, **options: Any) -> Transcribed:
+        nonlocal busy, most
+        busy += 1
+        most = max(most, busy)
+        time.sleep(0.05)
+        busy -= 1
+        return Transcribed("Yes.", "en")
+
+    def decode(file: bytes) -> Samples:
+        decoders.append(threading.current_thread().name)
+        return decoded(file)
+
+    monkeypatch.setattr(embedded_parts.recognizer, "transcribe", transcribe)
+    monkeypatch.setattr(transcription_api, "decoded", decode)
+    file = await recording(http)
+    answers = await asyncio.gather(*(asked(http, file) for _ in range(3)))
+    assert [answer.json()["text"] for answer in answers] == ["Yes. Yes."] * 3
+    assert most == 1
+    assert {name.rpartition("_")[0] for name in decoders} == {"asyncio"}
 
 
 async def test_a_compressed_recording_is_read(http: httpx.AsyncClient) -> None:

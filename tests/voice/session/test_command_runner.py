@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import pytest
+
 from tests.support.virtual_parts import Model, VirtualParts, last_user, parts
 from tests.support.virtual_time import virtual
 from voice.dialogue.commands import (
@@ -196,6 +198,24 @@ async def test_requests_that_are_over_are_forgotten() -> None:
         assert [event.malformed for event in failed] == [False, True]
         assert rigged.inputs[-2] == ModelSaid("r1", "Fine.")
         assert rigged.runner._requests == {}
+
+
+@virtual
+async def test_a_bug_of_the_dialogue_costs_a_reply_and_is_told_where_it_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def decide(event: Input) -> list[Command]:
+        if isinstance(event, ModelSaid):
+            raise KeyError(event.text)
+        return []
+
+    async with rig(parts(model())) as rigged:
+        rigged.decides = decide
+        await rigged.do(Generate("r1", PROMPT))
+        assert rigged.inputs[-1] == ModelFailed("r1", "the reply failed", malformed=False)
+    assert "a reply failed: KeyError" in caplog.text
+    assert "in decide" in caplog.text
+    assert "You said" not in caplog.text
 
 
 @virtual

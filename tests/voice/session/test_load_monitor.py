@@ -6,7 +6,7 @@ import pytest
 
 from voice.config import DraftingConfig
 from voice.session.capacity import conversations
-from voice.session.load_monitor import MEMORY_S, LoadMonitor
+from voice.session.load_monitor import FORGIVEN_S, MEMORY_S, LoadMonitor
 
 
 def test_requests_count_while_they_last() -> None:
@@ -21,11 +21,18 @@ def test_requests_count_while_they_last() -> None:
 
 
 def test_a_late_loop_is_forgiven_by_and_by() -> None:
-    load, config = LoadMonitor(), DraftingConfig(max_lag_ms=40)
+    clock = Clock()
+    load, config = LoadMonitor(clock), DraftingConfig(max_lag_ms=40)
     load.woke(100)
+    # As many conversations as wake up.
+    for _ in range(20):
+        load.woke(0)
     assert not load.allows_draft(config, True, 0)
+    clock.now_s += FORGIVEN_S
     load.woke(0)
+    assert load.lag_ms == pytest.approx(50)
     assert not load.allows_draft(config, True, 0)
+    clock.now_s += FORGIVEN_S
     load.woke(0)
     assert load.allows_draft(config, True, 0)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 
 import pytest
@@ -207,7 +208,8 @@ async def test_what_was_read_before_something_changed_is_read_again() -> None:
 
 
 @virtual
-async def test_a_draft_that_fails_costs_itself_alone() -> None:
+async def test_a_draft_that_fails_costs_itself_alone(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
     failures = [MalformedAnswer("bad"), RuntimeError("a bug")] * 3
 
     def answer(prompt: Prompt) -> Answer:
@@ -217,6 +219,8 @@ async def test_a_draft_that_fails_costs_itself_alone() -> None:
         await line.say("how are you doing today")
         assert (await line.next(ReplyEnded)).text == "Fine."
         assert not line.of(Failure)
+    assert "a draft failed: RuntimeError\n" in caplog.text
+    assert "    raise answer\n" in caplog.text
 
 
 @virtual
@@ -318,13 +322,16 @@ async def test_who_watches_drafts_sees_those_of_words_that_are_hardly_all() -> N
 
 
 @virtual
-async def test_a_judge_that_fails_costs_the_draft_alone() -> None:
+async def test_a_judge_that_fails_costs_the_draft_alone(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
     model = Judge("", RuntimeError("a bug"))
     async with calling(parts(model)) as line:
         await line.say("play jazz from new orleans")
         assert (await line.next(ReplyEnded)).text == "You said play jazz from new orleans."
         assert not line.of(Failure)
         assert (await drafts(line)).outcome == "stood"
+    assert "a draft was not judged: RuntimeError\n" in caplog.text
+    assert "    raise self.probability\n" in caplog.text
 
 
 @virtual

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
@@ -10,6 +11,7 @@ from voice.config import variant_configs
 from voice.errors import ConfigError, ModelError
 from voice.session.resources import Resources
 from voice.session.session import Session
+from voice.speech.tts import Synthesizer, Voices
 
 
 async def test_the_embedded_parts_load_and_say_what_they_are(embedded_parts: Resources) -> None:
@@ -73,6 +75,29 @@ async def test_variants_share_what_their_options_leave_alone(embedded_parts: Res
     ordering = parts.for_agent("coffee").variants
     assert ordering is not None
     assert {one.agent.name for one in ordering.resources.values()} == {"coffee"}
+
+
+async def test_the_voice_of_a_variants_agent_is_loaded_before_it_is_heard(
+    embedded_parts: Resources, tmp_path: Path
+) -> None:
+    for name in ("other", "unheard"):
+        text = f'name = "{name}"\ninstructions = "Speak."\nvoice = "{name}"\n'
+        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+    loaded: list[str] = []
+
+    def load() -> Synthesizer:
+        loaded.append("other")
+        return embedded_parts.synthesizer
+
+    config = embedded_config(
+        "metrics.json_lines=measured.jsonl",
+        f'compare.variants.one.set=["agent={tmp_path}/other.toml"]',
+        f'compare.variants.two.set=["agent={tmp_path}/unheard.toml"]',
+    )
+    parts = replace(embedded_parts, voices=Voices({"hibari:other": load}))
+    lines = parts.comparing(variant_configs(config)).describe()
+    assert loaded == ["other"]
+    assert "voice unheard: not on this machine" in lines[-1]
 
 
 def test_an_unknown_agent_is_named() -> None:

@@ -1,15 +1,23 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from unittest.mock import create_autospec
 
 import pytest
 
 from tests.support import virtual_tools
 from tests.support.virtual_parts import Model, call, calling, last_user, parts
 from tests.support.virtual_time import virtual
+from voice.dialogue.commands import RunTool
 from voice.dialogue.fillers import ONE_MOMENT, STOPPED
 from voice.events import ReplyEnded, ReplyText, ReplyToolResult, SessionEnded
-from voice.types import Message, Role
+from voice.inputs import EndRequested, Input, ToolAnswered
+from voice.session.preemptive_generation import PreemptiveGeneration
+from voice.session.tool_runs import ToolRuns
+from voice.tools import SessionScope, tool
+from voice.tools.registry import tools_in
+from voice.types import Message, Role, ToolCall
 
 
 def asks(name: str, **arguments: str) -> Model:
@@ -130,6 +138,42 @@ async def test_calls_beside_each_other_change_things_in_their_order() -> None:
         ended = await line.next(ReplyEnded)
         assert virtual_tools.LEDGER == ["slow_book a boat", "book a car"]
         assert ended.text == "Booked a boat. Booked a car."
+
+
+@tool()
+async def leave(*, scope: SessionScope) -> str:
+    """Leave, after a while."""
+    scope.request_end()
+    await asyncio.sleep(2)
+    return "Goodbye."
+
+
+async def told_of_both(scope: SessionScope, *calls: ToolCall) -> list[Input]:
+    """What calls for two messages feed, the second of which is made while the first still runs."""
+    loaded, told = parts(asks("book")), list[Input]()
+    runs = ToolRuns(loaded.toolbox, scope, create_autospec(PreemptiveGeneration), 0.0)
+    async with asyncio.TaskGroup() as group:
+        for each in calls:
+            run = RunTool("r1", each, each.call_id, said=(f"please {each.name}",))
+            group.create_task(runs.run(run, told.append))
+            await asyncio.sleep(0.01)
+    return told
+
+
+@virtual
+async def test_what_ends_late_is_noted_with_the_message_that_it_was_asked_for_in() -> None:
+    scope = SessionScope("s")
+    await told_of_both(scope, call("slow_book", what="a boat"), call("book", what="a car"))
+    assert scope.done_for == "please slow_book"
+    assert [done.said for done in scope.done] == ["Booked a boat."]
+
+
+@virtual
+async def test_the_end_of_a_conversation_goes_with_the_call_that_asks_for_it() -> None:
+    leaving = call("leave")
+    scope = SessionScope("s", tools={"leave": tools_in(sys.modules[__name__])[0]})
+    told = await told_of_both(scope, leaving, call("book", what="a car"))
+    assert [type(each) for each in told] == [ToolAnswered, EndRequested, ToolAnswered]
 
 
 @virtual

@@ -186,7 +186,7 @@ async def test_truncation_overrules_the_estimate() -> None:
             rig.mouth.truncate("never", 0)
 
 
-async def test_a_voice_that_fails_costs_its_reply_only() -> None:
+async def test_a_voice_that_fails_costs_its_reply_only(caplog: pytest.LogCaptureFixture) -> None:
     async with _rig(_Broken()) as rig:
         rig.say("r1", TEXT)
         assert await rig.wait_for(SpeechFailed) == SpeechFailed("r1", "the voice is gone")
@@ -196,6 +196,7 @@ async def test_a_voice_that_fails_costs_its_reply_only() -> None:
         await asyncio.wait_for(
             _until(lambda: SpeechFailed("r2", "the voice is gone") in rig.told), 20
         )
+    assert f'File "{__file__}"' in caplog.text
 
 
 async def test_replies_are_remembered_within_bounds() -> None:

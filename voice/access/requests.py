@@ -7,10 +7,11 @@ from collections.abc import AsyncGenerator
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from dlm.server.request_checks import bounded as checked_length
 from voice.errors import ProtocolError
 
 
-async def bounded(
+def bounded(
     request: Request, most_bytes: int, param: str | None = None
 ) -> AsyncGenerator[bytes, None]:
     """A request's body as it comes.
@@ -18,13 +19,9 @@ async def bounded(
     Raises:
         ProtocolError: It is longer; ``param`` is what is.
     """
-    size = 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > most_bytes:
-            message = f"{param or 'the body'} is longer than {most_bytes} bytes"
-            raise ProtocolError(message, "too_large", param)
-        yield chunk
+    message = f"{param or 'the body'} is longer than {most_bytes} bytes"
+    too_long = ProtocolError(message, "too_large", param)
+    return checked_length(request.stream(), most_bytes, too_long)
 
 
 def refusal(status: int, message: str, code: str, param: str | None = None) -> Response:
