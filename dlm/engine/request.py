@@ -38,6 +38,7 @@ class Request:
         tools: Tools that may be called.
         tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
         barred: Names of tools that are declared and may not be called.
+        asks_back: Whether a call with a required value that nobody said is given up for words.
         copy_sources: Texts that string arguments are copied from, each argument a span of one text
             (`dlm.language.copy_sources`); None leaves them free.
         effort: Refinement per block.
@@ -63,6 +64,7 @@ class Request:
     tools: tuple[Tool, ...] = ()
     tool_choice: str = "auto"
     barred: frozenset[str] = frozenset()
+    asks_back: bool = True
     copy_sources: tuple[str, ...] | None = None
     effort: Effort = Effort.INSTANT
     verified: bool = True

@@ -1,8 +1,8 @@
 """What a small model calls that it should not, and what it is asked instead.
 
 It calls a tool again that has just answered, and fills in what nobody said with whatever there is.
-Where nothing else is left of an answer it is asked once more, without these tools. It knows nothing
-of how an answer is made.
+Where nothing else is left of an answer it is asked once more, for words, or where it has to call
+something for other tools. It knows nothing of how an answer is made.
 """
 
 from __future__ import annotations
@@ -34,25 +34,21 @@ _INEXACT = re.compile(
 
 
 def second_look(request: Request, done: Finished) -> Finished | Request:
-    """An answer without calls that should not be; where nothing is left, the request for another.
-
-    Other tools may be called for that, and where there are none it asks for words.
-    """
+    """An answer without calls that should not be; where none is left, the request for another."""
     calls = done.answer.calls
     new = _not_answered(request.turns, calls)
-    if request.tool_choice == "auto":
+    if request.asks_back and request.tool_choice == "auto":
         tools = {tool.name: tool for tool in request.tools}
         new = tuple(call for call in new if not _made_up(call, tools.get(call.name), request.turns))
     if new == calls:
         return done
     if new or done.answer.content:
         return replace(done, answer=replace(done.answer, calls=new))
+    if request.tool_choice == "auto":
+        # Others would as often be wrong as right.
+        return replace(request, tool_choice="none")
     barred = request.barred | {call.name for call in calls}
     left = any(tool.name not in barred for tool in request.tools)
-    if request.tool_choice == "auto":
-        # Once: somebody waits.
-        choice = "auto" if left and not request.barred else "none"
-        return replace(request, barred=barred, tool_choice=choice)
     return replace(request, barred=barred) if left and request.tool_choice == "required" else done
 
 

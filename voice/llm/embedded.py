@@ -261,6 +261,8 @@ def _request(prompt: Prompt) -> Request:
         priority=prompt.priority,
         # A listener would wait for it.
         reasoning=False,
+        # The conversation asks for the value itself.
+        asks_back=False,
     )
 
 
