@@ -315,9 +315,13 @@ def validated(kind: type[Checked], raw: dict[str, Any]) -> Checked:
 
 
 def _deepest(error: ValidationError, raw: dict[str, Any]) -> ApiError:
-    """The error that lies deepest: of a union's branches, the one that fits best."""
+    """The error that lies deepest: of a union's branches, the one that fits best.
+
+    Of those equally deep it is one of a branch for a value of this type: of an empty list that it
+    is too short, not that it is no text.
+    """
     located = [(_path(one, raw), one) for one in error.errors(include_url=False)]
-    path, found = max(located, key=lambda one: len(one[0]))
+    path, found = max(located, key=lambda one: (len(one[0]), not one[1]["type"].endswith("_type")))
     steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in path]
     param = "".join(steps).removeprefix(".")
     missing = found["type"] == "missing"

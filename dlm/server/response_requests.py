@@ -81,6 +81,11 @@ class InputReasoning(Part):
     type: Literal["reasoning"]
 
 
+_ITEM_TYPES = (
+    "Input should be an item of type message, function_call, function_call_output or reasoning"
+)
+
+
 def _kind(item: Any) -> Any:
     return item.get("type", "message") if isinstance(item, dict) else getattr(item, "type", None)
 
@@ -90,7 +95,7 @@ InputItem = Annotated[
     | Annotated[InputCall, Tag("function_call")]
     | Annotated[InputResult, Tag("function_call_output")]
     | Annotated[InputReasoning, Tag("reasoning")],
-    Discriminator(_kind),
+    Discriminator(_kind, custom_error_type="unknown_item", custom_error_message=_ITEM_TYPES),
 ]
 
 

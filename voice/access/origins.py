@@ -53,6 +53,10 @@ class AllowedOrigins:
                 "host not allowed; name it in server.allowed_hosts", 403, "host_not_allowed"
             )
 
+    def allows(self, origin: str) -> bool:
+        """Whether pages of this origin are allowed besides the server's own."""
+        return self._names.has_origin({"origin": origin})
+
     def check_origin(self, headers: Mapping[str, str]) -> None:
         """Refuse the page of another site; a request without an origin comes from no page.
 

@@ -18,7 +18,8 @@ class ServerConfig(Section):
     """Environment variable that holds the key clients must send; unset leaves a loopback server
     open."""
     allowed_origins: Origins = ()
-    """Browser origins allowed besides the server's own."""
+    """Browser origins allowed besides the server's own: their pages may open conversations and use
+    all of /v1, by CORS, with a key in a header where one is needed."""
     allowed_hosts: tuple[str, ...] = ()
     """Names in the Host header allowed besides loopback names and addresses."""
     agents: tuple[str, ...] = ()

@@ -10,17 +10,18 @@ from itertools import islice
 from voice.dialogue.history import History
 from voice.dialogue.lead import Lead
 from voice.dialogue.reply import Reply
-from voice.dialogue.requests import distinct
+from voice.dialogue.requests import Request, Requests, distinct
 from voice.tools.spoken_results import spoken_result
 from voice.types import Message, ToolCall, ToolSpec
 from voice.understanding.corrections import corrected, on_the_same, repeated
-from voice.understanding.details import detailed
+from voice.understanding.details import detailed, shared_out
 from voice.understanding.doubt import in_doubt, named, names_nothing
 from voice.understanding.english import as_read
 from voice.understanding.filled import (
     completed,
     filled,
     measured,
+    of_their_own,
     taken_out,
     whole_text,
     without_strays,
@@ -100,6 +101,29 @@ class CallChecks:
         own = set(reply.options.agent_tools)
         return {name: tool for name, tool in self._tools.items() if name in own}
 
+    def requests(self, reply: Reply, question: Question) -> Requests | None:
+        """The requests of the user's last message; None where a model takes it as it is."""
+        if self._limits.rephrases:
+            return None
+        whole, tools = not self.takes_apart(reply), self.own_tools(reply)
+        return Requests.of(self._dialogue, whole, tools, question.to_what)
+
+    def passed_over(self, reply: Reply, question: Question) -> bool:
+        """Whether the user's last message takes a yes to a question for granted."""
+        said, tools = self._dialogue.newest_said, self.own_tools(reply)
+        return self.takes_apart(reply) and question.passed_over(said, tools)
+
+    def leaves_open(self, calls: Sequence[ToolCall], asked: Sequence[ToolCall]) -> bool:
+        """Whether calls leave what was asked about as it is: they read, or take back other things.
+
+        "Scratch the medium one" says nothing of the large one that is open.
+        """
+        specs = [self._tools.get(call.name) for call in calls]
+        values = {str(value).casefold() for call in asked for value in call.arguments.values()}
+        named = {str(value).casefold() for call in calls for value in call.arguments.values()}
+        others = bool(named) and values.isdisjoint(named)
+        return all(one and (one.read_only or (one.undoes and others)) for one in specs)
+
     def takes_apart(self, reply: Reply) -> bool:
         """Whether a message of several requests is put to the model as so many.
 
@@ -118,9 +142,15 @@ class CallChecks:
             return ()
         seen, tools = self._dialogue.view(self._limits.max_history), self.own_tools(reply)
         calls = corrected(as_read(reply.requests.first.text), seen[:-1], tools)
-        if not calls and (detail := repeated(seen, tools) or detailed(seen, tools)):
-            reply.take_apart(replace(reply.requests, left=()))
-            calls = (detail,)
+        if not calls:
+            detail = repeated(seen, tools) or detailed(seen, tools)
+            calls = (detail,) if detail else shared_out(seen, tools)
+            if calls:
+                reply.take_apart(replace(reply.requests, left=()))
+        if not calls and reply.requests.left:
+            first = replace(seen[-1], content=reply.requests.first.text)
+            detail = detailed((*seen[:-1], first), tools)
+            calls = (detail,) if detail else ()
         return tuple(replace(call, call_id=self._ids("call")) for call in calls)
 
     def opposed(self, reply: Reply, calls: tuple[ToolCall, ...]) -> Opposed:
@@ -150,7 +180,7 @@ class CallChecks:
         if not self._limits.rephrases:
             seen = reply.seen(self._dialogue).view(self._limits.max_history)
             calls = self._as_said(reply, calls, seen)
-            if question := self._unsaid(calls, seen):
+            if question := self._unsaid(reply, calls, seen):
                 return HeldBack((), question)
             readable = readable_ones(calls, self._tools)
             if readable.question:
@@ -160,11 +190,17 @@ class CallChecks:
         tools = {n: one for n, one in self._lead.asking_first().items() if n in offered}
         return confirmed_ones(calls, tools, self._dialogue.newest_said)
 
-    def _unsaid(self, calls: tuple[ToolCall, ...], seen: Sequence[Message]) -> str:
-        """The question for a required value of a call that nobody said."""
-        own = (call for call in calls if call.name in self._tools)
-        asked = (unsaid(call, self._tools[call.name], seen) for call in own)
-        return next(filter(None, asked), "")
+    def _unsaid(self, reply: Reply, calls: tuple[ToolCall, ...], seen: Sequence[Message]) -> str:
+        """The question for a required value of a call that nobody said.
+
+        Of calls that are like nothing that was asked for it would be a riddle.
+        """
+        specs = {**self._tools, **{one.name: one for one in reply.options.client_tools}}
+        asked = (unsaid(call, specs[call.name], seen) for call in calls if call.name in specs)
+        question = next(filter(None, asked), "")
+        own = tuple(call for call in calls if call.name in self._tools)
+        riddle = bool(question and own) and self.like_nothing(reply, own)
+        return "" if riddle or reply.options.tool_choice != "auto" else question
 
     def _as_said(
         self, reply: Reply, calls: tuple[ToolCall, ...], seen: Sequence[Message]
@@ -175,6 +211,8 @@ class CallChecks:
         # Beside one that is of something, a call of "both" has none of its own.
         known = (c for c in calls if c.name not in tools or not names_nothing(c, tools[c.name]))
         calls = tuple(known) or calls
+        # So has a change to what the thing is called by, or to nothing.
+        calls = tuple(call for call in calls if not _changes_nothing(call, tools)) or calls
         # What is changed is not to go.
         changed = [c.arguments for c in calls if c.name.startswith("change_")]
         calls = tuple(
@@ -196,7 +234,7 @@ class CallChecks:
                     call = whole_text(call, request, spec)
                 call = measured(call, request, spec)
             found.append(call)
-        return tuple(found)
+        return of_their_own(found, request, tools)
 
     def unkept(self, reply: Reply, calls: tuple[ToolCall, ...]) -> str:
         """What is said and asked where calls drop what the request makes its wish depend on."""
@@ -237,6 +275,8 @@ class CallChecks:
         specs = [self._tools[call.name] for call in calls]
         if all(names_nothing(call, spec) for call, spec in zip(calls, specs, strict=True)):
             return True
+        if all(_changes_nothing(call, self._tools) for call in calls):
+            return True
         undoes = all(one.undoes and not one.required for one in specs)
         return not carried(said, calls, self._tools) or (undoes and not asks_to_end(said))
 
@@ -256,6 +296,13 @@ class CallChecks:
                 if reading and thing in told and told != reading.question(""):
                     return told
         return ""
+
+    def against(self, reply: Reply, again: Request) -> str:
+        """What the tools that were called have against words that no call carries."""
+        said = self._dialogue.newest_said
+        # "My brain" or "whack a bit of cinnamon on it" name nothing that could be had.
+        thing = re.search(rf"\b(?:an?|some) {re.escape(again.text)}", said, re.IGNORECASE)
+        return self.not_to_be_had(reply, again.again) if thing else ""
 
     def refused(self, reply: Reply, calls: tuple[ToolCall, ...]) -> tuple[str, Question]:
         """What the tools of calls have against all of them, before anybody is asked about one.
@@ -289,3 +336,14 @@ class CallChecks:
         if any(all(w in said for w in value.split()) for value in required):
             return "", Question()
         return self.not_to_be_had(reply, self.own_tools(reply), counted=True), Question()
+
+
+def _changes_nothing(call: ToolCall, tools: Mapping[str, ToolSpec]) -> bool:
+    """Whether a change has no value but what its thing is called by: "large" of "large ones"."""
+    if not call.name.startswith("change_") or call.name not in tools:
+        return False
+    things = {str(call.arguments.get(name, "")).casefold() for name in tools[call.name].required}
+    named = {word for thing in things for word in thing.split()}
+    values = (str(v).casefold() for n, v in call.arguments.items()
+              if n not in tools[call.name].required)  # fmt: skip
+    return all({*value.split()} <= named for value in values)

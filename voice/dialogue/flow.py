@@ -24,7 +24,8 @@ class Flow:
         moment: Name of the fixed moment that lasts, such as an emergency; empty for none.
         offer: The agent to whom the words before have offered to hand over; empty for none.
         handed_over: Whether another agent has the conversation, and has not spoken yet.
-        anew: Whether the flow has begun once more, and nothing was said since.
+        anew: Whether the flow has begun once more, or asks whose the kept thing is, and nothing
+            was said since.
     """
 
     def __init__(self, team: Team, position: Position | None = None) -> None:
@@ -62,8 +63,11 @@ class Flow:
         self.handed_over = self.handed_over or before.agent != to.agent
         first = self.team.enter(to.agent).step
         # Where the message was taken for what its first question asks, it says no more.
-        begun = self.team.over(before) and to.step == first and not to.asked
-        self.anew = self.anew or begun
+        ended = self.team.over(before) or self.team.aside(before)
+        begun = ended and to.step == first and not to.asked
+        # Who is asked for a name may have said it with the wish.
+        looks = to.step not in ("", before.step) and to.step == self.team.agent(to).kept.none
+        self.anew = self.anew or begun or looks
         self._changed |= {name for name, _ in to.known.items() - before.known.items()}
         self._arrival = self.team.arrival(before, to) or self._arrival * (before.step == to.step)
         return (before.agent, before.step, before.known) != (to.agent, to.step, to.known)

@@ -28,6 +28,7 @@ from voice.understanding.english import (
     without_article,
     written_out,
 )
+from voice.understanding.remarks import only_tells
 from voice.understanding.repairs import repaired
 from voice.understanding.told_apart import told_apart
 
@@ -67,6 +68,23 @@ _NEVER_MIND = re.compile(
     re.IGNORECASE,
 )
 _TOO = re.compile(r"(?:and )?(?P<thing>(?:the|my) [\w' ]+?) (?:too|as well|also)\W*", re.IGNORECASE)
+_FOR_ANOTHER = re.compile(
+    r"(?:(?:hold on|hang on|wait|um+|uh+|err?|erm|oh|well)\W+)*"
+    r"(?:(?:(?:my|our|his|her|their) \w+|he|she|they)(?: wants| needs| would like|'d like"
+    r"|'ll have| will have)|for (?:me|us|him|her|them|my \w+),?)"
+    r"[\w'. ]{0,20}? (?:an?|one|two|three) \w"
+)
+"""Orders something for somebody else: "and, hold on, my wife wants a tea"."""
+_ASKING_BESIDE = re.compile(
+    r"(?P<lead>(?:(?:hold on|hang on|wait|um+|uh+|err?|erm|oh|well|and|but)\W+)*)"
+    r"(?:what|which|how) "
+    r"(?:\w+ ){0,2}(?:do|have|can|is|are|does) (?:you|i|we|it|that|there|the)\b"
+)
+"""Asks something beside what is ordered: ", err, what sizes do you have?"."""
+_ONE_MORE = re.compile(r"(?:another|one more)\b")
+_MOST_DETAILS = 3
+"""Words that are said of a thing before another one is wanted: "large. and another one"."""
+_INTRODUCING = re.compile(r"(?P<told>[^:]{8,80}):\s+(?=\S+ \S)")
 _NO_REQUEST = re.compile(
     r"(?<!check )(?<!see )(?<!out )\bif\b|\b(?:when|because|after|before|while|until|unless|said)\b"
     r"|(?:go ahead|favou?r)$"
@@ -138,6 +156,8 @@ class Requests:
             # It was not said in one breath, and takes long to read.
             return cls(last.item_id, Request(said), ())
         meant = repaired(written_out(read))
+        if (intro := _INTRODUCING.match(meant)) and only_tells(intro["told"]):
+            meant = meant[intro.end() :]
         said_plainly = {word.partition("'")[0] for word in plain(meant).split()}
         answers = VERBS.isdisjoint(said_plainly) and len(meant.split()) <= _SHORT
         if to_what and answers and said_plainly - GRAMMAR:
@@ -224,13 +244,15 @@ def requests(message: str) -> tuple[str, ...]:
         joined = joint[0].strip(" ,.;!?")
         # "Does clearing it also clear the others?" is one question.
         whole = joined.lower() == "also" and asks(before)
-        sure = not whole and bool(joined or _BEGINS.match(before))
+        ordered = _AND_ONE.search(before) or _COUNTING.search(before)
+        beside = _ASKING_BESIDE.match(behind) if ordered and not asks(before) else None
+        sure = not whole and bool(joined or beside or _BEGINS.match(before))
         too = _TOO.fullmatch(message[joint.end() :])
         if too and len(parts) < MOST - 1 and (verb := to_be_done(before)):
             return (*parts, message[start : joint.start()], f"{verb} {too['thing']}")
         if sure and len(parts) < MOST - 1 and _apart(before, behind):
             parts.append(message[start : joint.start()])
-            start = joint.end()
+            start = joint.end() + (beside.end("lead") if beside else 0)
     return (*parts, message[start:])
 
 
@@ -239,6 +261,7 @@ _COUNTING = re.compile(
     rf"|{'|'.join(NUMBERS - {'one'})})\b"
 )
 """Says that there are several."""
+_AND_ANOTHER = re.compile(r"\band (?:an?|one|some)\b")
 _AND_ONE = re.compile(r"\b(?:an?|one|some|the)\b")
 
 
@@ -281,6 +304,9 @@ def _once(request: str, one: ToolCall, two: ToolCall, tools: Mapping[str, ToolSp
         {name: without_article(_plain(str(v))) for name, v in call.arguments.items()}
         for call in (one, two)
     ]
+    # "A tea" says no more than "tea" does, unless there is one more.
+    if not _AND_ANOTHER.search(_plain(request)):
+        given = [{n: v for n, v in of.items() if v not in ("a", "an")} for of in given]
     less, more = sorted(given, key=len)
     if less.items() - more.items():
         return False
@@ -299,7 +325,10 @@ def _once(request: str, one: ToolCall, two: ToolCall, tools: Mapping[str, ToolSp
 
 def _apart(before: str, behind: str) -> bool:
     """Whether a request ends here and another begins."""
-    if " " not in before or _NO_REQUEST.search(before) or not _BEGINS.match(behind):
+    if _ONE_MORE.match(behind) and len(before.split()) <= _MOST_DETAILS:
+        return VERBS.isdisjoint(before.split())
+    own = (_BEGINS, _ASKING_BESIDE, _FOR_ANOTHER)
+    if " " not in before or _NO_REQUEST.search(before) or not any(p.match(behind) for p in own):
         return False
     return not _FREE_TEXT.search(before) or _OUTRIGHT.match(behind) is not None
 

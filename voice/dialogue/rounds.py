@@ -6,7 +6,6 @@ becomes of a reply's sound.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
@@ -18,7 +17,7 @@ from voice.dialogue.history import History
 from voice.dialogue.lead import FROM_THE_BEGINNING, WHAT_TO_CHANGE, Lead
 from voice.dialogue.reply import Phase, Reply
 from voice.dialogue.reply_playback import ReplyPlayback
-from voice.dialogue.requests import Request, Requests, requests, to_be_done
+from voice.dialogue.requests import Request, requests, to_be_done
 from voice.dialogue.tool_calls import ToolCalls
 from voice.events import Failure, ReplyStatus, ReplyToolResult
 from voice.inputs import (
@@ -127,16 +126,16 @@ class Rounds:
             reply.see(context, known)
         if fixed := self._fixed_words(reply):
             return self.answer_aside(reply, fixed)
+        apart = self._checks.requests(reply, question) if context is None else None
+        # Before a pattern takes the message: "send it" says yes to what is open as well.
+        if apart and self._checks.passed_over(reply, question):
+            reply.take_apart(apart.behind_a_yes())
+            return self.call(reply, question.calls)
         if context is None:
             taken = self._take(reply, newest)
             if taken is not None or self._lead.drives(reply):
                 return [self._generate(reply)] if taken is None else taken
-        if context is None and not self._limits.rephrases:
-            whole, tools = not self._checks.takes_apart(reply), self._checks.own_tools(reply)
-            reply.take_apart(Requests.of(self._dialogue, whole, tools, question.to_what))
-            if reply.requests and not whole and question.passed_over(newest, tools):
-                reply.take_apart(reply.requests.behind_a_yes())
-                return self.call(reply, question.calls)
+        reply.take_apart(apart)
         if correcting := self._checks.corrected(reply):
             reply.agree()
             return self.call(reply, correcting)
@@ -220,7 +219,7 @@ class Rounds:
             calls = tuple(call for call in calls if not self._ends((call,)))
             if not calls:
                 return self._conclude(reply)
-            if not all(c.name in self._tools and self._tools[c.name].read_only for c in calls):
+            if not self._checks.leaves_open(calls, reply.open):
                 reply.leave_open(())
         client_names = set() if approved else {tool.name for tool in reply.options.client_tools}
         handing_over = any(call.name in client_names for call in calls)
@@ -409,10 +408,7 @@ class Rounds:
 
     def _miss(self, reply: Reply, again: Request) -> list[Command]:
         """Say what the tools that were called have against words that no call carries."""
-        said = self._dialogue.newest_said
-        # "My brain" or "whack a bit of cinnamon on it" name nothing that could be had.
-        thing = re.search(rf"\b(?:an?|some) {re.escape(again.text)}", said, re.IGNORECASE)
-        told = self._checks.not_to_be_had(reply, again.again) if thing else ""
+        told = self._checks.against(reply, again)
         if not told:
             reply.miss([again.text])
         return self._say_behind(reply, told) + self._conclude(reply)

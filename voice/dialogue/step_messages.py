@@ -33,7 +33,7 @@ from voice.understanding.english import (
     is_courteous,
     may_ask,
 )
-from voice.understanding.remarks import only_tells
+from voice.understanding.remarks import only_tells, supposes
 from voice.understanding.said_values import (
     Wanted,
     answer_among,
@@ -56,8 +56,11 @@ _LONGEST_ANSWER = 80
 _WANTS_BACK = re.compile(r"(?<!not )\b(?:cancel|changed my mind)\b")
 _THINGS = ("order", "booking", "reservation", "appointment", "request", "purchase")
 """What a flow may have made that keeps nothing."""
-_NOT_WANTED = re.compile(r"(?:(?<!why )(?:do|did|would|will) not|never|no longer)(?: \w+)? $")
-"""Before a wish that is none: "I don't want an appointment"."""
+_NOT_WANTED = re.compile(
+    r"(?:(?:(?<!why )(?:do|did|would|will) not|never|no longer)(?: \w+)?"
+    r"|\b(?:do|does|did|would|should|will) (?:i|we|he|she))(?: have to)? $"
+)
+"""Before a wish that is none: "I don't want an appointment", "do I need an appointment"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,7 @@ class StepMessages:
         self._missing = team.missing(position)
         self._over = team.over(position)
         self._aside = team.aside(position)
+        self._looking = position.step != "" and position.step == self._agent.kept.none
 
     def wanted(self, message: str) -> Iterator[tuple[str, dict[str, str]]]:
         """The tools that a message calls by patterns, or for what is kept, with arguments."""
@@ -125,12 +129,12 @@ class StepMessages:
     def _act(self, message: str) -> Act | None:
         """What a message wants done with what is kept, or a clause of it with its end.
 
-        Who wants none made wants none ended.
+        Who wants none made wants none ended, nor does who asks what may be done "in case".
         """
         begun = bool(self._at.known and self._missing) and not self._aside
         spoken_of = self._over or self._aside
         things = self._agent.kept.things
-        parts = [one for one in clauses(message) if not refuses(one, things)]
+        parts = [one for one in clauses(message) if not (refuses(one, things) or supposes(one))]
         if act := act_on(", ".join(parts), things, spoken_of, begun):
             return act
         ends = not gives_up(message) and "cancel" in map(bare, parts)
@@ -156,9 +160,13 @@ class StepMessages:
     def _another(self, message: str) -> dict[str, str]:
         """How another one is to be like the last: not where the message says what it is for."""
         how = beside(message)
-        return {"beside": how} if how and not self.values_anew(message) else {}
+        return {"beside": how} if how and not self._fresh_values(message) else {}
 
     def values_anew(self, message: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
+        """The tools to call for what a message says beside its wish to find or make a thing."""
+        return self.values(message) if self._looking else self._fresh_values(message)
+
+    def _fresh_values(self, message: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
         """The tools to call for the values by which a message begins the flow anew.
 
         The wish for another thing is no value, nor are courtesies and questions.
@@ -187,8 +195,7 @@ class StepMessages:
             if self._aside:
                 return Taken(moves=self._team.for_kept(self._at, "", failed=True))
             return Taken(says=NOTHING_THEN, moves=self._fresh if needs else self._at, hushes=True)
-        looking = self._at.step == self._agent.kept.none
-        if self._over or looking:
+        if self._over or self._looking:
             anew = self._begins_anew(message)
             if self._over or (anew and anew.moves):
                 return anew
@@ -203,7 +210,7 @@ class StepMessages:
         says = says or self._cannot_say(rest) * bool(answer)
         if asked and offered and answer:
             return Taken(((asked.tool, {asked.argument: offered}),), says=says)
-        if self._aside and not offered and (disagrees(message) or _NO.match(message)):
+        if self._aside and not offered and self._is_all(message):
             return Taken(moves=self._team.for_kept(self._at, "", failed=True))
         known = [one.name for one in wanted if one.known is not None]
         if value := taken_back(rest, known):
@@ -217,13 +224,18 @@ class StepMessages:
         says = says or self._at_least(message)
         return Taken(says=says) if says else None
 
+    def _is_all(self, message: str) -> bool:
+        """Whether a message says no more than "no": neither asks something nor names a time."""
+        more = message.rstrip().endswith("?") or self._from(self._fresh).values(message)
+        return disagrees(message) or (_NO.match(message) is not None and not more)
+
     def _begins_anew(self, message: str) -> Taken | None:
         """What a message does behind the end of a flow: what a first step asks for begins it anew.
 
         Courtesies do not, and what asks something is answered.
         """
         says, rest = self._beside(message, ())
-        calls = self.values_anew(rest)
+        calls = self._fresh_values(rest)
         missing = next(iter(self._team.missing(self._fresh)), "")
         first = self._team.step(self._fresh).needs.get(missing)
         # "No, ..." to "Is there anything else?" begins nothing, however its rest was heard.
@@ -252,9 +264,12 @@ class StepMessages:
         words = message.lower()
         if says := self._cannot_say(message):
             return says
-        if self._at.asked and self._at.known and only_tells(message):
+        thanked = THANKS.search(words) is not None
+        # Where nothing is asked, thanks are the better part of a remark.
+        heard = self._needs and self._tools and (self._at.asked or not thanked)
+        if heard and only_tells(message):
             return "I see."
-        thanks = THANKS.search(words) and not bare(message, GREETING)
+        thanks = thanked and not bare(message, GREETING)
         if not thanks:
             return ""
         if self._missing:

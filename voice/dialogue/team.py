@@ -106,7 +106,7 @@ class Team:
                 return replace(position, step=kept.none, path=(), known={}, asked="", times=0)
             position = self.for_kept(position, call.name, result.error)
         if result.error:
-            return position
+            return self._refused(position, call.name)
         if call.name == START_OVER:
             values = {name: one for name, one in result.values.items() if one}
             return self.enter(position.agent, values, position.reason, position.hidden)
@@ -121,6 +121,14 @@ class Team:
             return position
         back = self._back(replace(position, known=known, asked="", times=0), new)
         return self._advanced(back, said)
+
+    def _refused(self, position: Position, tool: str) -> Position:
+        """Where it stands once a value is refused: that of the kept thing counts as asked for."""
+        looks = position.step == self.agent(position).kept.none and not position.times
+        for name, need in self.step(position).needs.items() if looks else ():
+            if need.tool == tool:
+                return replace(position, asked=name, times=1)
+        return position
 
     def forgotten(self, position: Position, value: str) -> Position:
         """Where it stands once a known value is not known any more."""

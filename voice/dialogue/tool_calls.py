@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from voice.dialogue.commands import CancelTool, Command, Emit, RunTool
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
-from voice.events import ReplyToolCall
+from voice.events import ReplyStatus, ReplyToolCall
 from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
 from voice.understanding.english import agrees, normalised
 
 SAID_MESSAGES = 3
 """Of the user's, which a tool may look at."""
+STILL_WAITS = "the call that was required has been made before and waits for its output"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,10 @@ class ToolCalls:
             reply.pending.add(call.call_id)
             beside = tuple(c for c in calls if c is not call and c.name not in client_names)
             runs.append(RunTool(reply.reply_id, call, key, beside, said))
+        silent = not (emitted or reply.text or reply.calls_made > len(calls))
+        if silent and reply.options.tool_choice not in ("auto", "none"):
+            # A client that insists on a call would not know why it got none.
+            reply.end_as(ReplyStatus.FAILED, STILL_WAITS)
         return emitted + runs
 
     def answered(self, result: ToolResult) -> ToolCall | None:

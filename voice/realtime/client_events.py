@@ -186,6 +186,9 @@ def read_response_request(
     """
     extras = validated(_ResponseFields, response, "response")
     wanted = {key: value for key, value in response.items() if key in _OVERRIDES}
+    if wanted.get("tools") is not None:
+        # They are all that this response may call, and none of them is nothing.
+        wanted["quicksilver"] = {"agent_tools": []}
     changed = merged(session, wanted, "response")
     with items.located("session", "response"):
         changes = reply_changes(changed, base)

@@ -313,7 +313,8 @@ class RealtimeProtocol:
                 f"item.id: {item_id!r} exists already", "item_exists", param="item.id"
             )
         if event.previous_item_id not in (None, ROOT):
-            log.require(event.previous_item_id)
+            with items.located("item_id", "previous_item_id"):
+                log.require(event.previous_item_id)
         if isinstance(parsed, items.ApprovalItem):
             return self._answer_approval(parsed, item_id, event.previous_item_id)
         message = items.message_of(parsed, log.calls)
@@ -380,6 +381,10 @@ class RealtimeProtocol:
         if item.get("role") != "assistant":
             raise ProtocolError(
                 "item_id: only messages of the assistant can be truncated", param="item_id"
+            )
+        if [part["type"] for part in item["content"]] == ["output_text"]:
+            raise ProtocolError(
+                "item_id: the item is text; only audio can be truncated", param="item_id"
             )
         response = self._events.response_of_item(event.item_id)
         if response is None:

@@ -252,7 +252,7 @@ class Quicksilver(WireModel):
 
 
 class SessionObject(WireModel):
-    """The session as the client sees it."""
+    """The session as the client sees it; ``tools`` are None until it has mentioned some or none."""
 
     type: Literal["realtime", "transcription"] = "realtime"
     model: str = ""
@@ -260,7 +260,7 @@ class SessionObject(WireModel):
         default=["audio"], min_length=1, max_length=1
     )
     instructions: str = ""
-    tools: list[AnyTool] = Field(default=[], max_length=128)
+    tools: list[AnyTool] | None = Field(default=None, max_length=128)
     tool_choice: ToolChoice = "auto"
     max_output_tokens: Annotated[int, Field(ge=1, le=4096)] | Literal["inf"] = "inf"
     tracing: Any = None
@@ -308,13 +308,14 @@ def merged(current: SessionObject, changes: dict[str, Any], path: str = "session
             )
     changed = validated(SessionObject, _merge(current.model_dump(), changes), path)
     if "tools" in changes:
-        _check_schemas(changed.tools, f"{path}.tools")
+        _check_schemas(changed.tools or (), f"{path}.tools")
     return changed
 
 
 def echo(session: SessionObject, session_id: str, model: str, voice: str) -> dict[str, Any]:
     """The session in full for ``session.created`` and ``session.updated``."""
     tree = session.model_dump()
+    tree["tools"] = tree["tools"] or []
     for tool in tree["tools"]:
         if tool["type"] == "mcp":
             # They are secrets, and an echo may be logged.
@@ -365,7 +366,8 @@ def initial_object(base: SessionOptions) -> SessionObject:
         tools=[
             FunctionTool(name=t.name, description=t.description, parameters=t.parameters)
             for t in base.client_tools
-        ],
+        ]
+        or None,
         audio=Audio(
             input=AudioInput(turn_detection=detection),
             output=AudioOutput(speed=_shown_speed(base)),
@@ -417,21 +419,24 @@ def option_changes(session: SessionObject, base: SessionOptions) -> dict[str, An
 def reply_changes(session: SessionObject, base: SessionOptions) -> dict[str, Any]:
     """The part of `option_changes` that a single reply can override.
 
-    A client that declares tools has written instructions for those: the agent's own tools are
-    offered as well only if the client names them.
+    A client that declares tools has written instructions for those, and one whose instructions are
+    its own may declare none: the agent's own tools are offered as well only if the client names
+    them.
 
     Raises:
         ProtocolError: A tool is unknown, or declared twice.
     """
-    declared = tuple(tool.spec() for tool in session.tools if isinstance(tool, FunctionTool))
-    servers = tuple(tool.server() for tool in session.tools if isinstance(tool, McpTool))
+    tools = session.tools or ()
+    declared = tuple(tool.spec() for tool in tools if isinstance(tool, FunctionTool))
+    servers = tuple(tool.server() for tool in tools if isinstance(tool, McpTool))
     if len(servers) > MAX_SERVERS or len({one.label for one in servers}) < len(servers):
         raise ProtocolError(
             f"session.tools: expected at most {MAX_SERVERS} MCP servers, each label once",
             param="session.tools",
         )
     kept = session.quicksilver.agent_tools if session.quicksilver else None
-    agent_tools = tuple(kept) if kept is not None else () if session.tools else base.agent_tools
+    alone = tools or (session.tools is not None and session.instructions != base.instructions)
+    agent_tools = tuple(kept) if kept is not None else () if alone else base.agent_tools
     names = [*agent_tools, *(tool.name for tool in declared)]
     for name in agent_tools:
         if name not in base.agent_tools:

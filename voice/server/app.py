@@ -26,9 +26,10 @@ from pydantic import Field
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Match, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
@@ -126,11 +127,12 @@ def build_app(
             *_routes(resources, config, routes),
             *_conversations(recorder, routes),
             *calls.routes(routes.guarded),
-            Mount("/", StaticFiles(directory=WEB_DIR, html=True)),
+            _Page("/", StaticFiles(directory=WEB_DIR, html=True)),
         ],
         middleware=[
             *(telemetry.middleware if telemetry else ()),
             Middleware(_HostCheck, policy=routes.policy),
+            Middleware(_ApiCors, policy=routes.policy),
         ],
         exception_handlers={HTTPException: _not_routed},
         lifespan=_lifespan(resources, routes, calls, recorder, telemetry, audiosocket),
@@ -222,7 +224,7 @@ def _conversations(recorder: Recorder | None, routes: Routes) -> list[Route]:
 async def _not_routed(request: Request, error: Exception) -> Response:
     """For a path or a method that there is none of, what clients of the API or browsers expect."""
     assert isinstance(error, HTTPException)
-    if not request.url.path.startswith("/v1/"):
+    if not _of_api(request.scope):
         return PlainTextResponse(error.detail, error.status_code, error.headers)
     from dlm.server.error_responses import not_routed
 
@@ -488,6 +490,39 @@ class _HostCheck:
             await app(scope, receive, send_with_headers)
         except ClientDisconnect:
             _log.debug("a client left before its request was complete")
+
+
+class _ApiCors(CORSMiddleware):
+    """Lets pages of allowed origins use the API; they show a key in a header, as others do."""
+
+    def __init__(self, app: ASGIApp, policy: AccessPolicy) -> None:
+        super().__init__(
+            app,
+            allow_methods=("GET", "POST", "PUT", "DELETE"),
+            allow_headers=("*",),
+            expose_headers=("Location", "Retry-After", "X-Request-Id"),
+        )
+        self._origins = policy.origins
+
+    def is_allowed_origin(self, origin: str) -> bool:
+        return self._origins.allows(origin)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        of_api = scope["type"] == "http" and _of_api(scope)
+        await (super().__call__ if of_api else self.app)(scope, receive, send)
+
+
+class _Page(Mount):
+    """The page, at every path but the API's: there a wrong path or method is the API's to tell."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        return (Match.NONE, {}) if _of_api(scope) else super().matches(scope)
+
+
+def _of_api(scope: Scope) -> bool:
+    """Whether a path is below ``/v1``, that of a client whose address ends in a slash included."""
+    path: str = scope["path"]
+    return path.lstrip("/").partition("/")[0] == "v1"
 
 
 def _offered(resources: Resources, names: Iterable[str]) -> dict[str, Resources]:

@@ -63,13 +63,11 @@ def caller_routes(
         grant.check_operator()
         return JSONResponse(await asyncio.to_thread(data().listed))
 
-    async def export(request: Request, grant: Grant) -> Response:
+    async def of_one(request: Request, grant: Grant) -> Response:
         grant.check_operator()
-        return JSONResponse(await asyncio.to_thread(data().exported, _caller_of(request)))
-
-    async def delete(request: Request, grant: Grant) -> Response:
-        grant.check_operator()
-        return JSONResponse(await asyncio.to_thread(data().deleted, _caller_of(request)))
+        had = data()
+        done = had.deleted if request.method == "DELETE" else had.exported
+        return JSONResponse(await asyncio.to_thread(done, _caller_of(request)))
 
     async def fact(request: Request, grant: Grant) -> Response:
         grant.check_operator()
@@ -87,8 +85,7 @@ def caller_routes(
     return [
         Route(of_fact, guarded(fact), methods=["PUT", "DELETE"]),
         Route("/v1/callers", guarded(callers)),
-        Route(path, guarded(export)),
-        Route(path, guarded(delete), methods=["DELETE"]),
+        Route(path, guarded(of_one), methods=["GET", "DELETE"]),
     ]
 
 

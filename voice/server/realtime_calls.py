@@ -17,8 +17,6 @@ from typing import Any, Protocol
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
-from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -80,17 +78,9 @@ class RealtimeCalls:
         self._group: asyncio.TaskGroup | None = None
 
     def routes(self, guarded: Guarded) -> list[Route]:
-        """The routes; pages of allowed origins may use them as they may the WebSocket."""
-        cors = Middleware(
-            CORSMiddleware,
-            allow_origins=self._config.server.allowed_origins,
-            allow_methods=["POST"],
-            allow_headers=["*"],
-            expose_headers=["Location"],
-        )
-        methods = ["POST", "OPTIONS"]
+        """The routes."""
         return [
-            Route(PATH, guarded(self.create), methods=methods, middleware=[cors]),
+            Route(PATH, guarded(self.create), methods=["POST"]),
             Route(f"{PATH}/{{call_id}}/hangup", guarded(self.hang_up), methods=["POST"]),
         ]
 

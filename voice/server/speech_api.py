@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -60,12 +61,13 @@ class SpeechApi:
         """
         grant.check_main()
         wanted = validated(_SpeechRequest, parse_json(await self._body(request)))
-        if not wanted.input.strip():
-            raise ProtocolError("input: got white space; expected a text", param="input")
         threads = self._resources.synthesis_threads
         loop = asyncio.get_running_loop()
         voice = await loop.run_in_executor(threads, self._resources.voice, wanted.voice)
-        pieces = encoded(spoken_text(voice, wanted.input, wanted.speed), wanted.response_format)
+        sound = spoken_text(voice, wanted.input, wanted.speed)
+        if (first := await loop.run_in_executor(threads, next, sound, None)) is None:
+            raise ProtocolError("input: there is nothing in it to be spoken", param="input")
+        pieces = encoded(chain((first,), sound), wanted.response_format)
 
         async def stream() -> AsyncIterator[bytes]:
             # A piece at a time, so that the threads are shared with the conversations.
@@ -76,8 +78,9 @@ class SpeechApi:
 
 
 def spoken_text(voice: Synthesizer, text: str, speed: float) -> Iterator[tuple[Samples, int]]:
-    """A text's sound, clause by clause: (T,) int16 and their rate in Hz."""
+    """A text's sound, clause by clause: (T,) int16, none of them empty, and their rate in Hz."""
     cutter = SegmentCutter()
     for index, piece in enumerate([*cutter.push(text), *cutter.flush()]):
         for chunk in voice.synthesize(Segment(0, index, piece, spoken(piece)), speed):
-            yield chunk.samples, voice.sample_rate_hz
+            if len(chunk.samples):
+                yield chunk.samples, voice.sample_rate_hz

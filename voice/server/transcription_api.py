@@ -245,18 +245,25 @@ def _verbose(heard: Sequence[Passage], seconds: float, wanted: Sequence[str]) ->
     code = max(lengths, key=lengths.__getitem__, default="en")
     whole: dict[str, Any] = {
         "language": _name(code),
-        "duration": seconds,
+        "duration": _ms(seconds),
         "text": " ".join(passage.text for passage in heard),
     }
     if "word" in wanted:
         words = [word for passage in heard for word in passage.words]
-        whole["words"] = [{"word": w.text, "start": w.start_s, "end": w.end_s} for w in words]
+        whole["words"] = [
+            {"word": w.text, "start": _ms(w.start_s), "end": _ms(w.end_s)} for w in words
+        ]
     if "segment" in wanted or not wanted:
         whole["segments"] = [
-            {"id": index, "start": p.start_s, "end": p.end_s, "text": p.text}
+            {"id": index, "start": _ms(p.start_s), "end": _ms(p.end_s), "text": p.text}
             for index, p in enumerate(heard)
         ]
     return whole
+
+
+def _ms(seconds: float) -> float:
+    """Seconds to the millisecond, without the last digits of sums of floats."""
+    return round(seconds, 3)
 
 
 def _name(code: str) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
+from difflib import get_close_matches
 
 from voice.tools import phrasing, spoken_dates
 from voice.tools.registry import Readable, Unreadable
@@ -52,9 +53,10 @@ _NO_NAME = _words(
     afternoon evening time day appointment nothing never mind cancel stop help person nurse doctor
     human somebody someone maybe perhaps hang the a an my your me thanks thank bye goodbye that's
     it's right correct fine good sure ok okay yes yeah no nope please sorry hello hi hey again else
-    other another first last both people january february march april june july august september
+    other another first last both anything something everything everyone anyone before after
+    people january february march april june july august september
     october november december and or but born for from with about to of in so then well next any
-    i'm i'd i'll i've we're he's she's there urgent number name call late early older
+    i'm i'd i'll i've we're he's she's there urgent number name call late early older back later up
     """
 )  # fmt: skip
 
@@ -80,12 +82,32 @@ def _person(said: str, lead: re.Pattern[str]) -> str:
     bare = said
     for pattern in (_PLEASE, _NAMED, lead, _BEHIND_NAME):
         bare = pattern.sub("", bare, count=1)
-    bare = _SPELLED.sub(lambda found: re.sub(r"\W", "", found[0]), bare).strip(" ,.")
-    words = bare.split()
+    words = _as_spelled(bare) if _SPELLED.search(bare) else bare.split()
     letters = all(re.fullmatch(r"[^\W\d_]+(?:[-'.][^\W\d_]*)*", word) for word in words)
-    if not 0 < len(words) <= 4 or not letters or _NO_NAME & {word.lower() for word in words}:
+    if not 0 < len(words) <= 4 or not letters or _are_no_name(words):
         raise Unreadable("name", said)
-    return phrasing.name(bare.lower() if bare.isupper() else bare)
+    name = " ".join(words)
+    return phrasing.name(name.lower() if name.isupper() else name)
+
+
+def _as_spelled(said: str) -> list[str]:
+    """The words of a name as they were spelled beside; one that was only spelled is the last."""
+    words = [word.strip(",.") for word in _SPELLED.sub(" ", said).split()]
+    for letters in _SPELLED.findall(said):
+        name = re.sub(r"\W", "", letters).capitalize()
+        said_so = {re.sub(r"\W", "", one).lower(): one for one in words}
+        near = get_close_matches(name.lower(), said_so, 1)
+        if not near:
+            words.append(name)
+        elif near != [name.lower()]:
+            words[words.index(said_so[near[0]])] = name
+    return words
+
+
+def _are_no_name(words: Sequence[str]) -> bool:
+    """Whether a word is none of names; behind another with a capital it may be: "Jim Day"."""
+    stray = [word.lower() in _NO_NAME for word in words]
+    return any(stray) and (stray[0] or not all(word[0].isupper() for word in words))
 
 
 _DIGITS = DIGITS | {"o": "0", "plus": "+"}
@@ -94,6 +116,15 @@ _NUMBER_LEAD = re.compile(
     r"|me|no|it|yes|sure|and)\b ?)+"
 )  # fmt: skip
 _REPEATED = re.compile(r"\b(double|triple) (\w+)")
+_TENS = {
+    "twenty": "2", "thirty": "3", "forty": "4", "fifty": "5", "sixty": "6", "seventy": "7",
+    "eighty": "8", "ninety": "9",
+}  # fmt: skip
+_GROUPS = {
+    "ten": "10", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14",
+    "fifteen": "15", "sixteen": "16", "seventeen": "17", "eighteen": "18", "nineteen": "19",
+    "hundred": "00", "thousand": "000",
+}  # fmt: skip
 
 
 def phone_number(said: str, _: datetime) -> str:
@@ -101,11 +132,21 @@ def phone_number(said: str, _: datetime) -> str:
     bare = _NUMBER_LEAD.sub("", re.sub(r"[-().,]", " ", said.lower()).strip(), count=1)
     times = {"double": 2, "triple": 3}
     bare = _REPEATED.sub(lambda found: " ".join([found[2]] * times[found[1]]), bare)
-    keys = "".join(_DIGITS.get(word, word) for word in bare.split())
+    keys = _keys(bare.split())
     # Longer ones have their country's code.
     if not re.fullmatch(r"\+\d{6,15}|\d{6,13}", keys):
         raise Unreadable("number", said)
     return " ".join(keys)
+
+
+def _keys(words: Sequence[str]) -> str:
+    """What is dialled: "oh seven, twenty three, nine hundred" → "0723900"."""
+    keys = ""
+    for word, following in zip(words, [*words[1:], ""], strict=False):
+        alone = "" if _DIGITS.get(following, "0") in "123456789" else "0"
+        tens = _TENS[word] + alone if word in _TENS else ""
+        keys += tens or _GROUPS.get(word) or _DIGITS.get(word, word)
+    return keys
 
 
 _MONTH = "(" + "|".join(rf"{name[:3]}(?:{name[3:]})?" for name in spoken_dates.MONTHS) + ")"
@@ -145,6 +186,12 @@ def _month(name: str) -> int:
     return next(at for at, month in enumerate(spoken_dates.MONTHS, 1) if month.startswith(name[:3]))
 
 
+_NO_DAY = re.compile(
+    r"(?:\d+|an?) (?:day|week)s?|(?:(?:the )?(?:next|following|coming)|this) (?:week|month|year)"
+)
+"""A length, as in "two days ago", or more than one day."""
+
+
 def day_of(said: str, now: datetime) -> date:
     """A day, also as it is kept ("2026-12-01") or told ("Tuesday, December 1")."""
     with suppress(ValueError):
@@ -153,8 +200,7 @@ def day_of(said: str, now: datetime) -> date:
     if dated := re.match(rf"{spoken_dates.WEEKDAY}, (?=\w+ \d)", bare, flags=re.I):
         # A date may be today, which said without its year is next year.
         bare, now = bare[dated.end() :], now - timedelta(1)
-    if re.fullmatch(r"(?:\d+|an?) (?:day|week)s?", spoken_dates.normal_form(bare)):
-        # A length is no day: "two days ago".
+    if _NO_DAY.fullmatch(spoken_dates.normal_form(bare)):
         raise Unreadable("day", said)
     if re.search(r"(?:morning|afternoon|evening|night)s?$", bare, re.I):
         # The part of a day is a value of its own.
@@ -301,13 +347,15 @@ _PRIVATE = re.compile(
     re.I,
 )
 A_PRIVATE_MATTER = "a private matter"
-_NO_MATTER = _NO_NAME | _words(
+_NO_MATTER = (_NO_NAME - {"back"}) | _words(
     """
     dear love darling anyway doc sir madam afraid before after
     there appointments book booking bookings see come speak talk real next week one two three four
     five six seven eight nine ten eleven twelve thirty fifteen half past o'clock am pm something
     anything all start over new list wait great problem matter get be were if so him her them fit
 
+    moved moving area town patient patients registered registering recently here flexible give
+    look been never only
     some just said told already ideally preferably possible times send may will let go
     going clinic reception front desk now us visit slot free available
     """

@@ -32,6 +32,7 @@ from voice.tools.builtin import (
     arithmetic,
     clock,
     coffee,
+    coffee_questions,
     conversation,
     documents,
     house,
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
 
 _MODULES = (
     clock, timers, alarms, reminders, lists, arithmetic, units, money, weather, house, documents,
-    conversation, memory, coffee, appointments, agenda,
+    conversation, memory, coffee, coffee_questions, appointments, agenda,
 )  # fmt: skip
 _SWEEP_S = 3600.0
 _GLANCE_S = 1.0

@@ -58,6 +58,11 @@ _MOVING = (
     r"|push(?:ed|ing)?|swap\w*|switch\w*|rebook\w*|delay\w*|alter"
     rf"|put {_WORDS}?(?:off|back)|bring {_WORDS}?(?:forward|back|up))\b"
 )
+_MOVED_HOUSE = re.compile(
+    r"\b(?:i|we|he|she|they)(?: have| has| had| am| are| is)?(?: \w+)? mov(?:ed|ing)"
+    r" (?:here|house|home|flat|away|in|into|to|from)\b"
+)
+"""Moves nothing that is kept."""
 _OTHER = r"(?:another|(?:an?|some) (?:different|other|earlier|later|sooner|new|better))"
 _OTHER_TIME = (
     r"\b(?:reschedul\w+|re ?arrang\w+|rebook\w*|postpon\w+)\b"
@@ -87,6 +92,11 @@ _TELLING = (
     r"|\bwhat (?:did|have) you (?:book|got down|down)\b|\bwhich appointment|\b(?:what|how many)"
     r" appointments (?:have i|do i|are|i)\b"
 )
+_STATE = re.compile(
+    rf"(?:^|\b(?:so|and|but|then|wait|sorry) )(?:is|was|has) {_MINE}(?: \w+)? (?:been )?"
+    r"(?:moved|changed|cancell?ed|booked|made|rescheduled|postponed|confirmed)\b"
+)
+"""Asks how it stands with the thing: "is it moved now or not"."""
 _TELLING_AGAIN = (
     r"\bwhat (?:is|was|were) (?:the|my) (?:\w+ )?(?:day|date|time|details)\b"
     rf"|\b(?:repeat|give me|(?:can|could|will|would) you (?:say|read)) {_MINE}\b"
@@ -94,7 +104,7 @@ _TELLING_AGAIN = (
 )
 """Asks for what was just said, which need not be named then."""
 _GETTING = (
-    r"\b(?:book|make|arrange|schedule|need|needs|want|wants|like|get|see|fit"
+    r"\b(?:book|make|arrange|schedule|give|need|needs|want|wants|like|get|see|fit"
     r"|(?<!^i )(?<!do i )(?<!so i )have|has)\b"
     r"(?: \w+){0,5}?"
 )
@@ -136,12 +146,12 @@ def act_on(
     kept = any(re.search(rf"\b{thing}s?\b", words) for thing in things)
     booked = kept or re.search(r"\bbooked (?:in|for|on)\b", words) is not None
     named = booked or (spoken_of and re.search(rf"\b(?:{_POINTING})\b", words) is not None)
-    if _MY_DIARY.search(words):
+    if _MY_DIARY.search(words) or (named and _STATE.search(words)):
         return Act.TELL
     if begun:
         return _named_act(words) if kept else None
     absent = re.search(f"{_ABSENT}|{_MISSING}" if named else _ABSENT, words) is not None
-    moving = re.search(_MOVING, words) is not None
+    moving = re.search(_MOVING, _MOVED_HOUSE.sub("", words)) is not None
     if (named and moving) or (re.search(_OTHER_TIME, words) and not _AVAILABLE.search(words)):
         return Act.CHANGE
     if absent or (named and re.search(_ENDING, words)):

@@ -26,6 +26,7 @@ from voice.understanding.english import (
     word_set,
 )
 from voice.understanding.remarks import only_tells
+from voice.understanding.told_apart import parts_of
 
 _LONGEST, _MOST = 5, 20
 """Words of a value, and of a message."""
@@ -41,6 +42,9 @@ _SMALL = (
 )  # fmt: skip
 _LINKS = word_set("and with in on the to for please a an of but or as is it some any")
 _IT = "it"
+_ALL = "everything"
+_TOLD = word_set("that's is be it's was")
+"""Behind these all has been said: "that's everything"."""
 _NEVER_MIND = re.compile(r"^(?:(?:oh|no|well|ok|okay)\W+)*never ?mind\W+(?=\w+ \w)", re.IGNORECASE)
 _IN_WORDS = {digit: name for name, digit in DIGITS.items() if "2" <= digit <= "8"}
 
@@ -51,10 +55,18 @@ def detailed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
     None where it says anything else, or where several things were made.
     """
     *before, last = messages
+    said = _NEVER_MIND.sub("", as_read(last.content))
+    # "The tea is with milk" tells of something, and is the detail.
+    readings = (_detailed(before, one, tools) for one in (said, _without_tales(said)))
+    return next(filter(None, readings), None) if last.role is Role.USER else None
+
+
+def _detailed(
+    before: Sequence[Message], said: str, tools: Mapping[str, ToolSpec]
+) -> ToolCall | None:
     made = _made(before, tools)
-    said = _without_tales(as_read(last.content))
     words = [_IN_WORDS.get(word, word) for word in re.findall(r"[\w'%-]+", plain(said))]
-    if last.role is not Role.USER or not 0 < len(words) <= _MOST or asks(said):
+    if not 0 < len(words) <= _MOST or asks(said):
         return None
     verb, _, thing = made[-1].name.partition("_") if made else ("", "", "")
     change = tools.get(f"change_{thing}") if verb in (*MAKING, "change") else None
@@ -74,6 +86,40 @@ def detailed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
     )
 
 
+def shared_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> tuple[ToolCall, ...]:
+    """The calls by which several that were made last get details of their own each.
+
+    That is all of them, in as many parts: "two of them large, the others small", of four.
+    """
+    *before, last = messages
+    made = _made(before, tools)
+    said = as_read(last.content)
+    if len(made) > 1:
+        # "Three of the teas with milk, the rest with lemon."
+        made = [call for call in made if re.search(_of_the(call), said, re.IGNORECASE)]
+    many = str(made[0].arguments.get("quantity", "")).lower() if len(made) == 1 else ""
+    change = tools.get(f"change_{made[0].name.partition('_')[2]}") if many else None
+    if last.role is not Role.USER or change is None:
+        return ()
+    said = re.sub(_of_the(made[0]), "of them", said, flags=re.IGNORECASE)
+    calls = []
+    (required,) = change.required
+    of = " ".join(str(made[0].arguments.get(one, "")) for one in ("size", "roast", required))
+    for count, detail in parts_of(said, _IN_WORDS.get(many, many)):
+        values, left = _values(plain(detail).split(), change, "")
+        if not values or not {*left} <= _SMALL:
+            return ()
+        given = {required: " ".join(of.split()), "quantity": count, **values}
+        calls.append(ToolCall("", change.name, given))
+    return tuple(calls)
+
+
+def _of_the(call: ToolCall) -> str:
+    """A pattern of how several of a thing are pointed at."""
+    thing = next(iter(call.arguments.values()), "")
+    return rf"\bof (?:the|my|those) {re.escape(str(thing))}\b"
+
+
 def _alone(made: ToolCall, required: str, before: Sequence[Message]) -> str:
     """What a call's thing is called, if nothing else that was made is; else "it"."""
     thing = made.arguments.get(required)
@@ -84,7 +130,7 @@ def _alone(made: ToolCall, required: str, before: Sequence[Message]) -> str:
 
 def _without_tales(said: str) -> str:
     """A message without what it tells behind its first clause: ", my neighbour might come in"."""
-    first, *others = re.split(r"(?<=[,.;!?])\s+", _NEVER_MIND.sub("", said))
+    first, *others = re.split(r"(?<=[,.;!?])\s+", said)
     return " ".join([first, *(one for one in others if not only_tells(one))])
 
 
@@ -137,6 +183,8 @@ def _named(words: Sequence[str], change: ToolSpec) -> str | None:
             if small or any_one or _is_detail(said, change) or not reading.read(said):
                 continue
             counted = _counts(words) and NUMBERS & {*pointed}
+            if said == _ALL and not _TOLD & {*pointed}:
+                return said
             return said if _POINTING & {*pointed} or counted else None
     return ""
 

@@ -8,7 +8,7 @@ declared first. What is denied is no value, nor what stands in another clause be
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
@@ -162,6 +162,79 @@ def measured(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
         if reading.hardly is None and not tells_time(reading) and reading.read(whole) is None:
             values[name] = whole
     return replace(call, arguments={**call.arguments, **values})
+
+
+_EVERY = re.compile(r"\b(?:all|both|each|every\w*|same|too|as well|likewise)\b")
+
+
+def of_their_own(
+    calls: Sequence[ToolCall], request: str, tools: Mapping[str, ToolSpec]
+) -> tuple[ToolCall, ...]:
+    """Calls of several things, each with its own number and details alone.
+
+    Of "three teas and a mocha" the number before a thing is how many there are to be; of "a tea
+    with soy and a mocha" what is said once, before the article of a thing, is of the other.
+    """
+    words = [word.casefold() for word in WORD.findall(request)]
+    found = [_counted(call, words, tools[call.name]) if call.name in tools else call
+             for call in calls]  # fmt: skip
+    if _EVERY.search(request.lower()):
+        return tuple(found)
+    return tuple(_without_another(call, found, words, tools) for call in found)
+
+
+def _counted(call: ToolCall, words: Sequence[str], spec: ToolSpec) -> ToolCall:
+    """A call with the number that stands before its thing, or before the details of it."""
+    places = [*_places(call, words, spec)]
+    makes = call.name.partition("_")[0] in MAKING and "quantity" in spec.properties
+    if not makes or len(places) != 1:
+        return call
+    details = {
+        word
+        for name, value in call.arguments.items()
+        for word in WORD.findall(str(value).casefold())
+        if name != "quantity" and not _is_number(word)
+    }
+    at = places[0] - 1
+    while at >= 0 and words[at] in details:
+        at -= 1
+    if at < 0 or not _is_number(words[at]) or words[at] == call.arguments.get("quantity"):
+        return call
+    reading = spec.readings.get("quantity")
+    if reading and reading.read(words[at]) is None:
+        return call
+    return replace(call, arguments={**call.arguments, "quantity": words[at]})
+
+
+def _without_another(
+    call: ToolCall, calls: Sequence[ToolCall], words: Sequence[str], tools: Mapping[str, ToolSpec]
+) -> ToolCall:
+    """A call without details that were said once, of another thing that stands before its own."""
+    own = [*_places(call, words, tools[call.name])] if call.name in tools else []
+    others = [one for one in calls if one is not call and one.name == call.name]
+    if len(own) != 1 or not others:
+        return call
+    kept = dict(call.arguments)
+    for name, value in call.arguments.items():
+        places = [*_runs(str(value), words)]
+        twins = (one for one in others if one.arguments.get(name) == value)
+        others_at = [at for one in twins for at in _places(one, words, tools[call.name])]
+        first = max([*places, *others_at]) if len(places) == len(others_at) == 1 else own[0]
+        optional = name not in tools[call.name].required
+        if optional and not (NUMBERS | {"a", "an"}).isdisjoint(words[first + 1 : own[0]]):
+            del kept[name]
+    return replace(call, arguments=kept)
+
+
+def _places(call: ToolCall, words: Sequence[str], spec: ToolSpec) -> Iterator[int]:
+    """Where the thing of a call stands among words."""
+    for name in spec.required[:1]:
+        yield from _runs(str(call.arguments.get(name, "")), words)
+
+
+def _runs(value: str, words: Sequence[str]) -> Iterator[int]:
+    said = [word.casefold() for word in WORD.findall(value)]
+    yield from (at for at in range(len(words)) if said and [*words[at : at + len(said)]] == said)
 
 
 def _is_number(word: str) -> bool:

@@ -20,15 +20,25 @@ _IS_THAT_ALL = re.compile(
     r"|\bshall i (?:place|send|confirm|submit) "
 )
 _ALL_OF_THEM = re.compile(r"\b(?:both|all)\b")
-_GOING_ON = re.compile(r"(?:and|plus|also) (?!(?:no|not|never|don't|what)\b)")
+_GOING_ON = re.compile(
+    r"(?:and|plus|also) (?!(?:no|not|never|don't|what|how|when|where|who|why|which|is|are|was|does"
+    r"|do|did|have you|would you have|would you do)\b)"
+)
 _CHANGES_IT = re.compile(
     r"(?:^|\b(?:then|and|but|actually|oh|sorry|please|can you|could you) )"
     r"(?:make|change|swap) (?:the|them|one|both|all|mine|my|his|her)\b"
-    r"|^(?:(?:and|but|oh|so|um|uh|ok|okay|actually) )*(?:with|without|(?:mine|hers|his|theirs)\b"
+    r"|^(?:(?:and|but|oh|so|um|uh|ok|okay|actually) )*(?:with|without"
+    r"|(?:(?:really|very|nice and) )?(?:hot|iced)\b(?! (?!please|then|thanks)\w)"
+    r"|(?:mine|hers|his|theirs)\b"
     r"|no \w+(?: \w+)? (?:in|on|for) (?:the|mine|hers|his|it|that)\b"
     r"|(?:\w+ ){1,3}(?:is|are) for\b|the (?:\w+ ){1,3}(?:should|needs?|is|are|with|without|can)\b)"
 )
 """Changes some of what was asked about; "make it a tea" may be instead of it."""
+_DO_IT = re.compile(
+    r"(?:(?:yes|well|so|and|oh|ok|okay|please) )*(?:can|could|will|would) you"
+    r" (?:still |please |just )*"
+    r"(?:add|do|put|make|change|get) (?:it|that|them|those)(?: in| on| please| too| for me)*"
+)
 WHAT_ELSE = "Okay. What else would you like?"
 _THAT_IS_ALL = "that's all"
 _PLACES = {"first": 0, "former": 0, "second": 1, "latter": -1, "third": 2, "last": -1}
@@ -84,7 +94,10 @@ class Question:
         said = plain(message)
         changers = {f"change_{call.name.partition('_')[2]}" for call in self.calls}
         changes = changers <= tools.keys() and _CHANGES_IT.search(said)
-        return bool(_GOING_ON.match(said) or changes or _asked_for(tools, message))
+        # With what is open there will be something to place.
+        asked = (one.confirmation for one in tools.values() if not one.ends)
+        ends = any(one.plainly(message) for one in asked if one and not one.always)
+        return bool(_GOING_ON.match(said) or changes or ends)
 
     @classmethod
     def which(
@@ -202,7 +215,8 @@ def _answer(spec: ToolSpec, message: str) -> bool | None:
     if disagrees(message):
         return False
     asked = spec.confirmation
-    return agrees(message) or (asked is not None and asked.plainly(message)) or None
+    does_it = not spec.undoes and _DO_IT.fullmatch(plain(message)) is not None
+    return agrees(message) or does_it or (asked is not None and asked.plainly(message)) or None
 
 
 def _question(call: ToolCall, spec: ToolSpec | None) -> str:

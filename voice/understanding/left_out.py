@@ -29,10 +29,15 @@ _ASIDE = re.compile(
     r"|(?:my|our|his|her|their) (?:\w+ ){1,3}(?:might|may|says?|said)\b"
 )
 """Reasons, statements, for whom it is, and what is said over again: they ask for nothing."""
-_RELATIVE = frozenset(("which", "who"))
+_RELATIVE = frozenset(("which", "who", "where"))
 _GOING_ON = frozenset(("is", "are", "was", "were", "isn't", "does", "has"))
 """Behind what a call has these say something of it: "Falk is the name"."""
 _COUNTING = NUMBERS | {"a", "an", "another", "some"}
+_ORDERING = re.compile(
+    r"(?:[\w']+ ){0,4}?(?:(?:can|could|may) (?:i|we) (?:please |just )?(?:get|have|order|take)"
+    r"|(?:i|we)(?:'d like|'ll have|'ll take| want| need| would like))(?: to order)? "
+)
+"""What is asked for begins behind this."""
 _LONGEST = 3
 """Words of a thing or a detail."""
 _ASKING = re.compile(r"(?:can|could|will|would) (?:you|we|i) (?:please )?\w+")
@@ -77,6 +82,10 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
         for start, end in _pieces(folded, first, last):
             named = (word for word in folded[start:end] if not (word in aside or _is_grammar(word)))
             said = " ".join(folded[start:end]).replace("’", "'")
+            if gathered and (lead := _ORDERING.match(said)):
+                start += len(lead[0].split())
+                start += folded[start] in _ARTICLES
+                said = " ".join(folded[start:end])
             if _ASKING.fullmatch(said):
                 continue
             if gathered and not _names_one(folded, start, end, specs):

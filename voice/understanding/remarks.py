@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from voice.types import ToolCall, ToolSpec
-from voice.understanding.english import VERBS, asks, is_courteous, plain, word_set
+from voice.understanding.english import NUMBERS, VERBS, asks, is_courteous, plain, word_set
 
 _REASON = (
     r"(?:because|cause|cos|since (?:i|we|my|our|the|it|he|she|they|work|school)\b|as (?:i|we)\b)"
@@ -42,6 +42,23 @@ _WANTING = re.compile(
 )
 _SHORTEST_TALE = 4
 """Words."""
+_NUMBER = rf"(?:\d{{1,3}}|{'|'.join(sorted(NUMBERS - word_set('half quarter noon midnight')))})"
+_AGE_OR_LENGTH = re.compile(
+    rf"{_OPENING}(?:(?:he|she|they|i|we|my \w+)(?:'s|'re|'m| is| are| am)"
+    rf" (?:(?:only|just|nearly|almost|about) )?{_NUMBER}(?: {_NUMBER})?"
+    r"(?: (?:and a half|(?:years?|months?|weeks?)(?: old)?))*"
+    r"|(?:(?:for|about|around|maybe|perhaps|nearly|almost|over|like) )*"
+    rf"(?:{_NUMBER}|an?|a few|a couple of) (?:day|week|month|year)s?"
+    r" (?:i'd say|i would say|i think|i guess|i suppose|or so|now|already|so far|ever since)\b.*)"
+)
+"""How old somebody is, and how long it has been so: "she's nearly eight"."""
+_SUPPOSING = re.compile(
+    r"\b(?:if (?:some|any)thing|in case"
+    r"|if (?:i|we|he|she|they) (?:have to|need to|can't|cannot)"
+    r"|(?:can|could|may|possible for|am) (?:i|we) (?:\w+ )?(?:to )?"
+    r"(?:change|cancel|move|swap|pay|call|ring|decide)\b(?! (?:\w+ )?to).* (?:later|afterwards))\b"
+)
+"""What may come about later: "can I cancel it if something comes up", "may I pay later"."""
 _COMMANDS = VERBS - word_set("""
     are can could did do does don't figure have how i'd i'll is let look ring time what what's when
     where which who will work would
@@ -63,11 +80,22 @@ def only_tells(message: str) -> bool:
     False
     """
     words = plain(message)
+    if _AGE_OR_LENGTH.fullmatch(words):
+        return True
     told = _TELLING.match(words) is not None and len(words.split()) >= _SHORTEST_TALE
     if not told or message.rstrip().endswith("?") or asks(words) or _WANTING.search(words):
         return False
     _, *others = (plain(message[start:end]) for start, end in _spans(message))
     return not any(_COMMANDING.match(one) or asks(one) for one in others)
+
+
+def supposes(clause: str) -> bool:
+    """Whether a clause speaks of what may come about, which is no wish yet.
+
+    >>> supposes("can I change it later if something comes up"), supposes("can we do it later")
+    (True, False)
+    """
+    return _SUPPOSING.search(plain(clause)) is not None
 
 
 def asking_sentence(message: str) -> str:

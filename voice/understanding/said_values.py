@@ -17,6 +17,7 @@ from itertools import groupby, islice, product
 
 from voice.types import Reading
 from voice.understanding.english import (
+    ARTICLES,
     GRAMMAR,
     HESITATING,
     NUMBERS,
@@ -31,6 +32,7 @@ from voice.understanding.english import (
     saying_yes,
     word_set,
 )
+from voice.understanding.remarks import supposes
 
 _LONGEST, _MOST = 12, 60
 """Words of a value, and of a message that is looked through."""
@@ -39,11 +41,16 @@ _LONG = 5
 _WORD = re.compile(r"[^\s,;!?]+")
 _CORRECTS = re.compile(rf"(?:{TAKING_BACK}|{HESITATING}|not|change|that's wrong)\b|.*\bwrong\b")
 _ASKS = re.compile(r"(?:what|when|where|which|who|how|why|is|are|was|did|will|would|has)\b")
+_DO_IT = (
+    r"(?:(?:i'll )?take|book|confirm|place) (?:it|that)(?: one)?|(?:call|ring|phone) (?:me|us)"
+    r"|that one|that'll do|that will do|go (?:for )?it|let's do (?:it|that)|absolutely|definitely"
+    r"|all correct"
+)
+_PLAIN_YES = saying_yes(_DO_IT)
 _SAYING_YES = saying_yes(
-    r"(?:that's |that |it's |it |all )?(?:sounds |looks |is )?(?:good|fine|great|perfect|lovely)"
-    r"(?: to me| for me)?|(?:that )?works(?: for me)?|(?:(?:i'll )?take|book|confirm|place)"
-    r" (?:it|that)(?: one)?|(?:call|ring|phone) (?:me|us)|that one|absolutely|definitely"
-    r"|all correct|wonderful"
+    r"(?:that's |that |it's |it |all |that'll be |that will be )?(?:sounds |looks |is )?"
+    r"(?:good|fine|great|perfect|lovely)(?: to me| for me)?|(?:that )?works(?: for me)?|wonderful",
+    _DO_IT,
 )
 _WRONG = re.compile(
     r"(?:(?:that's|it's|that is|it is|is) )?(?:wrong|not (?:right|correct)|incorrect)"
@@ -84,8 +91,18 @@ _RULED_OUT = (
 _PART_BEHIND = re.compile(r"(?:morning|afternoon|evening)s?", re.I)
 _TOO = r"(?:(?:is|are|would be|seems) )?(?:\w+ )?too (?:early|late|soon)\b"
 _MAY_RULE_OUT = re.compile(f"{_RULING_OUT}|\\b{_RULED_OUT}|\\b{_TOO}")
-_ONE = re.compile(r"(?:that|this|the|which|other|first|second|last|same) one(?: please)?", re.I)
+_ONE = re.compile(
+    r"(?:that|this|the|which|other|first|second|last|same|an?|new|another|different|any) one"
+    r"(?: please)?",
+    re.I,
+)
 """No number."""
+_LENGTHS = word_set("minute minutes hour hours day days week weeks month months year years times")
+"""What a number before it counts, which is no value then: "about three weeks"."""
+_HANGING = re.compile(
+    r"\b(?:before|after|until|since|(?:an?|new|another|other|that|this|the|same) one)$"
+)
+"""What ends a clause, and begins no value then: "as I said before, half past three"."""
 _GOES_ON = word_set("would will is sounds works suits looks seems might could if then please")
 """What follows a bare number that is the subject of an answer: "nine would be lovely"."""
 _COUNTS = NUMBERS - word_set("half quarter noon midnight") | word_set("oh double")
@@ -100,6 +117,8 @@ _BESIDE = word_set("""
 _BEFORE_NAME = re.compile(
     rf"(?:(?:and|but|{TAKING_BACK}|{HESITATING}|it's|it is|that's|that is)\b[ ,.!]*)+", re.I
 )
+_SPELLED = re.compile(r"[ ,.]+\w(?:[ .,-]+\w\b){2,40}")
+"""A name letter by letter, behind itself."""
 _STARTS_OVER = re.compile(
     r"start over|start again|(?:let's )?(?:start|begin) (?:over|again)|from the beginning"
 )
@@ -160,7 +179,10 @@ def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[s
         for one in free:
             if one.name == asked and one.name not in spans.found:
                 known = [other for other in free if other.known is not None]
-                new = (part for part in left if part not in names.values())
+                said = (part for part in left if part not in names.values())
+                told = one.reading.unasked or (lambda _: None)
+                # "It's a great pain" is no courtesy.
+                new = (part for part in said if told(part) or not is_courteous(part))
                 words = _left_for(one, [part for part in new if not _says_again(part, known)])
                 return {**spans.found, **names, **({one.name: words} if words else {})}
         proper = "" if spans.found else _proper_name(message)
@@ -217,9 +239,12 @@ def _says_again(words: str, known: Iterable[Wanted]) -> bool:
 def taken_back(message: str, known: Iterable[str]) -> str:
     """The value that a message says is wrong, "not the time", without saying another; else ""."""
     words = plain(message)
-    if _ASKS.match(words) or not (_CORRECTS.match(words) or len(words.split()) < 4):
+    if _ASKS.match(words) or asks(words):
         return ""
-    return next((name for name in known if _names(words.split(), name)), "")
+    named = next((name for name in known if _names(words.split(), name)), "")
+    # "Jim Day" says a name.
+    alone = {*words.split()} <= ARTICLES | {*named.split("_")}
+    return named if alone or _CORRECTS.match(words) else ""
 
 
 def gives_up(message: str) -> bool:
@@ -238,10 +263,13 @@ def answer_to(message: str, known: Iterable[Wanted], plainly: bool = False) -> b
     What it repeats of ``known`` values is neither: "yes, Tuesday at ten". Where only what is said
     ``plainly`` counts, "lovely" is no yes.
     """
+    if disagrees(message):
+        # "Don't cancel it" repeats no value.
+        return False
     for span in _Spans(message, _unknown(known)).found.values():
         message = message.replace(span, " ", 1)
     words = " ".join(word for word in plain(message).split() if word not in _JOINING | _POLITE)
-    if agrees(words) or (not plainly and agrees(words, _SAYING_YES)):
+    if agrees(words, _PLAIN_YES if plainly else _SAYING_YES):
         return True
     return False if disagrees(_WRONG.sub("no", words)) else None
 
@@ -279,6 +307,7 @@ class _Spans:
         self._words = [word.rstrip(".") for word, _ in words]
         self._clauses = [at for _, at in words]
         self._tells = [_TELLS.search(part) is not None for part in parts]
+        self._supposes = [supposes(part) for part in parts]
         self._asked = asked
         self._open = [True] * len(self._words)
         self.found: dict[str, str] = {}
@@ -296,13 +325,13 @@ class _Spans:
                 self._find(one, length, bare_ones)
 
     def left(self) -> list[str]:
-        """The words of each clause that are in no value, but those of its questions."""
+        """The words of each clause that are in no value, but those of questions and "in case"."""
         places = zip(self._words, self._open, self._clauses, strict=True)
         parts = [
             " ".join(word for word, open_, _ in run if open_)
             for _, run in groupby(places, key=lambda place: place[2])
         ]
-        return [part for part in parts if part and not asks(part)]
+        return [part for part in parts if part and not (asks(part) or supposes(part))]
 
     @property
     def beside(self) -> set[str]:
@@ -362,8 +391,9 @@ class _Spans:
                 continue
             if not one.reads(span):
                 # A part of what is known is no other value.
-                again = one.known is not None and one.reading.read(span) is not None
-                self._open[here] = [not (again and not one.reading.free)] * length
+                says = one.reading.outright if one.reading.free else one.reading.read
+                again = one.known is not None and says is not None and says(span) is not None
+                self._open[here] = [not again] * length
                 continue
             value = span if one.reading.free else _trimmed(span, one.reading)
             if _ONE.fullmatch(" ".join(self._words[max(0, start - 1) : here.stop])):
@@ -380,9 +410,21 @@ class _Spans:
         """Whether a value may be said here: of no past, not excluded, a free one in a clause."""
         first, last = self._clauses[here.start], self._clauses[here.stop - 1]
         before = self._words[max(0, here.start - 1) : here.start]
-        if one.name != self._asked and self._tells[first]:
+        end, behind = self._words[here.stop - 1].lower(), {*self._words[here.stop : here.stop + 1]}
+        if (behind & _LENGTHS and (end.isdigit() or end in NUMBERS)) or self._hangs(here):
+            return False
+        if self._supposes[first] or (one.name != self._asked and self._tells[first]):
             return False
         return not (_EXCLUDING & {*before}) and (first == last or not one.reading.free)
+
+    def _hangs(self, here: slice) -> bool:
+        """Whether a clause within a span ends with a word that goes with what is before it."""
+        for clause, run in groupby(range(here.start, here.stop), self._clauses.__getitem__):
+            last = [*run][-1]
+            end = " ".join(self._words[max(0, last - 1) : last + 1]).lower()
+            if clause != self._clauses[here.stop - 1] and _HANGING.search(end):
+                return True
+        return False
 
     def _answers(self, here: slice, asked: bool) -> bool:
         """Whether a span stands beside another value, or with nothing but words of an answer."""
@@ -435,7 +477,7 @@ def _proper_name(message: str) -> str:
     lead = _BEFORE_NAME.match(message)
     rest = message[lead.end() if lead else 0 :].strip(" .,!")
     led = lead is not None or len(rest.split()) > 1
-    return rest if led and _is_proper(rest) else ""
+    return rest if led and _is_proper(_SPELLED.sub("", rest)) else ""
 
 
 def _is_proper(words: str) -> bool:

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBER = rf"(?:{'|'.join(_NUMBERS)})"
-_SOME = rf"(?:the )?(?:other|rest|{_NUMBER})(?: (?:ones?|{_NUMBER}))?(?: of (?:them|those|which))?"
+_SOME = (
+    rf"(?:the )?(?:others?|rest|{_NUMBER})(?: (?:ones?|{_NUMBER}))?(?: of (?:them|those|which))?"
+)
 _MESSAGE = re.compile(
     rf"(?P<lead>.*?\b|)(?P<count>(?!one\b){_NUMBER}) (?P<thing>[\w' -]+?)"
     rf"(?:[,:;.]? and |[,:;.]? )(?P<parts>{_SOME} .+)",
@@ -22,6 +24,11 @@ _PART = re.compile(
     r"(?:^|[,;]? and |[,;] |(?<!\bfor)(?<!\bin)(?<!\bat)(?<!\bwith) "
     rf"(?=one|the|{_NUMBER} (?:of|with)))"
     rf"(?P<some>{_SOME})(?= (?!more\b))",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"^(?:(?:no|oh|ok|okay|and|actually|sorry|please|can you|could you|make|i'd like|i want"
+    r"|it should be|that should be|that's)\b\W*)+",
     re.IGNORECASE,
 )
 _COUNTED = re.compile(
@@ -80,6 +87,27 @@ def told_apart(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]
     return tuple(_led(found["lead"], parts))
 
 
+def parts_of(message: str, many: str) -> tuple[tuple[str, str], ...]:
+    """How many of so many things get which details; none unless each gets some.
+
+    >>> parts_of("two of them large, the others small", "four")
+    (('two', 'large'), ('two', 'small'))
+    """
+    said = _LEAD.sub("", message.strip())
+    places = [*_PART.finditer(said)]
+    if many.lower() not in _NUMBERS or len(places) < 2 or places[0].start():
+        return ()
+    left = _NUMBERS.index(many.lower()) + 1
+    parts: list[tuple[str, str]] = []
+    for place, end in zip(places, [*(p.start() for p in places[1:]), len(said)], strict=True):
+        count, detail = _count(place["some"], left), _detail(said[place.end() : end])
+        left -= count
+        if not 0 < count <= len(_NUMBERS) or left < 0 or not detail:
+            return ()
+        parts.append((_NUMBERS[count - 1], detail))
+    return () if left else tuple(parts)
+
+
 def _counted(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]:
     """Things of which each is counted, and one is to be without something; none for others."""
     joints = [one for one in _COUNTED.finditer(request) if is_thing(one["thing"])]
@@ -104,7 +132,7 @@ def _counted(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]:
 def _count(some: str, left: int) -> int:
     """How many a part is of: "the other three", or all that are left."""
     numbers = [_NUMBERS.index(word) + 1 for word in some.lower().split() if word in _NUMBERS]
-    rest = re.match(r"(?:the )?rest|(?:the )?other ones", some, re.IGNORECASE)
+    rest = re.match(r"(?:the )?rest|(?:the )?other(?:s| ones)", some, re.IGNORECASE)
     return left if rest else numbers[-1] if numbers else 1
 
 

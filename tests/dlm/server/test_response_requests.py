@@ -155,6 +155,24 @@ async def test_what_is_not_supported_is_named(
     assert param is None or raised.value.param == param
 
 
+@pytest.mark.parametrize(
+    ("given", "param", "told"),
+    [
+        ([], "input", "List should have at least 1 item"),
+        ([{"type": "image"}], "input[0]", "an item of type message, function_call"),
+        ([5], "input[0]", "an item of type message, function_call"),
+    ],
+)
+def test_what_is_wrong_with_the_input_is_told_in_the_clients_terms(
+    given: list[Any], param: str, told: str
+) -> None:
+    with pytest.raises(ApiError) as raised:
+        parsed(ResponseRequest, json.dumps({"model": "m", "input": given}).encode())
+    assert raised.value.param == param
+    assert told in str(raised.value)
+    assert "_kind" not in str(raised.value)
+
+
 def test_items_become_the_dialogue() -> None:
     items = [
         {"role": "developer", "content": "Be kind."},

@@ -206,6 +206,8 @@ def test_a_position_is_restored_where_the_files_still_have_it() -> None:
         ("Ann", "", {}),
         ("no, three", "", {"number": "three"}),
         ("one?", "name", {"number": "one"}),
+        ("great, thank you so much, bye", "name", {}),
+        ("thanks a lot, Ann", "name", {"name": "Ann"}),
         ("hello there", "", {}),
     ],
 )
@@ -218,6 +220,9 @@ def test_values_are_read_from_a_message(message: str, asked: str, expected: dict
     [
         ("one moment please", ""), ("I want a new one", ""), ("give me two minutes", ""),
         ("one or two", ""), ("is it one of those", ""), ("the year three was bad", ""),
+        ("about three weeks I'd say", ""), ("at two months or so", ""), ("a new one", ""),
+        ("an earlier, a different one", ""), ("can I change it to one if I have to", ""),
+        ("about three I'd say", "three"), ("two, for a week", "two"),
         ("I would come at one", "one"), ("let's make it two", "two"), ("two is fine", "two"),
     ],
 )  # fmt: skip
@@ -236,6 +241,7 @@ def test_what_says_another_value_or_yes_is_no_free_value(message: str) -> None:
     [
         ("and the name is Mia Fuchs", "Mia Fuchs"), ("no, Lea Rott", "Lea Rott"),
         ("it's Marc Train.", "Marc Train"), ("Rob Ott", "Rob Ott"), ("the name is wrong", ""),
+        ("Ann Leigh, l e i g h", "Ann Leigh, l e i g h"), ("Ann, l e e, or so", ""),
         ("no, wait", ""), ("No, Two", ""), ("Hello", ""), ("no, Ann Lee", ""), ("not later", ""),
     ],
 )  # fmt: skip
@@ -264,6 +270,8 @@ def test_what_is_known_is_said_anew_only_where_it_is_another() -> None:
         ("yes", True), ("Yes, please do.", True), ("sounds good", True), ("yes, one", True),
         ("perfect, thanks", True), ("well, yes then", True), ("thank you", None),
         ("no", False), ("No, that's wrong.", False), ("don't", False),
+        ("ok that'll do", True), ("that will be fine", True), ("go for it", True),
+        ("that'll be late", None), ("will that do", None),
         ("is that right", None), ("I have a cough", None), ("two", None), ("", None),
     ],
 )  # fmt: skip
@@ -273,8 +281,14 @@ def test_yes_and_no(message: str, yes: bool | None) -> None:
 
 def test_a_value_is_taken_back_by_its_name() -> None:
     assert taken_back("the number", ["number"]) == "number"
+    assert taken_back("that day", ["day"]) == "day"
+    assert taken_back("Jim Day", ["day"]) == ""
+    assert taken_back("day after tomorrow", ["day"]) == ""
     assert taken_back("no, the first name is not right", ["first_name"]) == "first_name"
     assert taken_back("what is the number", ["number"]) == ""
+    assert taken_back("sorry, what number did you say", ["number"]) == ""
+    assert taken_back("oh wait, which number was that", ["number"]) == ""
+    assert taken_back("sorry, not that number", ["number"]) == "number"
     assert taken_back("give me the number of that nice doctor", ["number"]) == ""
 
 
@@ -291,6 +305,10 @@ def test_everything_is_taken_back(message: str) -> None:
         ("put me through to the nurse", True), ("a human", True), ("a real person please", True),
         ("I have an appointment with the nurse", False), ("can I speak a bit slower", False),
         ("my name is Nurse", False),
+        ("can somebody ring me back", True), ("could the doctor phone me instead", True),
+        ("please call my husband back", False), ("would you call us back today", True),
+        ("please don't call me back", False), ("can you ring me if something is free", False),
+        ("could you call me a doctor", False),
     ],
 )  # fmt: skip
 def test_who_asks_for_another_agent_gets_it_without_the_model(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -28,7 +29,16 @@ from voice.inputs import (
     OptionsChanged,
     SpeechFailed,
 )
-from voice.types import Message, Role, SpeechStarted, ToolCall, Transcript, TurnEnded
+from voice.types import (
+    Confirmation,
+    Message,
+    Role,
+    SpeechStarted,
+    ToolCall,
+    ToolSpec,
+    Transcript,
+    TurnEnded,
+)
 
 TIMER = ToolCall("c1", "set_timer", {"duration": "ten minutes"})
 TIME = ToolCall("c2", "get_time", {})
@@ -461,9 +471,9 @@ def test_of_a_reply_that_goes_on_behind_what_its_client_played_no_more_counts() 
     assert script.history()[-1] == ("agent", "One two")
 
 
-def in_doubt() -> tuple[Script, ToolCall]:
+def in_doubt(**options: object) -> tuple[Script, ToolCall]:
     """A dialogue in which the agent has asked about an order."""
-    script = Script()
+    script = Script(**options)
     asked = ToolCall("asked", "order_drink", {"drink": "latte"})
     script.user("for the office a latte or something")
     script.model("", asked, confidence=0.1)
@@ -488,6 +498,9 @@ def in_doubt() -> tuple[Script, ToolCall]:
         ("And no sugar.", False),
         ("a lemonade", False),
         ("how much is it", False),
+        ("and how much is that", False),
+        ("and would you have anything to eat?", False),
+        ("really hot please", True),
     ],
 )
 def test_who_goes_on_behind_a_question_takes_a_yes_for_granted(message: str, made: bool) -> None:
@@ -522,6 +535,53 @@ def test_what_is_asked_for_in_its_place_closes_a_question() -> None:
     assert script.spoken().endswith("Timer set.")
 
 
+@pytest.mark.parametrize(("drink", "open_"), [("tea", True), ("latte", False), ("Latte", False)])
+def test_what_takes_back_another_thing_leaves_a_question_open(
+    drink: str, open_: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    undoing = replace(TOOLS["remove_from_list"], name="remove_drink", undoes=True)
+    monkeypatch.setitem(TOOLS, "remove_drink", undoing)
+    script, _ = in_doubt()
+    taken = ToolCall("t", "remove_drink", {"item": drink})
+    script.user("scratch the first one", turn_id=2)
+    script.model("", taken, confidence=1.0)
+    script.tool(taken, "Removed: tea.")
+    asked = "Removed: tea. A latte, is that right?" if open_ else "Removed: tea."
+    assert script.spoken().endswith(asked)
+
+
+def test_a_message_that_a_pattern_takes_says_yes_to_what_is_open_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    send = replace(
+        TOOLS["set_timer"],
+        name="send_order",
+        confirmation=Confirmation(lambda _: "", lambda said: said == "send it"),
+    )
+    monkeypatch.setitem(TOOLS, "send_order", send)
+    script, asked = in_doubt(calls={"send_order": ("^send it$",)})
+    script.user("send it", turn_id=2)
+    assert script.last(RunTool).call == asked
+    script.tool(asked, "Added: latte.")
+    assert script.last(RunTool).call.name == "send_order"
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ([{"drink": "large one", "size": "large"}, {"drink": "tea", "size": "small"}], [1]),
+        ([{"drink": "tea"}, {"drink": "latte", "size": "small"}], [1]),
+        ([{"drink": "tea", "size": "large"}, {"drink": "latte", "size": "small"}], [0, 1]),
+    ],
+)
+def test_a_change_to_nothing_new_is_none(given: list[dict[str, str]], made: list[int]) -> None:
+    script = Script()
+    script.user("the tea and the large one large, the latte small")
+    calls = [ToolCall(f"c{n}", "change_drink", one) for n, one in enumerate(given)]
+    script.model("", *calls, confidence=1.0)
+    assert [run.call for run in script.of(RunTool)] == [calls[n] for n in made]
+
+
 def test_who_takes_leave_is_asked_once_more_first() -> None:
     script, _ = in_doubt()
     end = ToolCall("e", "end_conversation", {})
@@ -532,6 +592,21 @@ def test_who_takes_leave_is_asked_once_more_first() -> None:
         assert any(run.call.name == end.name for run in script.of(RunTool)) is ends
         script.sent()
         script.played()
+
+
+def test_a_number_that_a_clients_tool_needs_and_nobody_said_is_asked_for() -> None:
+    schema = {"type": "object", "properties": {"amount": {"type": "number"}}}
+    pay = ToolSpec("send_money", "A tool.", {**schema, "required": ["amount"]})
+    for said, choice, asked in (
+        ("send some money", "auto", True),
+        ("send 20 pounds", "auto", False),
+        ("send some money", "required", False),
+    ):
+        script = Script(client_tools=(pay,), tool_choice=choice)
+        script.user(said)
+        script.model("", ToolCall("c", pay.name, {"amount": 20}), confidence=1.0)
+        assert (script.spoken().strip() == "What is the amount?") is asked
+        assert bool(script.events(ReplyToolCall)) is not asked
 
 
 def desk() -> Flow:

@@ -30,6 +30,36 @@ def test_a_message_is_cut_where_another_request_begins(parts: tuple[str, ...]) -
         assert requests(joint.join(parts)) == parts
 
 
+@pytest.mark.parametrize(
+    ("message", "parts"),
+    [
+        ("a large latte and, hold on, my wife wants... a small tea",
+         ("a large latte", "hold on, my wife wants... a small tea")),
+        ("a tea with soy and for my mum a mocha", ("a tea with soy", "for my mum a mocha")),
+        ("a mocha, err, what sizes do you have?", ("a mocha", "what sizes do you have?")),
+        ("one tea please. how much is it?", ("one tea please", "how much is it?")),
+        ("large. and another one with milk", ("large", "another one with milk")),
+    ],
+)  # fmt: skip
+def test_an_order_is_cut_before_somebody_elses_and_before_a_question(
+    message: str, parts: tuple[str, ...]
+) -> None:
+    assert requests(message) == parts
+
+
+def test_what_only_tells_before_a_colon_is_no_request() -> None:
+    for said, asked in (
+        ("We're five people in the office: three teas and a latte", "three teas and a latte"),
+        ("there is a queue here: a tea", "a tea"),
+        ("I want this: a tea", "I want this: a tea"),
+        ("remember: milk is cheap", "remember: milk is cheap"),
+    ):
+        dialogue = History()
+        dialogue.add("mine", Message(Role.USER, said))
+        found = Requests.of(dialogue, whole=False)
+        assert found and found.first.text == asked
+
+
 def test_a_question_that_goes_on_is_one_request() -> None:
     message = "does clearing the list also clear the others?"
     assert requests(message) == (message,)
@@ -49,6 +79,8 @@ def order(drink: str, **more: str) -> ToolCall:
         ("just an espresso please", [order("an espresso"), order("espresso")], [0]),
         ("a latte and another with milk", [order("latte"), order("latte", milk="milk")], [0, 1]),
         ("a latte and one with milk", [order("latte"), order("latte", milk="milk")], [0, 1]),
+        ("a latte, a nice one", [order("latte", quantity="a"), order("latte")], [0]),
+        ("a latte and one for Jo", [order("latte", quantity="a"), order("latte")], [0, 1]),
         ("a latte, a latte", [order("latte"), order("latte")], [0, 1]),
         ("two lattes", [order("lattes"), order("lattes")], [0, 1]),
         ("a latte and a tea", [order("latte"), order("tea")], [0, 1]),
@@ -128,6 +160,9 @@ def test_a_long_text_is_one_request_which_nobody_looks_for_things_in(joint: str)
         "hello there, what is the time",
         "and then tell me the time",
         "a latte and a cappuccino please",
+        "the tea and my wife wants it hot",
+        "remind me to call, and for my mum a card",
+        "add milk and another bread",
     ],
 )
 def test_what_may_be_one_request_is_not_cut(message: str) -> None:

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.script import Script
+from tests.support.script import CLIENT_TOOL, Script
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import RunTool
+from voice.dialogue.tool_calls import STILL_WAITS
+from voice.events import ReplyEnded, ReplyStatus, ReplyToolCall
 from voice.inputs import ModelFailed, ToolAnswered, ToolFinished
 from voice.types import Message, Role, SpeechStarted, ToolCall, ToolResult
 
@@ -190,3 +192,18 @@ def test_one_outcome_is_news_once() -> None:
     assert calls.finished(ToolResult("2", "set_timer", "Added."))
     assert not calls.finished(ToolResult("1", "set_timer", "Added."))
     assert [content for role, content in script.history() if role == "tool"] == ["Added."] * 2
+
+
+@pytest.mark.parametrize("choice", ["required", "open_door", "auto"])
+def test_who_requires_a_call_that_waits_for_its_output_is_told_why_there_is_none(
+    choice: str,
+) -> None:
+    script = Script(client_tools=(CLIENT_TOOL,), tool_choice=choice)
+    for turn_id, call_id in enumerate(("c1", "c2"), start=1):
+        script.user("open the door", turn_id=turn_id)
+        script.model("", ToolCall(call_id, "open_door", {}))
+    assert len(script.events(ReplyToolCall)) == 1
+    first, again = ((end.status, end.reason) for end in script.events(ReplyEnded))
+    assert first == (ReplyStatus.COMPLETED, "")
+    failed = (ReplyStatus.FAILED, STILL_WAITS)
+    assert again == ((ReplyStatus.COMPLETED, "") if choice == "auto" else failed)

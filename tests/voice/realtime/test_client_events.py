@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from voice.errors import ProtocolError
 from voice.realtime import client_events as client
 from voice.realtime.client_events import ResponseRequest, read_response_request
 from voice.realtime.items import ItemLog
-from voice.realtime.session_object import initial_object
+from voice.realtime.session_object import initial_object, merged
 from voice.realtime.wire import (
     MOST_VALUES,
     G711Format,
@@ -25,6 +26,7 @@ from voice.realtime.wire import (
     read_json,
     validated,
 )
+from voice.types import ToolSpec
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_what_is_asked_for_overrides_the_session() -> None:
     )
     assert dict(made.overrides) == {
         "instructions": "Sing.",
-        "client_tools": (made.session.tools[0].spec(),),
+        "client_tools": (ToolSpec("weather", "Tell.", {}),),
         "agent_tools": (),
         "tool_choice": "required",
         "speak": False,
@@ -157,3 +159,14 @@ def test_what_is_asked_for_overrides_the_session() -> None:
         "parallel_calls": False,
         "effort": "high",
     }
+
+
+@pytest.mark.parametrize("tools", [[], [WEATHER]])
+def test_the_tools_of_a_response_are_all_that_it_may_call(tools: list[dict[str, Any]]) -> None:
+    base = replace(BASE, calls={"get_time": ("^time$",)}, answers="get_time")
+    session = merged(initial_object(base), {"quicksilver": {"agent_tools": ["get_time"]}})
+    made = read_response_request({"tools": tools}, session, base, ItemLog())
+    assert (made.overrides["agent_tools"], made.overrides["answers"]) == ((), "")
+    assert made.overrides["calls"] == {}
+    unnamed = read_response_request({"tools": None}, session, base, ItemLog())
+    assert not unnamed.overrides

@@ -120,10 +120,12 @@ def test_typed_messages(wire: Wire) -> None:
     output = {"type": "function_call_output", "call_id": "c1", "output": "Rain."}
     for code, fields in (
         ("item_exists", {"item": {**TYPED, "id": "mine"}}),
-        ("item_not_found", {"item": TYPED, "previous_item_id": "nobody"}),
         ("invalid_tool_call_id", {"item": output}),
     ):
         assert wire.error("conversation.item.create", **fields)["code"] == code
+    nowhere = wire.error("conversation.item.create", item=TYPED, previous_item_id="nobody")
+    assert (nowhere["code"], nowhere["param"]) == ("item_not_found", "previous_item_id")
+    assert nowhere["message"].startswith("previous_item_id: got 'nobody'")
     assert wire.session.calls == []
 
 
@@ -192,6 +194,14 @@ def test_only_the_agents_messages_can_be_truncated(wire: Wire) -> None:
     wire.reply()
     wire.session.refuse = refusal("invalid_value")
     assert wire.error("conversation.item.truncate", item_id="i2", **where)["message"] == "refused"
+
+
+def test_text_cannot_be_truncated(wire: Wire) -> None:
+    wire.protocol.configure({"output_modalities": ["text"]})
+    wire.reply()
+    error = wire.error("conversation.item.truncate", item_id="i2", audio_end_ms=10)
+    assert (error["code"], error["param"]) == ("invalid_value", "item_id")
+    assert "only audio" in error["message"]
 
 
 def test_items_can_be_deleted(wire: Wire) -> None:

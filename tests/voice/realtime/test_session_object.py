@@ -267,6 +267,17 @@ DECLARED = (ToolSpec("weather", "Tell.", {}),)
             {"client_tools": DECLARED, "agent_tools": ("get_time",)},
         ),
         ({"quicksilver": {"agent_tools": []}}, {"agent_tools": ()}),
+        # None at all are all of a client with instructions of its own.
+        ({"tools": []}, {}),
+        ({"instructions": "Sing."}, {"instructions": "Sing."}),
+        (
+            {"tools": [], "instructions": "Sing."},
+            {"instructions": "Sing.", "agent_tools": ()},
+        ),
+        (
+            {"tools": [], "instructions": "Sing.", "quicksilver": {"agent_tools": ["get_time"]}},
+            {"instructions": "Sing.", "agent_tools": ("get_time",)},
+        ),
         ({"quicksilver": {"events": ["hold"]}}, {"holds": True}),
         (
             {"type": "transcription"},

@@ -76,15 +76,50 @@ async def test_health(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [("GET", "/v1/nothing", 404), ("POST", "/v1/models", 405), ("POST", "/v1/embeddings", 405)],
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/v1/nothing", None),
+        ("GET", "/v1", None),
+        ("GET", "//v1/models", None),
+        ("POST", "/v1/embeddings", None),
+        ("POST", "/v1/models", {"GET", "HEAD"}),
+        ("GET", "/v1/audio/speech", {"POST"}),
+        ("OPTIONS", "/v1/audio/speech", {"POST"}),
+        ("OPTIONS", "/v1/realtime/calls", {"POST"}),
+        ("PUT", "/v1/callers/local/data", {"GET", "HEAD", "DELETE"}),
+    ],
 )
 async def test_the_api_refuses_in_objects(
-    server: Server, method: str, path: str, status: int
+    server: Server, method: str, path: str, allowed: set[str] | None
 ) -> None:
-    answer = await server.http.request(method, path)
-    assert answer.status_code == status
+    answer = await server.http.request(method, f"http://{server.address}{path}")
+    assert answer.status_code == (404 if allowed is None else 405)
     assert answer.json()["error"]["code"] == "not_routed"
+    if allowed is not None:
+        assert set(answer.headers["allow"].split(", ")) == allowed
+
+
+async def test_pages_of_allowed_origins_may_use_the_api_and_others_may_not() -> None:
+    origins = ("https://Shop.example:443", "https://one.example")
+    wanted = {"Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": "x-sdk"}
+    async with running(allowed_origins=origins) as server:
+        for path in ("/v1/models", "/v1/realtime/calls", "/v1/nothing"):
+            asked = await server.http.options(
+                path, headers={"Origin": "https://shop.example", **wanted}
+            )
+            assert asked.headers["access-control-allow-headers"] == "x-sdk"
+            for answer in (
+                asked, await server.http.get(path, headers={"Origin": "https://shop.example"})
+            ):  # fmt: skip
+                assert answer.headers["access-control-allow-origin"] == "https://shop.example"
+                assert "access-control-allow-credentials" not in answer.headers
+                assert "Origin" in answer.headers["vary"]
+            for foreign in ("https://evil.example", "null", f"http://{server.address}"):
+                asked = await server.http.options(path, headers={"Origin": foreign, **wanted})
+                got = await server.http.get(path, headers={"Origin": foreign})
+                assert "access-control-allow-origin" not in {*asked.headers, *got.headers}
+        page = await server.http.get("/", headers={"Origin": "https://shop.example"})
+        assert "access-control-allow-origin" not in page.headers
 
 
 async def test_the_page_is_served_with_care(server: Server) -> None:

@@ -113,6 +113,8 @@ async def test_speech_arrives_while_it_is_made(http: httpx.AsyncClient) -> None:
     [
         ({"input": ""}, "input"),
         ({"input": " \n"}, "input"),
+        ({"input": "🙂"}, "input"),
+        ({"input": "..."}, "input"),
         ({"input": "a" * 4097}, "input"),
         ({"input": None}, "input"),
         ({"response_format": "ogg"}, "response_format"),

@@ -26,6 +26,7 @@ from voice.session.resources import Resources
 from voice.types import AudioFrame, Samples
 
 FIRST, SECOND = "Good morning, everybody.", "My brother plays the piano."
+EDGES = ("start", "end")
 
 
 @pytest.fixture
@@ -69,6 +70,7 @@ async def test_the_words_in_every_format(http: httpx.AsyncClient) -> None:
     assert (first["text"], second["text"]) == (FIRST, SECOND)
     assert 0 <= first["start"] < first["end"] < second["start"] < second["end"] <= whole["duration"]
     assert 1.7 < second["start"] - first["end"] < 2.6
+    assert all(one[edge] == round(one[edge], 3) for one in (first, second) for edge in EDGES)
 
     number, times, words, *_ = (await asked(http, file, response_format="srt")).text.splitlines()
     assert (number, words) == ("1", FIRST)
@@ -90,6 +92,7 @@ async def test_when_each_word_was_said(http: httpx.AsyncClient) -> None:
         assert before["start"] < before["end"] <= after["start"] + 0.02
     assert words[3]["start"] - words[2]["end"] > 1.5
     assert words[-1]["end"] <= told["duration"]
+    assert all(word[edge] == round(word[edge], 3) for word in words for edge in EDGES)
 
 
 async def test_subtitles_fit_a_screen(http: httpx.AsyncClient) -> None:

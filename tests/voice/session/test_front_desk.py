@@ -370,6 +370,113 @@ async def test_who_cancels_is_asked_for_names_and_books_nothing(
 
 
 @pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("Hello, this is Ruth Adler, I can't make it on Friday", "Ruth Adler"),
+        ("my name is tom kent and I'd like to move my appointment", "Tom Kent"),
+        ("Eva Stone here, when is my visit?", "Eva Stone"),
+        ("this is about my appointment, I can't make it", ""),
+        ("hello there, I can't come on Monday", ""),
+    ],
+)
+@virtual
+async def test_a_name_that_is_said_with_a_wish_is_looked_for(said: str, name: str) -> None:
+    found = (
+        rf"I find no appointment under {name}\. Under which other name .*"
+        if name
+        else r"Under which name is it\?"
+    )
+    async with calling(clinic(), ANNA) as line:
+        await holds(line, (said, rf"I see no appointment yet\. {found}"))
+
+
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [
+        ("no? then give me a new one, monday before ten", r"Okay\. Free Monday, .*the matter\?"),
+        ("no, I'd like to make another one for tuesday", r"Okay\. Tuesday, .*the matter\?"),
+        ("no, mornings don't work for us. afternoon?", r".* Under which other name .*"),
+        ("no, is that bad?", r".* Under which other name .*"),
+        ("no, thank you very much", r"Okay\. Is there anything else\?"),
+        ("no it's under nothing else", r"Okay\. Is there anything else\?"),
+    ],
+)
+@virtual
+async def test_a_no_ends_nothing_that_something_is_wanted_of(said: str, reply: str) -> None:
+    async with calling(clinic(), ANNA) as line:
+        for words in ("I need to cancel", "Ruth Adler"):
+            await typed(line, words)
+        await holds(line, (said, reply))
+
+
+@virtual
+async def test_the_latest_time_of_a_day_is_offered() -> None:
+    async with calling(clinic(), ANNA) as line:
+        last = r"The last free time is Thursday, .* at 4:30 PM\. Is 4:30 PM all right\?"
+        await holds(
+            line,
+            ("a vaccination", r"I see\. .*"),
+            ("thursday after five", r"Nothing is free then\..*"),
+            ("no that's too early, what's the latest you have?", last),
+            ("that's too late", r".* Is 4:00 PM all right\?"),
+            ("whichever is free", r"Thursday, .* at 4:00 PM\. .*name\?"),
+            ("Ruth Adler. A D L E R", r"I have Ruth Adler on .* 4:00 PM, .*"),
+            ("no, thursday as late as possible", last),
+            ("that'll do", r"I have Ruth Adler on Thursday, .* 4:30 PM, .*"),
+            ("sorry which time did you have for me", r"That is Thursday, .* 4:30 PM\. Shall .*"),
+            ("no, thursday at ten at the latest", r".* 10:00 AM.*"),
+        )
+
+
+@virtual
+async def test_a_number_that_counts_something_is_no_time() -> None:
+    async with calling(clinic(), ANNA) as line:
+        await holds(
+            line,
+            ("my knee", r"I see\. What day would suit you\?"),
+            ("oh, about three weeks I'd say, ever since it rained", r"I see\. Which day .*"),
+            ("I told you before, tuesday at half past three", r"Tuesday, .* 3:30 PM\. .*name\?"),
+        )
+
+
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [
+        ("Ruth. Do you need my surname?", r"If you tell me, I note it\. I have Ruth on .*"),
+        ("Ruth Adler, and do you want her date of birth?", r"If .* I have Ruth Adler on .*"),
+        ("Ruth Adler, can I change it later if I have to", r"Yes, you .* I have Ruth Adler on .*"),
+        ("Ruth Adler, do you need a referral", r".*nurse's line.*"),
+    ],
+)
+@virtual
+async def test_a_question_beside_a_name_is_answered(said: str, reply: str) -> None:
+    async with calling(clinic(), ANNA) as line:
+        for words in ("a vaccination", "friday at eleven"):
+            await typed(line, words)
+        await holds(line, (said, reply))
+
+
+@virtual
+async def test_a_name_that_is_spelled_later_is_the_fuller_one() -> None:
+    async with calling(clinic(), ANNA) as line:
+        for words in ("a vaccination", "friday at eleven", "Ruth"):
+            await typed(line, words)
+        await holds(line, ("Ruth Kovalchik, k o w a l c z y k", r"I have Ruth Kowalczyk on .*"))
+
+
+@virtual
+async def test_new_in_town_is_no_matter() -> None:
+    async with calling(clinic(), ANNA) as line:
+        await holds(
+            line,
+            ("Do you take new patients? We just moved here.", r"Yes, new .* appointment for\?"),
+            ("we are new to the area", r"I see\. .*"),
+            ("a check-up, we just moved here", r"I see\. What day would suit you\?"),
+        )
+        assert stands(line)[2]["problem"] == "a check-up"
+
+
+@pytest.mark.parametrize(
     "said", ["I don't want to book anything", "cancel that", "no i dont need an appointment"]
 )
 @virtual
@@ -410,6 +517,9 @@ async def test_a_time_that_is_refused_is_not_offered_again(said: str, time: str)
     [
         ("yes. is it ok if his dad brings him", True), ("ok whatever, yes", True),
         ("yes please hurry", True), ("yes call me", True),
+        ("yes book it. can I change it later if something comes up?", True),
+        ("yes, that one, and may I cancel in case I'm away", True),
+        ("go for it", True), ("yes, can we do it later", False), ("sounds good, but later", False),
         ("sure, and can I bring my dog", True), ("yep that's it thank you so much", True),
         ("yes, no, wait", False), ("yes but not at eleven", False),
         ("yes, can you make it twelve", False), ("lovely, what does it cost", False),
@@ -433,6 +543,9 @@ async def test_a_yes_counts_beside_questions_and_not_beside_corrections(
         ("whats the time and date again so i write it down", r"You have 1 appointment: Friday, .*"),
         ("sorry, when was that", r"You have 1 appointment: Friday, .*"), ("yes", r"Okay\."),
         ("what time do I have to be there", r"That is Friday, .*"),
+        ("can I cancel it in case I'm away", r"Yes, you can move or cancel it .*"),
+        ("what if I have to move it later", r"Yes, you can move or cancel it .*"),
+        ("may I call later if something comes up", r"(?!Moved|Shall I|The next).*"),
         ("I need to find a pen", r"Sorry, I did not get that\."),
         ("i have an appointment then", r"Sorry, I did not get that\."),
         ("thanks. can I pay in cash there", HELP), ("see you on friday", r"Okay\."),
@@ -454,7 +567,7 @@ async def test_behind_an_emergency_a_remark_is_no_matter() -> None:
         await holds(
             line,
             ("the ambulance is here. thank you", r"You're welcome\."),
-            ("he is sitting up again", r"Sorry, I did not get that\."),
+            ("he is sitting up again", r"I see\."),
             ("he needs a follow up with the doctor", r"I see\. What day would suit you\?"),
             ("thursday. Robert Kessler", r"Thank you\. Thursday, .* At what time\?"),
             ("friday, early as possible", r"The next free time is Friday, .* 9:00 AM all right\?"),
@@ -493,6 +606,33 @@ async def test_a_child_with_a_high_fever_is_put_through_to_the_nurse() -> None:
             line,
             ("our boy is two and his temperature is 40.1", r"A nurse should hear .* nurse\?"),
             ("yes please do", r".*the nurse's line\. .*"),
+        )
+
+
+@virtual
+async def test_a_limb_that_may_be_broken_is_sent_to_the_emergency_room() -> None:
+    async with calling(clinic(), ANNA) as line:
+        await holds(
+            line,
+            ("he fell off the swing and his wrist looks crooked", r".*emergency room.* nurse\?"),
+            ("he's 8", r"I see\. .*"),
+            ("it hurts a lot, should we go to the hospital or come in?", r".*emergency room.*"),
+            ("yes", r".*the nurse's line\. .*"),
+            ("do I need an appointment for that?", r"The nurse can tell .* say: front desk\..*"),
+            ("I need an appointment", r".*the front desk\. .*"),
+        )
+
+
+@virtual
+async def test_who_promises_to_call_has_been_told_enough() -> None:
+    async with calling(clinic(), ANNA) as line:
+        await holds(
+            line,
+            ("my dad can't breathe", r".*call 911 now.*"),
+            ("he is ill, going on eighty", rf"{URGENT}.*"),
+            ("ok ok ill call them", r"Good\. .*"),
+            ("they're on their way now", r"I see\."),
+            ("thank you", r"You're welcome\."),
         )
 
 

@@ -15,12 +15,14 @@ from voice.tools import SessionScope, Toolbox
 from voice.tools.builtin import appointments
 from voice.tools.builtin.coffee_menu import MENU
 from voice.tools.registry import tools_in
+from voice.types import Message, Role
 
 UNUSED = {"send_digits"}
 """Tools for agents of other people: ours are called, and press no keys."""
 CALLED_BY_PATTERNS = {
     "answer_question", "cancel_order", "coming_up", "list_done", "undo_last", "call_me",
     "swap_in_order", "change_fact", "forget_fact", "list_facts", "recall_fact", "remember_fact",
+    "keep_drink",
 }  # fmt: skip
 UNTRAINED = {tool.spec.name for tool in tools_in(appointments)} | CALLED_BY_PATTERNS
 """Tools that the model has not seen in training."""
@@ -142,6 +144,27 @@ def test_every_tool_belongs_to_an_agent(toolbox: Toolbox) -> None:
         ("coffee", "it's freezing, change it to a hot chocolate", ""),
         ("coffee", "a latte with sugar instead of honey", ""),
         ("coffee", "I drink tea instead of coffee", ""),
+        ("coffee", "scrap the lot, my boss just said he's paying elsewhere", "cancel_order"),
+        ("coffee", "cancel everything because we are late", "cancel_order"),
+        ("coffee", "drop everything my sister has ordered", ""),
+        ("coffee", "cancel the whole thing but the latte", ""),
+        ("coffee", "so how many coffees have you got down for us?", "read_order"),
+        ("coffee", "what did you write down so far", "read_order"),
+        ("coffee", "do you have down jackets", "answer_question"),
+        ("coffee", "hang on, what about my small tea?", "read_order"),
+        ("coffee", "what about a small tea?", ""),
+        ("coffee", "three large teas instead of the latte please", "order_drink"),
+        ("coffee", "is there something to munch on?", "answer_question"),
+        ("coffee", "and three croissants if you have any", "answer_question"),
+        ("coffee", "and three teas if you have any", ""),
+        ("coffee", "well what have you got that has no caffeine", "answer_question"),
+        ("coffee", "a latte with no caffeine", ""),
+        ("coffee", "hm how many calories are in it", "answer_question"),
+        ("coffee", "I want a refund", "answer_question"),
+        ("coffee", "the latte was horrible yesterday", "answer_question"),
+        ("coffee", "the latte was for my wife", ""),
+        ("coffee", "is this the flower shop?", "answer_question"),
+        ("coffee", "yes a mocha would be fine", ""),
         ("coffee", "are you open on sundays?", "answer_question"),
         ("coffee", "is anyone there?", ""),
         ("coffee", "is there parking? I want a large latte", ""),
@@ -156,6 +179,57 @@ def test_what_is_done_without_the_model(
     lead = Lead(None, {spec.name: spec for spec in specs}, False)
     found = lead.wanted(options, message, History())
     assert (found[0] if found else "") == tool
+
+
+@pytest.mark.parametrize(
+    ("before", "message", "tool"),
+    [
+        ("remove_drink", "no, keep it after all", "keep_drink"),
+        ("remove_drink", "oh wait, leave it in but make it large", "keep_drink"),
+        ("cancel_order", "can you put the same order in again?", "keep_drink"),
+        ("remove_drink", "keep it warm", ""),
+        ("remove_drink", "put it in a large cup", ""),
+        ("order_drink", "no, keep it after all", ""),
+    ],
+)
+def test_what_was_taken_off_is_put_back_only_behind_that(
+    toolbox: Toolbox, before: str, message: str, tool: str
+) -> None:
+    agent = load_agent("coffee")
+    options = SessionOptions(agent_tools=agent.tools, calls=agent.calls, answers=agent.answers)
+    specs = toolbox.specs(toolbox.names, SessionScope("x", shop=agent.shop))
+    dialogue = History()
+    dialogue.add("u", Message(Role.USER, "without the tea"))
+    dialogue.add("t", Message(Role.TOOL, "Done.", call_id="c", name=before))
+    dialogue.add("v", Message(Role.USER, message))
+    found = Lead(None, {spec.name: spec for spec in specs}, False).wanted(
+        options, message, dialogue
+    )
+    assert (found[0] if found else "") == tool
+
+
+@pytest.mark.parametrize(
+    ("message", "given"),
+    [
+        ("the latte then, medium, instead of the mocha",
+         {"drink": "latte", "size": "medium"}),
+        ("two cappuccinos then instead of the flat whites",
+         {"quantity": "two", "drink": "cappuccinos"}),
+        ("I'd like a large tea rather than the espresso please",
+         {"size": "large", "drink": "tea"}),
+        ("oat milk instead of the latte", None),
+        ("a tea with milk instead of the latte with soy", None),
+    ],
+)  # fmt: skip
+def test_a_drink_in_the_place_of_another_is_ordered_as_it_is_said(
+    toolbox: Toolbox, message: str, given: dict[str, str] | None
+) -> None:
+    agent = load_agent("coffee")
+    options = SessionOptions(agent_tools=agent.tools, calls=agent.calls, answers=agent.answers)
+    specs = toolbox.specs(toolbox.names, SessionScope("x", shop=agent.shop))
+    lead = Lead(None, {spec.name: spec for spec in specs}, False)
+    found = lead.wanted(options, message, History())
+    assert (found[1] if found and found[0] == "order_drink" else None) == given
 
 
 def test_phrases_are_words_as_spoken_and_slots_are_filled(agent: AgentConfig) -> None:
@@ -197,7 +271,7 @@ def test_side_effects_are_marked(toolbox: Toolbox) -> None:
     assert UNTRAINED - read_only == {
         "book_appointment", "change_appointment", "cancel_appointment", "request_call_back",
         "cancel_order", "undo_last", "call_me", "change_fact", "forget_fact", "remember_fact",
-        "swap_in_order",
+        "swap_in_order", "keep_drink",
     }  # fmt: skip
     read_only -= UNTRAINED
     assert read_only == {

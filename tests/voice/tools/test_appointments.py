@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
+from typing import Any
 
 import pytest
+from sqlalchemy import Executable, Row
 
 from tests.voice.tools.conftest import Call
-from tests.voice.tools.services import Clock
+from tests.voice.tools.services import NOW, Clock
 from voice.callers import Caller, CallerKind
 from voice.tools import SessionScope, Toolbox
+from voice.tools.store import Store
 from voice.types import ToolCall
 
 SATURDAY = "Saturday, 15:42, as tests/voice/tools/services.py has it"
@@ -40,6 +45,17 @@ CLOSED = "Error: We are closed on Sundays. We are open Monday to Friday, from 9 
         ("choose_time", "soon", "something earlier", True),
         ("choose_time", "soon", "half an hour earlier", True),
         ("choose_time", "soon", "any doctor", False),
+        ("choose_time", "soon", "what's the latest you have", True),
+        ("choose_time", "soon", "as late as you can", True),
+        ("choose_time", "soon", "the last slot of the day", True),
+        ("choose_time", "soon", "when is the latest we can come", True),
+        ("choose_time", "soon", "what's your last slot", True),
+        ("choose_time", "soon", "at the latest", False),
+        ("choose_time", "soon", "my last appointment", False),
+        ("choose_time", "soon", "the latest results", False),
+        ("choose_time", "soon", "whatever's free", True),
+        ("choose_time", "soon", "whatever", False),
+        ("choose_time", "soon", "whatever it is", False),
         ("change_appointment", "soon", "forward by an hour", True),
         ("change_appointment", "day", "friday", True),
         ("change_appointment", "soon", "an hour", False),
@@ -139,6 +155,18 @@ async def test_a_slot_is_given_once_and_nobody_sees_whose_it_is(
             "2026-11-24", "10:00 AM",
         ),
         (
+            {"soon": "the latest you have", "part": "mornings"},
+            "The last free time is Monday, November 23 at 11:30 AM.", "2026-11-23", "11:30 AM",
+        ),
+        (
+            {"soon": "the last one", "day": "tuesday"},
+            "The last free time is Tuesday, November 24 at 4:30 PM.", "2026-11-24", "4:30 PM",
+        ),
+        (
+            {"soon": "the last one of the day"},
+            "The last free time is Monday, November 23 at 4:30 PM.", "2026-11-23", "4:30 PM",
+        ),
+        (
             {"day": "monday", "part": "after four"},
             "Free Monday, November 23 after 4:00 PM: 4:00 PM and 4:30 PM.",
             "2026-11-23", "4:00 PM",
@@ -171,9 +199,70 @@ async def test_what_was_offered_is_chosen_among(scope: SessionScope, call: Call)
     scope.known = {"day": "2026-11-23", "offered": "9:30 AM"}
     monday = "Monday, November 23 at"
     assert await call("choose_time", soon="the second one") == f"{monday} 10:00 AM."
+    assert await call("choose_time", soon="the last one") == f"{monday} 10:30 AM."
     assert await call("choose_time", soon="an hour later") == f"{monday} 10:30 AM."
+    assert await call("choose_time", soon="I don't mind") == f"{monday} 9:30 AM."
+    assert await call("choose_time", soon="whatever is first") == f"{monday} 9:30 AM."
+    assert await call("choose_time", soon="the earliest") == (
+        f"The next free time is {monday} 9:00 AM."
+    )
+    assert (await call("choose_time", soon="any time", day="tuesday")).endswith("24 at 9:00 AM.")
     assert await call("choose_time", soon="later") == f"The next free time is {monday} 10:00 AM."
     assert await call("choose_time", soon="earlier") == f"The next free time is {monday} 9:00 AM."
+
+
+async def test_free_times_are_looked_for_at_once(
+    toolbox: Toolbox, scope: SessionScope, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, nine = Store(toolbox.database, scope.owner), NOW.replace(day=23, hour=9, minute=0)
+    for slot in range(16):
+        store.book((nine + slot * timedelta(minutes=30)).timestamp(), "Bob", "")
+    read, asked = toolbox.database.read, []
+
+    def counting(statement: Executable) -> Sequence[Row[*tuple[Any, ...]]]:
+        asked.append(statement)
+        return read(statement)
+
+    monkeypatch.setattr(toolbox.database, "read", counting)
+    assert await call("choose_time", soon="the earliest") == (
+        "The next free time is Tuesday, November 24 at 9:00 AM."
+    )
+    assert len(asked) == 1
+
+
+async def test_what_was_cancelled_meanwhile_is_not_cancelled(
+    scope: SessionScope, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scope.known = {"day": "2026-11-23", "time": "10:00 AM", "name": "Ann", "problem": "x"}
+    await call("book_appointment")
+    cancel = Store.cancel_appointment
+
+    def second(store: Store, due: float) -> bool:
+        cancel(store, due)
+        return cancel(store, due)
+
+    monkeypatch.setattr(Store, "cancel_appointment", second)
+    assert await call("cancel_appointment") == "Error: I find no appointment under Ann."
+
+
+@pytest.mark.parametrize(
+    ("days", "hours", "by"),
+    [
+        (0, 0, "5:00 PM on Monday, November 23"),
+        (1, 0, "5:00 PM on Monday, November 23"),
+        (2, 0, "5:00 PM"),
+        (2, 4, "5:00 PM on Tuesday, November 24"),
+    ],
+)
+async def test_a_call_back_is_promised_for_when_somebody_is_there(
+    scope: SessionScope, clock: Clock, call: Call, days: int, hours: int, by: str
+) -> None:
+    clock.advance(days=days, hours=hours)
+    scope.known = {"number": "555 1234"}
+    told = f"You will be called back at 555 1234 by {by}."
+    assert await call("request_call_back") == told
+    # Of two at the same moment one is kept.
+    assert (await call("request_call_back")).startswith("Error: I could not note that.")
 
 
 async def test_another_one_is_the_next_beside_it(

@@ -9,8 +9,8 @@ from tests.voice.tools.services import Clock
 from voice.config.shop import ShopConfig
 from voice.errors import StoreError
 from voice.tools import SessionScope, Toolbox
-from voice.tools.builtin import coffee
 from voice.tools.builtin.coffee import places_order
+from voice.tools.builtin.coffee_order import unoffered
 from voice.tools.scope import Drink
 from voice.tools.store import Store
 from voice.types import ToolCall
@@ -46,6 +46,8 @@ from voice.types import ToolCall
         ("tea green; size: venti", "Added: large green tea."),
         ("hot choc; size: kid's size", "Added: small hot chocolate."),
         ("espresso macchiato; shots: dbl", "Added: macchiato with a double shot."),
+        ("espresso; shots: a double one", "Added: espresso with a double shot."),
+        ("latte; milk: normal milk", "Added: latte with normal milk."),
         ("flattie; shots: 1 extra", "Added: flat white with 1 extra shot."),
         ("cappas; shots: doubles; quantity: a pair", "Added: 2 cappuccinos with a double shot."),
         ("chamomile; quantity: 2 x", "Added: 2 chamomile teas."),
@@ -147,6 +149,10 @@ async def test_the_order_is_read_back_before_it_is_placed(
         (("it's for my wife",), "my wife", ""),
         (("and sandra says that's all",), "sandra", ""),
         ((), "anna", " for Anna"),
+        (("yes, place it now", "no, medium", "name's Katherine, with a K"), "", " for Katherine"),
+        (("my name is Joe spelled j o e",), "", " for Joe"),
+        (("yes, place it now", "it's for a friend with a dog"), "", ""),
+        (("place it", "I'm with a group"), "", ""),
     ],
 )
 async def test_a_name_counts_where_it_was_given(
@@ -569,8 +575,8 @@ async def test_no_coffee_and_no_milk_goes_into_water(call: Call) -> None:
      "two americanos a mocha and a tea", "a pair of mocha", "a jug of mocha"],
 )  # fmt: skip
 def test_what_stands_before_a_drink_of_the_menu_is_no_other_drink(message: str) -> None:
-    assert coffee._unoffered("mocha", message) == ""
-    assert coffee._unoffered("mocha", "a toffee nut mocha") == "toffee nut mocha"
+    assert unoffered("mocha", message) == ""
+    assert unoffered("mocha", "a toffee nut mocha") == "toffee nut mocha"
 
 
 @pytest.mark.usefixtures("shop")
@@ -592,6 +598,18 @@ def test_what_stands_before_a_drink_of_the_menu_is_no_other_drink(message: str) 
         (("what about a tea", "and a large one", "how much is a latte"), {}, "A tea is €2."),
         (("and a big one please", "how much is a latte"), {}, "Error: Sorry, I do not know that."),
         (("and a large one", "a latte"), {}, "Error: Sorry, I do not know that."),
+        (("and a double one?", "how much is a latte"), {}, "A latte with a double shot is €4.30."),
+        (("and a double one?", "a latte"), {}, "Error: Sorry, I do not know that."),
+        (("is that more expensive than a tea?",), {Drink("latte"): 1},
+         "A latte is €3.50 and a tea is €2."),
+        (("are those cheaper than a latte",), {Drink("tea"): 2},
+         "A tea is €2 and a latte is €3.50."),
+        (("have you got down for me",), {}, "Error: Sorry, I do not know that."),
+        (("is that more expensive than a tea?",), {}, "A tea is €2."),
+        (("is that more expensive",), {Drink("tea"): 1}, "That comes to €2."),
+        (("so a tea would be fine?", "can my dog come?"), {}, "Dogs may come in."),
+        (("a tea should be ok then?", "a latte"), {}, "Error: Sorry, I do not know that."),
+        (("yes, a tea would be fine", "can my dog come?"), {}, "Error: Sorry, I do not know that."),
     ],
 )  # fmt: skip
 async def test_a_price_is_of_what_was_just_spoken_of(

@@ -35,6 +35,7 @@ NAMED = {
         I want to change my booking
         I'd need to rearrange
         can I switch my slot to the afternoon
+        he has moved house, so I'd like to move his appointment
         the appointment on friday, a later time would suit me better
     """,
     Act.TELL: """
@@ -50,6 +51,8 @@ NAMED = {
         which day is the check-up
         do you have anything booked for me
         what did you book for the appointment
+        so is my appointment moved or not
+        has my visit been confirmed
     """,
 }
 OTHER = """
@@ -76,6 +79,8 @@ OTHER = """
     I need another day off work
     I'm going to miss school if this goes on
     I took my mom off her pills
+    I'd like a check-up, we just moved here
+    we are moving to Leeds and I need an appointment before
 """
 BEHIND = {
     Act.END: "drop it / can you scrap that one / I don't need it any more / cancel that, please",
@@ -84,12 +89,19 @@ BEHIND = {
         " for that / can you move it to Monday / I'd rather have it on Tuesday"
         " / can we do Friday instead"
     ),
-    Act.TELL: "when was it / which day is that / what time is it at",
+    Act.TELL: (
+        "when was it / which day is that / what time is it at / so is it moved now or not"
+        " / has that been changed / was it cancelled"
+    ),
     Act.ANOTHER: (
         "my brother wants one too / I need another appointment / one for my wife as well"
         " / I'd also like to see somebody about my back / can I book a second one"
+        " / then just give me a new one / no, give us another one on Monday"
     ),
-    None: "thanks a lot / that's all / my wife fell down the stairs / is it free / yes",
+    None: (
+        "give me a moment / is it possible / thanks a lot"
+        " / that's all / my wife fell down the stairs / is it free / yes"
+    ),
 }
 
 

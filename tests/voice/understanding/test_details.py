@@ -9,17 +9,21 @@ import pytest
 from voice.config import ToolsConfig, TurnConfig
 from voice.tools import SessionScope, Toolbox
 from voice.tools.scope import Drink
-from voice.types import Message, Role, ToolCall
-from voice.understanding.details import detailed
+from voice.types import Message, Role, ToolCall, ToolSpec
+from voice.understanding.details import detailed, shared_out
+
+
+def shop_tools() -> dict[str, ToolSpec]:
+    scope = SessionScope("x", order={Drink("tea"): 1, Drink("latte", "small"): 2})
+    toolbox = Toolbox(ToolsConfig(database=":memory:"), TurnConfig())
+    return {spec.name: spec for spec in toolbox.specs(["order_drink", "change_drink"], scope)}
 
 
 def detail(
     said: str, *made: ToolCall, told: str = "Added.", before: Sequence[Message] = ()
 ) -> dict[str, str] | None:
     """The arguments by which a message changes what was made; an order has lattes and a tea."""
-    scope = SessionScope("x", order={Drink("tea"): 1, Drink("latte", "small"): 2})
-    toolbox = Toolbox(ToolsConfig(database=":memory:"), TurnConfig())
-    tools = {spec.name: spec for spec in toolbox.specs(["order_drink", "change_drink"], scope)}
+    tools = shop_tools()
     made = made or (ToolCall("1", "order_drink", {"drink": "latte"}),)
     results = (Message(Role.TOOL, told, call_id=call.call_id, name=call.name) for call in made)
     turn = (Message(Role.USER, "a latte"), Message(Role.AGENT, "", tool_calls=made), *results)
@@ -34,6 +38,7 @@ def detail(
         ("make it a large one, and with oat milk", {"size": "large", "milk": "oat milk"}),
         ("a small one, with almond milk please", {"size": "small", "milk": "almond milk"}),
         ("decaf, please", {"roast": "decaf"}),
+        ("large please, and that's everything for the office", {"size": "large"}),
         ("and two sugars", {"sweetener": "two sugars"}),
         ("oh, with an extra shot", {"shots": "extra shot"}),
         ("could you put vanilla in it", {"sweetener": "vanilla"}),
@@ -57,6 +62,11 @@ def test_details_are_of_the_last_one(said: str, expected: dict[str, str]) -> Non
     [
         ("some milk in the tea", {"drink": "tea", "milk": "milk"}),
         ("actually the tea decaf", {"drink": "tea", "roast": "decaf"}),
+        (
+            "no, the tea is with milk, and medium",
+            {"drink": "tea", "milk": "milk", "size": "medium"},
+        ),
+        ("make everything to go", {"drink": "everything", "extras": "to go"}),
         ("make the latte large", {"drink": "latte", "size": "large"}),
         ("just one latte", {"drink": "latte", "quantity": "one"}),
         (
@@ -79,7 +89,7 @@ def test_what_is_there_and_is_pointed_at_is_changed(said: str, expected: dict[st
         "a large one for my wife and a muffin", "with oat milk and a spaceship", "large mocha",
         "what milk is that", "", "soy milk instead of oat milk", "change the vanilla to caramel",
         "make it two mochas", "half of them with oat", "with cinnamon not chocolate",
-        "peppermint then, the same size",
+        "peppermint then, the same size", "oat milk too, just hers", "with",
     ],
 )  # fmt: skip
 def test_what_asks_for_another_one_or_anything_else_is_no_detail(said: str) -> None:
@@ -108,3 +118,41 @@ def test_which_one_is_not_guessed() -> None:
     assert detail("one with soy", two) is None
     failed = ToolCall("1", "order_drink", {"drink": "beer"})
     assert detail("large please", failed, told="Error: no beer") is None
+
+
+@pytest.mark.parametrize(
+    ("said", "quantity", "expected"),
+    [
+        ("two of them large, the others small", "four",
+         [{"quantity": "two", "size": "large"}, {"quantity": "two", "size": "small"}]),
+        ("make one decaf and the other with oat milk", "two",
+         [{"quantity": "one", "roast": "decaf"}, {"quantity": "one", "milk": "oat milk"}]),
+        ("two of them large, the others for Tom", "four", []),
+        ("one of them large", "two", []),
+        ("one of them large and the other small", "", []),
+    ],
+)  # fmt: skip
+def test_several_that_were_made_get_details_of_their_own_each(
+    said: str, quantity: str, expected: list[dict[str, str]]
+) -> None:
+    given = {"drink": "lattes", **({"quantity": quantity} if quantity else {})}
+    made = ToolCall("1", "order_drink", given)
+    turn = (Message(Role.USER, "lattes"), Message(Role.AGENT, "", tool_calls=(made,)))
+    calls = shared_out((*turn, Message(Role.USER, said)), shop_tools())
+    assert [dict(call.arguments) for call in calls] == [
+        {"drink": "lattes", **one} for one in expected
+    ]
+
+
+def test_of_several_things_the_one_that_is_pointed_at_is_shared_out() -> None:
+    made = (
+        ToolCall("1", "order_drink", {"drink": "teas", "quantity": "five"}),
+        ToolCall("2", "order_drink", {"drink": "mocha"}),
+    )
+    turn = (Message(Role.USER, "teas"), Message(Role.AGENT, "", tool_calls=made))
+    for said, drinks in (
+        ("three of the teas with milk, the rest with lemon", ["teas", "teas"]),
+        ("three with milk, the rest with lemon", []),
+    ):
+        calls = shared_out((*turn, Message(Role.USER, said)), shop_tools())
+        assert [call.arguments["drink"] for call in calls] == drinks

@@ -12,6 +12,7 @@ from voice.understanding.filled import (
     completed,
     filled,
     measured,
+    of_their_own,
     taken_out,
     whole_text,
     without_strays,
@@ -204,3 +205,50 @@ def test_a_word_that_is_chosen_goes_on_nowhere() -> None:
     call = ToolCall("c", "order_locks", {"size": "large"})
     spec = ToolSpec("order_locks", "Order locks.", schema)
     assert whole_text(call, "order three large padlocks", spec) == call
+
+
+@pytest.mark.parametrize(
+    ("request_text", "given", "expected"),
+    [
+        ("three teas, one mocha and a tea with milk", [{"drink": "teas", "quantity": "one"}],
+         [{"drink": "teas", "quantity": "three"}]),
+        ("a mocha and two large teas", [{"drink": "mocha"}, {"drink": "teas", "size": "large"}],
+         [{"drink": "mocha"}, {"drink": "teas", "size": "large", "quantity": "two"}]),
+        ("a tea with oat and for me a mocha",
+         [{"drink": "tea", "milk": "oat"}, {"drink": "mocha", "milk": "oat"}],
+         [{"drink": "tea", "milk": "oat"}, {"drink": "mocha"}]),
+        ("a large tea and one mocha",
+         [{"drink": "tea", "size": "large"}, {"drink": "mocha", "size": "large"}],
+         [{"drink": "tea", "size": "large"}, {"drink": "mocha", "quantity": "one"}]),
+    ],
+)  # fmt: skip
+def test_each_of_several_has_its_own_number_and_details(
+    request_text: str, given: list[dict[str, str]], expected: list[dict[str, str]]
+) -> None:
+    assert own(request_text, given) == expected
+
+
+@pytest.mark.parametrize(
+    ("request_text", "given"),
+    [
+        ("a tea and a mocha with oat", [{"drink": "tea", "milk": "oat"},
+         {"drink": "mocha", "milk": "oat"}]),
+        ("a tea with oat and a mocha, both large", [{"drink": "tea", "size": "large"},
+         {"drink": "mocha", "size": "large"}]),
+        ("a tea with oat and a mocha with oat", [{"drink": "tea", "milk": "oat"},
+         {"drink": "mocha", "milk": "oat"}]),
+        ("a tea for two people", [{"drink": "tea"}]),
+        ("at table two a tea, and a large tea", [{"drink": "tea"}]),
+    ],
+)  # fmt: skip
+def test_what_is_of_all_or_was_said_of_each_stays(
+    request_text: str, given: list[dict[str, str]]
+) -> None:
+    assert own(request_text, given) == given
+
+
+def own(request_text: str, given: list[dict[str, str]]) -> list[dict[str, str]]:
+    properties = {name: {"type": "string"} for name in ("drink", "size", "milk", "quantity")}
+    spec = ToolSpec("order_drink", "Order.", {"required": ["drink"], "properties": properties})
+    calls = [ToolCall("c", "order_drink", one) for one in given]
+    return [dict(call.arguments) for call in of_their_own(calls, request_text, {spec.name: spec})]

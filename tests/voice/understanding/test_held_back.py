@@ -138,3 +138,36 @@ def test_whether_that_is_all_is_a_question_of_the_tool_that_it_would_run() -> No
     assert asked.answered("no", {"pay": done}) == ()
     assert Question.whether_all("Anything else?", {"pay": done}, "c1") is None
     assert Question.whether_all("Is that all?", TOOLS, "c1") is None
+
+
+@pytest.mark.parametrize(
+    ("message", "made"),
+    [
+        ("can you still add it?", True), ("could you do that please", True),
+        ("can you still take it off", False), ("could you add a tea", False),
+        ("can you take it", False),
+    ],
+)  # fmt: skip
+def test_who_asks_whether_it_can_still_be_done_agrees(message: str, made: bool) -> None:
+    calls = (ToolCall("b", "bring", {"count": "two"}),)
+    assert Question(calls).answered(message, TOOLS) == (calls if made else None)
+    assert Question((ToolCall("t", "take", {"count": "two"}),)).answered(message, TOOLS) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "passed"),
+    [
+        ("send it then", True), ("and two more", True),
+        ("and how much is that", False), ("and would you have cake with that?", False),
+        ("hot chocolate is nice", False), ("hello", False),
+    ],
+)  # fmt: skip
+def test_a_yes_is_taken_for_granted_by_what_goes_on_but_by_no_question(
+    message: str, passed: bool
+) -> None:
+    bring = replace(TOOLS["bring"], meant=lambda _: "two")
+    # Nothing is there to be sent yet, so that it has no question of its own.
+    send = Confirmation(lambda _: "", lambda said: said.startswith("send it"))
+    tools = {"bring": bring, "send": ToolSpec("send", "Send it.", {}, confirmation=send)}
+    asked = Question((ToolCall("b", "bring", {"count": "two"}),))
+    assert asked.passed_over(message, tools) is passed

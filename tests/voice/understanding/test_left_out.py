@@ -148,3 +148,18 @@ def test_what_is_told_beside_a_request_is_not_missed() -> None:
             Message(Role.TOOL, "Cancelled.", call_id="c"),
         )
         assert left_out(dialogue, {spec.name: spec}).parts == parts
+
+
+@pytest.mark.parametrize(
+    ("request_text", "part"),
+    [
+        ("hi um can I get a large latte and my wife wants a mocha", "large latte"),
+        ("I'd like two teas and then a mocha", "two teas"),
+        ("my boss is here and a mocha", ""),
+        ("I was in a hurry and, well, a mocha", ""),
+        ("a mocha where there's a choice", ""),
+    ],
+)
+def test_an_order_is_left_out_behind_its_opening_but_no_tale(request_text: str, part: str) -> None:
+    told = said(request_text, ("order_drink", {"drink": "mocha"}))
+    assert told == (f"I did not get this: {part}." if part else "")

@@ -8,7 +8,7 @@ from voice.config import ToolsConfig, TurnConfig
 from voice.tools import Toolbox
 from voice.tools.scope import SessionScope
 from voice.types import ToolCall
-from voice.understanding.remarks import asked_for, only_tells
+from voice.understanding.remarks import asked_for, only_tells, supposes
 
 TOOLBOX = Toolbox(ToolsConfig(database=":memory:"), TurnConfig())
 SPECS = {spec.name: spec for spec in TOOLBOX.specs(TOOLBOX.names, SessionScope("s"))}
@@ -21,6 +21,33 @@ def call(tool: str, **arguments: str) -> ToolCall:
 ALARM = call("set_alarm", when="seven")
 LIGHT = call("set_device", device="kitchen light", state="off")
 PASTA = call("cancel_timer", name="pasta")
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("he's 8", True), ("oh, she is nearly eleven months old", True), ("I'm seventy two", True),
+        ("my son is four", True), ("about three weeks I'd say", True),
+        ("for a few days now, since it rained", True), ("three weeks", False),
+        ("it's 8", False), ("he's at eight", False), ("two days from now", False),
+    ],
+)  # fmt: skip
+def test_how_old_somebody_is_and_for_how_long_is_told(message: str, told: bool) -> None:
+    assert only_tells(message) is told
+
+
+@pytest.mark.parametrize(
+    ("clause", "supposed"),
+    [
+        ("can I change it later if something comes up", True), ("may I pay later", True),
+        ("could we cancel in case he is ill", True), ("if I have to work", True),
+        ("am I able to move it afterwards", True), ("can we do it later", False),
+        ("can we move it to a later time", False), ("if possible on monday", False),
+        ("tuesday, if you can", False), ("a bit later", False),
+    ],
+)  # fmt: skip
+def test_what_may_come_about_is_no_wish_yet(clause: str, supposed: bool) -> None:
+    assert supposes(clause) is supposed
 
 
 @pytest.mark.parametrize(

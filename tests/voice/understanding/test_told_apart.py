@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from voice.understanding.told_apart import told_apart
+from voice.understanding.told_apart import parts_of, told_apart
 
 
 def is_drink(words: str) -> bool:
@@ -47,3 +47,21 @@ def test_each_of_several_has_its_own_details(request_text: str, parts: tuple[str
 )  # fmt: skip
 def test_other_requests_stay_whole(request_text: str) -> None:
     assert told_apart(request_text, is_drink) == (request_text,)
+
+
+@pytest.mark.parametrize(
+    ("message", "many", "parts"),
+    [
+        ("two of them large, the others small", "four", (("two", "large"), ("two", "small"))),
+        ("make one of them decaf and the rest with soy", "three",
+         (("one", "decaf"), ("two", "with soy"))),
+        ("no, it should be one large and one small", "two", (("one", "large"), ("one", "small"))),
+        ("one of them decaf", "two", ()),
+        ("two large and two small", "three", ()),
+        ("the others small", "four", ()),
+    ],
+)  # fmt: skip
+def test_what_was_made_is_shared_out_among_details(
+    message: str, many: str, parts: tuple[tuple[str, str], ...]
+) -> None:
+    assert parts_of(message, many) == parts

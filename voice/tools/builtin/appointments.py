@@ -56,11 +56,25 @@ _SOON = re.compile(
     r"(?:earliest|soonest|next|first)"
     r"(?: (?:possible|available|free|appointment|time|slot|day|thing|one|opening))*" + _YOURS + "|"
     r"(?:as )?(?:soon|early) as (?:possible|you can|i can)|(?:like |right )?when you open"
-    r"|(?:at )?any ?(?:time|day)"
-    r"|any of (?:them|those)"
-    r"|when ?ever|whichever|(?:i )?don't (?:mind|care)|no preference|you (?:choose|pick|decide)"
     r"|(?:what|which)(?: (?:other )?(?:times?|days?|slots?))?(?: (?:do|have|are|is|you|there|got))*"
     r" (?:have|got|free|available|left|open|offer)"
+)
+_ANY = re.compile(
+    r"(?:at )?any ?(?:time|day)|any of (?:them|those)|when ?ever|which ?ever"
+    r"|(?:what|which|when) ?ever(?:'s| is| you(?:'ve)?) (?:the )?"
+    r"(?:first|soonest|earliest|next|free|have|got)"
+    r"|(?:i )?don't (?:mind|care)|no preference|you (?:choose|pick|decide)"
+)
+"""What is offered will do."""
+_SLOT = r"(?: (?:available|free|appointment|time|slot|thing|one|opening))*"
+_LAST = re.compile(
+    rf"(?:(?:when|what|which)(?:'s| is)? )?(?:(?:the|your|very) )*(?:latest|last){_SLOT}"
+    r"(?: (?:possible|of the day|(?:do |that )?you(?:'ve)? (?:have|got|can(?: do)?)"
+    r"|(?:that )?(?:i|we) (?:can|could) (?:come|have|get)|there is|you have left))"
+    rf"|latest (?:possible|free|available|appointment|time|slot|one){_SLOT}"
+    r"|(?:what|when|which)(?:'s| is) (?:the|your) (?:very )?"
+    r"(?:latest|last (?:available|free|appointment|slot|one|opening))"
+    r"|(?:as )?late as (?:possible|you can|i can)|(?:towards? |at )?the (?:very )?end of the day"
 )
 _LATER = re.compile(r"(?:(?:any|some)(?:thing|time) |a (?:bit|little) )?(later|earlier)")
 _TOO = re.compile(r"(?:(?:that's|it's|that is|it is|is|a bit|way) )*too (early|late)")
@@ -109,7 +123,10 @@ def _ruled_out(said: str, now: datetime) -> frozenset[date | int]:
 
 
 def _soon(said: str, _: datetime) -> timedelta | str | int:
-    """A wish: "next", "later", "earlier", by how much later, or which of what was offered."""
+    """A wish: "next", "last", "any", "later", by how much later, or which of what was offered.
+
+    The last of that is -1.
+    """
     words = said.lower().replace("’", "'").strip(" .?")
     if found := _LATER.fullmatch(words):
         return found[1]
@@ -125,9 +142,10 @@ def _soon(said: str, _: datetime) -> timedelta | str | int:
             else -length
         )
     if (found := _THAT.fullmatch(words)) and (" one" in words or " of " in words):
-        return _OFFERED.index(found[1]) if found[1] in _OFFERED else _TOLD - 1
-    if _SOON.fullmatch(words):
-        return "next"
+        return _OFFERED.index(found[1]) if found[1] in _OFFERED else -1
+    for wish, pattern in (("last", _LAST), ("any", _ANY), ("next", _SOON)):
+        if pattern.fullmatch(words):
+            return wish
     raise Unreadable("wish", said)
 
 
@@ -203,7 +221,10 @@ def _found(
         given: What was said of it, by the arguments of `choose_time`; empty for nothing.
         known: What is known of it by now.
     """
-    now, time = scope.now(), given["time"]
+    now = scope.now()
+    if "offered" in known and _takes_any(given, now):
+        given = {**given, "time": known["offered"], "soon": ""}
+    time = given["time"]
     part = given["part"] or ("" if time else known.get("part", ""))
     asked = _asked_for(given, known, now)
     on, soon, excluded = asked.on, asked.soon, asked.excluded
@@ -239,11 +260,18 @@ def _found(
     if why:
         said = f"{why} {_left(near)}"
     elif soon:
-        said = f"The next free time is {_told(near[0])} at {phrasing.time(near[0])}."
+        which = "last" if _soon(soon, now) in ("last", -1) else "next"
+        said = f"The {which} free time is {_told(near[0])} at {phrasing.time(near[0])}."
     else:
         said = _left(near, f"{_told(near[0])}{part and f' {part}'}")
     times = phrasing.joined([phrasing.time(one) for one in sorted(near)])
     return noted(said, near[0], part=part, offered=phrasing.time(near[0]), choices=times)
+
+
+def _takes_any(given: Mapping[str, str], now: datetime) -> bool:
+    """Whether all that was said is that any time will do."""
+    said = [name for name, words in given.items() if words]
+    return said == ["soon"] and _soon(given["soon"], now) == "any"
 
 
 def _asked_for(given: Mapping[str, str], known: Mapping[str, str], now: datetime) -> _Days:
@@ -286,18 +314,21 @@ def _why_not(due: datetime, now: datetime) -> str:
 
 def _wish(time: str, part: str, soon: str, known: Mapping[str, str], now: datetime) -> _Wish:
     first, last = kinds.span_of_day(part, now) if part else _WHOLE_DAY
-    how = _soon(soon, now) if soon and not time else "next"
+    how = _soon(soon, now) if soon and not time else "any"
+    before = known.get("time") or known.get("offered")
+    if how == "last" or (how == -1 and not before):
+        return _Wish(within=(first, last), near=last)
     if time:
         at = kinds.minutes_of(kinds.clock_time(time, now, _OPENS))
         return _Wish(at, near=at)
-    if before := known.get("time") or known.get("offered"):
+    if before:
         there = kinds.minutes_of(before)
         if isinstance(how, timedelta):
             at = there + int(how.total_seconds()) // 60
             return _Wish(at, near=at)
         if isinstance(how, int):
-            return _Wish(within=(there, last), which=how)
-        if how != "next":
+            return _Wish(within=(there, last), which=how if how >= 0 else _TOLD - 1)
+        if how in ("later", "earlier"):
             return _Wish(within=(there + 1, last) if how == "later" else (first, there), near=there)
     return _Wish(within=(first, last))
 
@@ -318,9 +349,15 @@ def _free(
 ) -> list[datetime]:
     """What is free, and not ruled ``out``, on the first of some days that has anything."""
     slots = [at for at in _EVERY_SLOT if within[0] <= at < within[1] and at not in out]
-    for day in days:
-        times = [_at(day, at, now) for at in slots] if day.weekday() < 5 and day not in out else []
-        if free := [one for one in times if _is_free(one, now, store)]:
+    open_days = [day for day in days if day.weekday() < 5 and day not in out]
+    if not (slots and open_days):
+        return []
+    first, last = _at(min(open_days), slots[0], now), _at(max(open_days), slots[-1], now)
+    taken = store.taken_between(first.timestamp(), last.timestamp())
+    soonest = now + timedelta(minutes=1)
+    for day in open_days:
+        times = [_at(day, at, now) for at in slots]
+        if free := [one for one in times if one > soonest and one.timestamp() not in taken]:
             return free
     return []
 
@@ -392,7 +429,8 @@ def _whether_to_cancel(given: Mapping[str, Any], *, scope: SessionScope, store: 
 def cancel_appointment(day: _Day = "", *, scope: SessionScope, store: Store) -> str:
     """Cancel the appointment of the patient."""
     due = _meant(scope, store, day)
-    store.cancel_appointment(due.timestamp())
+    if not store.cancel_appointment(due.timestamp()):
+        raise _none(scope)
     return f"Cancelled: {_told(due)} at {phrasing.time(due)}."
 
 
@@ -480,8 +518,12 @@ def request_call_back(*, scope: SessionScope, store: Store) -> str:
     about = ", ".join(scope.known[one] for one in ("name", "problem") if one in scope.known)
     if not number:
         raise ToolError("I need to know the number.")
-    store.book(scope.now().timestamp(), number, f"call back: {about}")
-    return f"You will be called back at {number} by 5 PM."
+    now = scope.now()
+    if not store.book(now.timestamp(), number, f"call back: {about}"):
+        raise ToolError("I could not note that. Please try again.")
+    closing = _next_closing(now)
+    day = "" if closing.date() == now.date() else f" on {_told(closing)}"
+    return f"You will be called back at {number} by {phrasing.time(closing)}{day}."
 
 
 @tool(read_only=True)
@@ -515,8 +557,10 @@ def _at(day: date, at: int, now: datetime) -> datetime:
     return datetime.combine(day, clock(at // 60 % 24, at % 60), now.tzinfo)
 
 
-def _is_free(due: datetime, now: datetime, store: Store) -> bool:
-    return due > now + timedelta(minutes=1) and not store.taken(due.timestamp())
+def _next_closing(now: datetime) -> datetime:
+    days = (now.date() + timedelta(n) for n in range(4))
+    closing = (_at(day, _CLOSES * 60, now) for day in days if day.weekday() < 5)
+    return next(one for one in closing if one > now)
 
 
 def _had(scope: SessionScope, store: Store) -> list[datetime]:

@@ -9,24 +9,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Annotated, Any
 
-from voice.config.moments import OATHS, is_question
 from voice.errors import StoreError
 from voice.tools import phrasing
 from voice.tools.builtin import coffee_details as details
+from voice.tools.builtin.coffee_customer import customer, given_customer, name_beside
 from voice.tools.builtin.coffee_menu import (
     MENU,
-    SIZES,
-    STYLES,
-    answer,
-    asked_on,
-    asks_the_price,
-    asks_when_ready,
-    bare,
     drink_named,
     named_in,
     near,
@@ -35,29 +28,50 @@ from voice.tools.builtin.coffee_menu import (
     sold,
 )
 from voice.tools.builtin.coffee_order import (
-    COUNTED,
+    ALL,
     LAST,
     additions,
     called_so,
     found_in,
+    is_cold,
     is_kind_of,
     label_of,
     meant_in,
     name_of,
+    newest_of,
     only_one,
+    pointed_at,
     put_in_place,
     some_of,
     taken_off,
+    unoffered,
 )
-from voice.tools.registry import Asked, Choose, Known, Readable, ToolError, Unreadable, tool
+from voice.tools.registry import Asked, Choose, Known, Readable, ToolError, tool
 from voice.tools.scope import Drink, Placed, SessionScope
 from voice.tools.spoken_money import money
-from voice.tools.spoken_numbers import digits
 from voice.tools.store import Store
 
 _OFF = re.compile(r"\b(?:off|out|without|hold)\b")
-_SWEARING = re.compile(rf"\b(?:{OATHS}) ")
+_TAKING_OFF = re.compile(r"\b(?:remove|cancel|delete|drop|scrap|scratch|bin|take .*off)\b")
 _INSTEAD_OF = re.compile(r"\b(?:instead of|rather than) (?:the |my )?([\w ]+?)(?: please|[,.!?]|$)")
+_THE_SAME = re.compile(r"\bsame\b.*\b(?:but|only|except|just)\b")
+_SUMMING_UP = re.compile(
+    r"^(?:yes|yeah|yep|right|correct|exactly)\b(?!.*\b(?:another|more|too|second)\b)"
+    r".*\bthat(?:'s| is|'ll be| will be) (?:it|all|everything)\b"
+)
+"""Says over again what is ordered: "yes, a small tea, that's it"."""
+_REFINING = re.compile(r"(?<!and )(?<!but )\bthen\b(?! (?:an?|one|some|also|i|we)\b)")
+"""Says that what is ordered is what was spoken of: "a medium mocha then"."""
+_TAKEN_OUT = re.compile(
+    r"\b(?:take|leave|get|remove|keep) (?:the |any )?(?P<what>\w+(?: \w+){0,2}?)"
+    r"(?: (?:out|off)(?: (?:of|from))?| from) (?:the |my )?(?P<drink>\w+(?: \w+){0,2}?)"
+    r"(?: (?:please|then|thanks|again))?[.!]*$"
+)
+_IT = re.compile(r"\b(?:it|that|this)\b(?!')")
+_EVERY = re.compile(
+    r"(?<!that's )(?<!that is )\b(?:everything|all of (?:it|them)|them all|both|all the"
+    r"|each(?: of them| one)?|every (?:one|drink))\b"
+)
 _AGREEING = re.compile(r"(?:(?:yes|yeah|yep|sure|ok|okay|right|correct|please|that's)\b\W*)+")
 
 
@@ -67,6 +81,13 @@ class Ordered:
 
     drink: Drink
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """What an order had that was cancelled."""
+
+    order: Mapping[Drink, int]
 
 
 def _ordered(said: str, *, scope: SessionScope) -> None:
@@ -105,7 +126,7 @@ def _saved(
         StoreError: It cannot be kept, and nothing has changed.
     """
     before, known = scope.kept_order(), scope.customer
-    named = customer or _name_beside(scope)
+    named = customer or name_beside(next(iter(scope.said), ""))
     placed = None if _is_made(scope) else scope.placed
     scope.put_order(order, named or known, placed)
     if named and named != known:
@@ -123,19 +144,7 @@ def _saved(
         raise ToolError("The order is not there any more, so I cannot change it.")
     if not order:
         return f"{told} So I have cancelled the order."
-    return f"{told} The order is placed like that.{_total(scope)}"
-
-
-def _name_beside(scope: SessionScope) -> str:
-    """The customer's name that a message gives beside what it orders; empty for none."""
-    message = next(iter(scope.said), "").replace("’", "'")
-    found = _NAME_BESIDE.search(message)
-    if found is None:
-        return ""
-    try:
-        return _customer(found["sure"] or found["name"])
-    except Unreadable:
-        return ""
+    return f"{told} The order is placed like that.{total(scope)}"
 
 
 _DrinkName = Annotated[str, Readable(lambda said, _: drink_named(said), not_offered, whole=False)]
@@ -143,7 +152,7 @@ _WHAT_ELSE = "Anything else?"
 _WHICH_DRINK = "Sorry, which drink of the order do you mean?"
 _Ordered = Annotated[str, Known(_ordered, _WHICH_DRINK, names=lambda said: drink_named(said))]
 _Name = Annotated[
-    str, Readable(lambda said, _: _customer(said), whole=False, refuses=False, free=True)
+    str, Readable(lambda said, _: customer(said), whole=False, refuses=False, free=True)
 ]
 
 
@@ -154,7 +163,7 @@ def _check_sold(arguments: Mapping[str, str], message: str, *, scope: SessionSco
         Choose: The menu has none of it.
     """
     drink = arguments["drink"]
-    called = _unoffered(drink, message)
+    called = unoffered(drink, message)
     if called or not sold(drink_named(drink), scope.shop):
         missing, shop = called or drink, scope.shop
         raise Choose(not_offered(missing, shop), "drink", near(missing, shop))
@@ -209,14 +218,44 @@ def order_drink(
         ordered, count = replace(ordered, **kept), count if quantity else old.count
         scope.removed = None
     had = {} if _is_made(scope) else scope.order
+    message = next(iter(scope.said), "").lower()
+    if _THE_SAME.search(message):
+        ordered = _flavored_anew(ordered, message)
+    if had == {ordered: count} and _SUMMING_UP.search(message):
+        return read_order(scope=scope)
     order = {**had, ordered: had.get(ordered, 0) + count}
     told = f"Added: {label_of(ordered, count, always_count=False)}."
-    instead = _INSTEAD_OF.search(next(iter(scope.said), "").lower())
+    plain = Drink(ordered.name)
+    if [*had.items()][-1:] == [(plain, count)] and plain != ordered and _REFINING.search(message):
+        del order[plain]
+        told = f"Changed: {label_of(ordered, order[ordered], always_count=False)}."
+    instead = _INSTEAD_OF.search(message)
     old_ones = called_so(name_of(instead[1]), scope.order) if instead and had else []
-    if len(old_ones) == 1 and old_ones[0] != ordered:
-        gone = Ordered(old_ones[0], order.pop(old_ones[0]))
-        told = f"Removed: {label_of(gone.drink, gone.count, always_count=False)}. {told}"
+    if instead and len(old_ones) > 1 and not instead[1].endswith("s"):
+        labels = [f"the {label_of(one, 1, always_count=False)}" for one in old_ones]
+        raise ToolError(f"Which one is to go: {phrasing.joined(labels, last='or')}?")
+    for gone in old_ones:
+        if gone != ordered:
+            told = f"Removed: {label_of(gone, order.pop(gone), always_count=False)}. {told}"
     return _saved(scope, store, order, told)
+
+
+def _flavored_anew(drink: Drink, message: str) -> Drink:
+    """A drink like the one before: "the same but with caramel" has no vanilla beside it."""
+    flavor = drink.sweetener.partition(" ")[0]
+    if not flavor or flavor in message or not details.is_flavor(drink.extras):
+        return drink
+    return details.swapped(replace(drink, extras=""), flavor, drink.extras) or drink
+
+
+def _named_instead(drink: str, scope: SessionScope) -> str:
+    """The drink that the newest message puts in the place of another; empty for none."""
+    message = next(iter(scope.said), "").lower()
+    instead = _INSTEAD_OF.search(message)
+    if instead is None or name_of(instead[1]) != name_of(drink):
+        return ""
+    named = [one for one in named_in(message[: instead.start()]) if sold(one, scope.shop)]
+    return named[-1] if named and not is_kind_of(named[-1], name_of(drink)) else ""
 
 
 def _of_the_swapped(scope: SessionScope) -> list[str]:
@@ -228,7 +267,9 @@ def _of_the_swapped(scope: SessionScope) -> list[str]:
 def _change_in_words(said: Mapping[str, str]) -> str:
     values = {name: value for name, value in said.items() if name != "drink"}
     some = f"{values.pop('quantity')} of " if "quantity" in values and len(values) > 1 else ""
-    return f"{some}the {bare(said['drink'])} changed to {phrasing.joined([*values.values()])}"
+    if not values:
+        raise ToolError("What am I to change?")
+    return f"{some}{pointed_at(said['drink'])} changed to {phrasing.joined([*values.values()])}"
 
 
 @tool(meant=_change_in_words, asks_next=_WHAT_ELSE)
@@ -247,35 +288,95 @@ def change_drink(
 ) -> str:
     """Change a drink of the order."""
     _check_open(scope)
-    ordered = meant_in(drink, scope.order)
-    had = scope.order[ordered]
+    said = {"size": size, "roast": roast, "shots": shots, "milk": milk,
+            "sweetener": sweetener, "extras": extras}  # fmt: skip
+    if new := _named_instead(drink, scope):
+        return order_drink(new, **said, quantity=quantity, scope=scope, store=store)
+    order = dict(scope.order)
+    told = [_changed(one, order, said, quantity, drink, scope) for one in _meant(drink, scope)]
+    return _saved(scope, store, order, f"Changed: {phrasing.joined(told)}.")
+
+
+def _meant(drink: str, scope: SessionScope) -> list[Drink]:
+    """The drinks of the order that are to be changed: one, unless the message says all of them.
+
+    Raises:
+        ToolError: There is none, or one of several.
+    """
+    message = next(iter(scope.said), "").lower()
+    last = newest(scope)
+    named = name_of(drink) not in LAST and re.search(rf"\b{re.escape(name_of(drink))}", message)
+    if _EVERY.search(message):
+        return found_in(drink, scope.order) if named else [*scope.order]
+    if last and not named and _IT.search(message) and last in found_in(drink, scope.order):
+        return [last]
+    return [meant_in(drink, scope.order, newest=last)]
+
+
+def newest(scope: SessionScope) -> Drink | None:
+    """The drink of the order that was spoken of last."""
+    return newest_of(scope.order, [one.said for one in scope.done])
+
+
+def _changed(
+    ordered: Drink,
+    order: dict[Drink, int],
+    said: Mapping[str, str],
+    quantity: str,
+    drink: str,
+    scope: SessionScope,
+) -> str:
+    """Change one drink of an order; returns how it is called then.
+
+    Raises:
+        ToolError: It is so already, or cannot be.
+    """
+    had = order[ordered]
     changed = replace(
         ordered,
-        size=details.size(size) or ordered.size,
-        roast=details.roast(roast) or ordered.roast,
-        shots=details.replaced(shots, ordered.shots, details.shots),
-        milk=details.replaced(milk, ordered.milk, details.milk),
+        size=details.size(said["size"]) or ordered.size,
+        roast=details.roast(said["roast"]) or ordered.roast,
+        shots=details.replaced(said["shots"], ordered.shots, details.shots),
+        milk=details.replaced(said["milk"], ordered.milk, details.milk),
         sweetener=details.replaced(
-            details.of_the_same(sweetener, ordered.sweetener), ordered.sweetener, details.addition
+            details.of_the_same(said["sweetener"], ordered.sweetener),
+            ordered.sweetener,
+            details.addition,
         ),
-        extras=details.with_extras(extras, ordered.extras),
+        extras=details.with_extras(said["extras"], ordered.extras),
     )
     if changed == ordered:
         # The cream of "no cream" may be an extra, or milk.
-        changed = details.without(changed, milk, sweetener, extras)
+        changed = details.without(changed, said["milk"], said["sweetener"], said["extras"])
     _check_goes(changed)
     # Details of some of several; a number alone is how many there are to be.
-    said = next((one for one in scope.said if not _AGREEING.fullmatch(one.lower())), "")
-    values = [value for value in (size, roast, milk, extras) if value]
+    message = next((one for one in scope.said if not _AGREEING.fullmatch(one.lower())), "")
+    values = [said[name] for name in ("size", "roast", "milk", "extras") if said[name]]
     number = details.count(quantity) if quantity else 0
-    some = (some_of(f"{said} {drink}", values) or number) if changed != ordered else 0
+    some = (number or some_of(f"{message} {drink}", values)) if changed != ordered else 0
     left = had - some if 0 < some < had else 0
     count = had - left if left else number or had
     if (changed, count) == (ordered, had):
         raise ToolError(f"The order has {label_of(ordered, had, True)}. What am I to change?")
-    order = dict(scope.order)
     put_in_place(order, ordered, changed, count, left)
-    return _saved(scope, store, order, f"Changed: {label_of(changed, count, always_count=False)}.")
+    return label_of(changed, count, always_count=False)
+
+
+@tool(undoes=True, behind={"remove_drink", "cancel_order"}, asks_next=_WHAT_ELSE)
+def keep_drink(new: details.Detail = "", *, scope: SessionScope, store: Store) -> str:
+    """Put back what was taken off just now, with a detail in another's place."""
+    _check_open(scope)
+    gone, scope.removed = scope.removed, None
+    if not isinstance(gone, Ordered | Cancelled):
+        raise ToolError(_WHICH_DRINK)
+    back = dict(gone.order) if isinstance(gone, Cancelled) else {gone.drink: gone.count}
+    if new:
+        back = {details.swapped(one, "", new.lower()) or one: n for one, n in back.items()}
+    order = dict(scope.order)
+    for one, count in back.items():
+        order[one] = order.get(one, 0) + count
+    kept = phrasing.joined([label_of(one, n, always_count=False) for one, n in back.items()])
+    return _saved(scope, store, order, f"Kept: {kept}.")
 
 
 @tool(asks_next=_WHAT_ELSE)
@@ -294,16 +395,20 @@ def swap_in_order(
     called = old in LAST or bool(called_so(name_of(old), scope.order))
     if new:
         of, old = (drink or (old if called else ""), "" if called else old)
-        among = found_in(of or "it", scope.order) if of or not old else [*scope.order]
+        among = (
+            found_in(of or "it", scope.order, newest(scope)) if of or not old else [*scope.order]
+        )
         made = ((one, details.swapped(one, old.lower(), new.lower())) for one in among)
         changes = {one: after for one, after in made if after}
     else:
-        *others, newest = scope.order
-        changes = {one: newest for one in others if one in called_so(name_of(old), scope.order)}
+        *others, last = scope.order
+        changes = {one: last for one in others if one in called_so(name_of(old), scope.order)}
     if not changes:
         raise ToolError(f"There is no {old} in the order, so I have changed nothing.")
     before = only_one([*changes])
     after, order = changes[before], dict(scope.order)
+    if before == after and new.lower() == "hot" and not is_cold(after.name):
+        return f"The {label_of(after, 1, always_count=False)} will be hot."
     if before == after:
         raise ToolError(f"The order has {label_of(after, order[after], True)} already.")
     if new:
@@ -313,7 +418,7 @@ def swap_in_order(
     return _saved(scope, store, order, f"{gone}{told}: {label_of(after, order[after], False)}.")
 
 
-@tool(undoes=True, meant=lambda said: f"without the {bare(said['drink'])}", asks_next=_WHAT_ELSE)
+@tool(undoes=True, meant=lambda said: f"without {pointed_at(said['drink'])}", asks_next=_WHAT_ELSE)
 def remove_drink(drink: _Ordered, *, scope: SessionScope, store: Store) -> str:
     """Remove a drink from the order."""
     _check_open(scope)
@@ -321,19 +426,61 @@ def remove_drink(drink: _Ordered, *, scope: SessionScope, store: Store) -> str:
     if placed and name_of(drink) in LAST:
         # Of what was placed just now "it" is the order.
         return cancel_order(scope=scope, store=store)
+    if name_of(drink) in ALL:
+        # Only in so many words: "make everything to go" takes nothing off.
+        if not _TAKING_OFF.search(next(iter(scope.said), "").lower()):
+            raise ToolError("I have changed nothing. What would you like?")
+        return cancel_order(scope=scope, store=store)
+    if changed := _taken_out(scope):
+        before, after = changed
+        order = dict(scope.order)
+        put_in_place(order, before, after, order[before], 0)
+        told = f"Changed: {label_of(after, order[after], always_count=False)}."
+        return _saved(scope, store, order, told)
     if (flavored := _flavored(name_of(drink), scope)) is not None:
         ordered, order = replace(flavored, name=flavored.name.partition(" ")[2]), dict(scope.order)
         put_in_place(order, flavored, ordered, order[flavored], 0)
         told = f"Changed: {label_of(ordered, order[ordered], always_count=False)}."
         return _saved(scope, store, order, told)
     count = taken_off(f"{drink}\n{next(iter(scope.said), '')}")
-    gone = meant_in(drink, scope.order, count) if count else found_in(drink, scope.order)[-1]
+    order, last = scope.order, newest(scope)
+    gone = meant_in(drink, order, count) if count else found_in(drink, order, last)[-1]
     had = scope.order[gone]
     left = {one: n - (one == gone) * (count or n) for one, n in scope.order.items()}
     scope.removed = removed = Ordered(gone, min(had, count or had))
     left = {one: n for one, n in left.items() if n > 0}
     told = f"Removed: {label_of(removed.drink, removed.count, always_count=False)}."
     return _saved(scope, store, left, told)
+
+
+def _taken_out(scope: SessionScope) -> tuple[Drink, Drink] | None:
+    """A drink that a detail is to be taken out of by the newest message, and what is left of it.
+
+    Raises:
+        ToolError: It has none of that, or several may be meant.
+    """
+    found = _TAKEN_OUT.search(next(iter(scope.said), "").lower())
+    if found is None or called_so(name_of(found["what"]), scope.order):
+        return None
+    try:
+        details.detail(found["what"])
+        among = found_in(found["drink"], scope.order, newest(scope))
+    except ToolError:
+        return None
+    what = found["what"]
+    changes = {one: after for one in among if (after := _lacking(one, what)) != one}
+    if not changes:
+        raise ToolError(f"There is no {what} in {pointed_at(found['drink'])}.")
+    before = only_one([*changes])
+    return before, changes[before]
+
+
+def _lacking(drink: Drink, what: str) -> Drink:
+    """A drink without a detail, also one that is a part of its name."""
+    plain = drink.name.removeprefix(f"{what} ")
+    if plain != drink.name and plain in MENU:
+        return replace(drink, name=plain)
+    return details.without(drink, f"no {what}")
 
 
 def _flavored(flavor: str, scope: SessionScope) -> Drink | None:
@@ -352,8 +499,9 @@ def cancel_order(*, scope: SessionScope, store: Store) -> str:
     _check_open(scope)
     if not scope.order:
         return "The order is empty."
-    content = _content(scope)
+    content, order = _content(scope), dict(scope.order)
     _saved(scope, store, {}, "")
+    scope.removed = Cancelled(order)
     return f"Cancelled: {content}."
 
 
@@ -364,66 +512,7 @@ def read_order(*, scope: SessionScope) -> str:
         return "The order is empty."
     name = f" for {scope.customer}" if scope.customer else ""
     placed = " placed" if scope.placed else ""
-    return f"The order{name} is{placed}: {_content(scope)}.{_total(scope)}"
-
-
-def _ready(scope: SessionScope) -> str:
-    """When a placed order will be ready, as a sentence; empty where that is unknown."""
-    if scope.placed is None or not scope.shop.ready_min:
-        return ""
-    left_s = scope.placed.at_s + 60 * scope.shop.ready_min - scope.now().timestamp()
-    left_min = max(1, round(left_s / 60))
-    ready = f"will be ready in about {phrasing.counted(left_min, 'minute')}"
-    return f"Your order {ready if left_s > 0 else 'should be ready'}."
-
-
-def _check_known(arguments: Mapping[str, str], _: str, *, scope: SessionScope) -> None:
-    """Refuse a question that only the model may understand.
-
-    Raises:
-        ToolError: Nothing is known of it.
-    """
-    answer_question(arguments["message"], scope=scope)
-
-
-@tool(read_only=True, refuses=_check_known)
-def answer_question(message: str, *, scope: SessionScope) -> str:
-    """Answer a question about what there is to be had."""
-    if asks_the_price(message, scope.shop) and (told := _what_it_costs(scope)):
-        return told
-    if asks_when_ready(message) and (told := _ready(scope)):
-        return told
-    if _ASKS_THE_NAME.search(message.lower()):
-        return f"The name is {scope.customer}." if scope.customer else "The order has no name yet."
-    try:
-        # The toolbox has cut the "and" off the message; a check comes before it is the newest one.
-        there = any(one.endswith(message) for one in scope.said[:1])
-        said, *before = scope.said if there else (message, *scope.said)
-        return answer(asked_on(said, before, scope.shop) or message, scope.shop)
-    except ToolError:
-        asked = _WHAT_ABOUT.match(message.lower())
-        others = (_unoffered(one, message) for one in (named_in(asked.string) if asked else ()))
-        if other := next(filter(None, others), ""):
-            return not_offered(other, scope.shop)
-        raise
-
-
-def _what_it_costs(scope: SessionScope) -> str:
-    """What a question for the price points at: the drink just asked about, or else the order."""
-    asked = " ".join(one.lower() for one in scope.said[:2] if is_question(one))
-    named = [one for one in named_in(asked) if not called_so(one, scope.order)]
-    if not scope.order and not named:
-        named = next(filter(None, (named_in(one.lower()) for one in scope.said)), [])
-    return (
-        answer(f"how much is {' or '.join(named)}", scope.shop) if named else _total(scope).strip()
-    )
-
-
-_WHAT_ABOUT = re.compile(r"(?:(?:and|or|so|ok|okay) )*(?:what|how) about ")
-_ASKS_THE_NAME = re.compile(
-    r"\b(?:what|which|whose|who)\b.*\b(?:names?|under|for)\W*$|\b(?:what|which|whose) name\b"
-    r"|\b(?:my|a|the) name (?:on|for|down)\b"
-)
+    return f"The order{name} is{placed}: {_content(scope)}.{total(scope)}"
 
 
 _PLACE_IT = re.compile(
@@ -437,24 +526,6 @@ _PLACE_IT = re.compile(
     r"|^(?:(?:ok|okay|great|good|perfect|thanks|thank you|cheers|lovely|right)\W+)+(?:good)?bye\b"
 )
 _NOT_YET = re.compile(r"\b(?:don't|do not|not|wait|hang on|hold on|before|isn't|without)\b|\?$")
-_GIVEN_NAME = (
-    r"(?:for|under|names?(?:'s| is| of)?|i'm|i am|it's|this is|that's|call(?: it| me)?|to|on|down)"
-)
-_NAME_BESIDE = re.compile(
-    r"(?:\b(?i:(?:(?:my|the) )?name(?:'s| is|:)|under(?: the name(?: of)?)?"
-    r"|(?:it|that|this|order)(?:'s| is) for|call(?:ed)? (?:it|me))"
-    r" (?P<sure>[^\W\d_]+(?: (?!please|thanks|then)[^\W\d_]+)?)"
-    r"|(?<![^\s,])(?i:for|i'm|i am) (?P<name>[A-Z][^\W\d_]+(?:[- '][A-Z][^\W\d_]+)?))"
-    r"(?i:,? (?:please|thanks|then))*[.!]*$",
-)
-"""A name at the end of a message; behind "for" or "I'm" alone it has a capital."""
-_NO_NAMES = """
-i you he she it we they me him her them his hers my your our their mine yours this that these those
-the a an and or but so to of in on at with for from is are was be no not yes yeah ok okay please
-thanks thank here there now then all one ones more else order name place good done great right fine
-everything nothing go ahead just big bigger wants want same again today later pickup takeaway
-delivery takeout everyone hot iced cold me us breakfast lunch work home
-"""
 
 
 def places_order(message: str) -> bool:
@@ -466,7 +537,7 @@ def places_order(message: str) -> bool:
 def _shall_i(_: Mapping[str, Any], *, scope: SessionScope) -> str:
     if not scope.order or scope.placed:
         return ""
-    return f"The order is: {_content(scope)}.{_total(scope)} Shall I place it?"
+    return f"The order is: {_content(scope)}.{total(scope)} Shall I place it?"
 
 
 @tool(asked=Asked(_shall_i, places_order))
@@ -475,62 +546,17 @@ def confirm_order(name: _Name = "", *, scope: SessionScope, store: Store) -> str
     if not scope.order:
         raise ToolError("The order is empty. What would you like?")
     known = scope.customer
-    customer = _customer_or_none(name, scope.said) or _name_beside(scope) or known
-    content, total = _content(scope), _total(scope)
-    if scope.placed and (_is_made(scope) or customer == known):
-        return f"The order is placed: {content}.{total}"
+    beside = (name_beside(message) for message in scope.said)
+    called = given_customer(name, scope.said) or next(filter(None, beside), "") or known
+    content, costs = _content(scope), total(scope)
+    if scope.placed and (_is_made(scope) or called == known):
+        return f"The order is placed: {content}.{costs}"
     if scope.placed:
-        return _saved(scope, store, dict(scope.order), "", customer)
+        return _saved(scope, store, dict(scope.order), "", called)
     now_s = scope.now().timestamp()
-    placed = Placed(store.place_order(customer, content, now_s), now_s)
-    scope.put_order(dict(scope.order), customer, placed)
-    return f"Order confirmed{f' for {customer}' if customer else ''}: {content}.{total}"
-
-
-def _customer(said: str) -> str:
-    """A name without the words before it.
-
-    Raises:
-        Unreadable: A word of it is no name.
-    """
-    bare = re.sub(r"^(?:for|under|my name is|name is|it's)\s+", "", said.strip())
-    words = bare.lower().split()
-    known = {word for name in (*MENU, *SIZES, *STYLES) for word in name.split()}
-    if not 1 <= len(words) <= 3 or not known.union(_NO_NAMES.split()).isdisjoint(words):
-        raise Unreadable("name", said)
-    if re.search(r"\d", digits(bare)):
-        raise Unreadable("name", said)
-    return phrasing.name(bare)
-
-
-def _customer_or_none(said: str, messages: Sequence[str]) -> str:
-    """The customer's name, if it is one and the messages, where they are known, give it."""
-    try:
-        customer = _customer(said)
-    except Unreadable:
-        return ""
-    name = re.escape(customer.lower())
-    given = re.compile(
-        rf"{_GIVEN_NAME} (?:the name (?:of )?)?{name}\b|\b{name} (?:is|please|here)\b"
-        rf"|^(?:\W|yes|yeah|no|thanks)*{name}\W*$|[,.] {name}\W*$"
-    )
-    plain = (message.lower().replace("’", "'") for message in messages)
-    return customer if not messages or any(map(given.search, plain)) else ""
-
-
-def _unoffered(drink: str, message: str) -> str:
-    """What a drink is called in a message, if that is none of the menu's; else empty.
-
-    A model copies what can be read: of "a pumpkin spice latte" the latte.
-    """
-    newest = _SWEARING.sub("", re.sub(r"[^\w' ]", " ", message.lower()))
-    called = rf"\b(?:an?|another|{COUNTED}) ((?:[a-z']+ ){{1,3}}){re.escape(drink.lower())}\b"
-    for found in re.finditer(called, newest):
-        known = details.are_known(digits(found[1], fractions=False) + " ")
-        # Another drink may stand between: "two americanos a latte".
-        if not known and not named_in(found[1]):
-            return f"{found[1]}{drink.lower()}"
-    return ""
+    placed = Placed(store.place_order(called, content, now_s), now_s)
+    scope.put_order(dict(scope.order), called, placed)
+    return f"Order confirmed{f' for {called}' if called else ''}: {content}.{costs}"
 
 
 def _check_goes(drink: Drink) -> None:
@@ -550,7 +576,7 @@ def _content(scope: SessionScope) -> str:
     )
 
 
-def _total(scope: SessionScope) -> str:
+def total(scope: SessionScope) -> str:
     """A sentence on what the order costs; empty where a price is unknown, or nothing is ordered."""
     costs = [
         (price(drink.name, " ".join((drink.size, *additions(drink))), scope.shop), count)

@@ -36,7 +36,7 @@ _ROASTS = (
     r"medium roast(?:ed)?", "decaf(?:feinated)?", "half caf", "house blend",
 )  # fmt: skip
 _MILKS = (
-    r"(?:oat|almond|soya?|coconut|rice|cashew|macadamia|hazelnut|goat|whole|skim(?:med)?|regular"
+    r"(?:oat|almond|soya?|coconut|rice|cashew|macadamia|hazelnut|goat|whole|skim(?:med)?|regular|normal"
     r"|semi skimmed|non ?fat|fat free|low fat|full fat|lactose free|dairy|\d(?: ?%| percent)"
     r"|condensed|evaporated)(?: ?milk)?",
     "milks?", "(?:heavy )?cream", "creamer", "half and half",
@@ -161,7 +161,7 @@ def shots(said: str) -> str:
         ToolError: It cannot be read.
     """
     shots = re.sub(r"^with\s+|\s+of espresso$", "", digits(said))
-    shots = re.sub(r"^an?\s+(?=\w)", "", shots).replace("dbl", "double")
+    shots = re.sub(r"^an?\s+(?=\w)|(?<=\w) 1$", "", shots).replace("dbl", "double")
     shots = re.sub(rf"^({'|'.join(_MANY_SHOTS)})s$", r"\1", shots)
     if not shots or shots.split()[0] in _NONE:
         return ""
@@ -250,7 +250,7 @@ def without(drink: Drink, *said: str) -> Drink:
         of: " and ".join(
             one for one in getattr(drink, of).split(" and ") if gone.isdisjoint(one.split())
         )
-        for of in ("milk", "sweetener", "extras")
+        for of in ("milk", "sweetener", "extras", "shots")
     }
     return replace(drink, **left)
 

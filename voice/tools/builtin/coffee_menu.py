@@ -66,8 +66,10 @@ _DO_YOU_HAVE = re.compile(
     r"\b(?:(?:do|have|can) (?:you|i|we)(?: guys)? (?:have|got|get|do|sell|serve|make|offer)"
     r"|have you(?: got)?|got) (?:any |some |an? |the )?(?P<thing>[\w ']+)"
 )
+_NO_THING = re.compile(r"(?:(?:down|for|me|us|now|here|there|today|left|in|on|up|so|far)(?: |$))+")
+"""Words that name nothing which might be had: "how many have you got down for me"."""
 _FOOD = re.compile(
-    r"\b(?:food|eat|cakes?|pastr\w+|muffins?|croissants?|sandwich\w*|toasties?|cookies?|snacks?"
+    r"\b(?:food|eat|nibble|munch|cakes?|pastr\w+|muffins?|croissants?|sandwich\w*|toasties?|cookies?|snacks?"
     r"|bagels?|scones?|biscuits?|brownies?|bread|rolls?)\b"
 )
 _PRICE = re.compile(
@@ -217,6 +219,8 @@ def asked_on(message: str, before: Sequence[str], shop: ShopConfig) -> str:
         return ""
     if named_in(said):
         return f"how much is {said}"
+    if shot := re.search(r"\b(?:double|triple|quadruple)\b", said):
+        return f"{asked} with a {shot[0]} shot"
     if _SIZE.search(said):
         return f"{_SIZE.sub('', asked)} {said}"
     return f"{asked} {said}" if _extras(said, shop) else ""
@@ -273,7 +277,8 @@ def _prices(said: str, shop: ShopConfig) -> str:
     size = next((one for one in sorted(SIZES, key=len)[::-1] if re.search(rf"\b{one}\b", said)), "")
     parts = digits(_with_milk(said), fractions=False) if len(drinks) == 1 else size
     extras = map(re.escape, _extras(parts, shop))
-    found = (re.search(rf"(?:\b\d+ )?\b{part}s?\b", parts) for part in extras)
+    many = r"(?:\b(?:\d+|a (?:double|triple|quadruple)) )?"
+    found = (re.search(rf"{many}\b{part}s?\b", parts) for part in extras)
     added = phrasing.joined([match[0] for match in found if match])
     behind = f" with {added}" if added else ""
     costs = ((one, price(one, parts, shop)) for one in drinks or [*shop.prices][:3])
@@ -311,6 +316,8 @@ def named_in(said: str) -> list[str]:
 
 def _has(thing: str, shop: ShopConfig) -> str:
     name = singular(bare(thing))
+    if _NO_THING.fullmatch(name):
+        raise ToolError("Sorry, I do not know that.")
     milks = "|".join((*_MILKS, "soya", "skim"))
     sells = offered(name) and sold(name, shop)
     if sells or name in (*STYLES, *SIZES, *_SYRUPS) or re.match(rf"(?:{milks})\b", name):

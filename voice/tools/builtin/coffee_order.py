@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from voice.config.moments import OATHS
 from voice.tools import phrasing
 from voice.tools.builtin import coffee_details as details
-from voice.tools.builtin.coffee_menu import bare, drink_named, plural, singular
+from voice.tools.builtin.coffee_menu import bare, drink_named, named_in, plural, singular
 from voice.tools.registry import Choose, ToolError, Unreadable
 from voice.tools.scope import Drink
+from voice.tools.spoken_numbers import digits
 
 LAST = ("it", "that", "this", "drink", "last", "last one", "that drink", "one")
 """What the drink that was ordered last may be called."""
+ALL = ("everything", "all", "all of them", "all of it")
+"""What all drinks of an order may be called."""
 _PLACES = ("first", "second", "third", "fourth")
+_SWEARING = re.compile(rf"\b(?:{OATHS}) ")
 COUNTED = "one|two|three|four|five|six|seven|eight|nine|ten"
 """Numbers of drinks, as a pattern."""
 
@@ -38,16 +43,19 @@ def is_kind_of(name: str, other: str) -> bool:
     return name == other or name.endswith(f" {other}") or other.endswith(f" {name}")
 
 
+def is_cold(label: str) -> bool:
+    """Whether a drink is never hot."""
+    return re.search(r"\b(?:iced|cold|frappe|lemonade|water)\b", label) is not None
+
+
 def _is_part(said: str, ordered: Drink) -> bool:
     """Whether all the words said are of this drink, its name's last one or "one" among them."""
     has, _, lacks = re.sub(
         r"\b(?:drinks?|ones?|cups?)\b", ordered.name.split()[-1], said
     ).partition("without")
     words, label = set(has.split()), label_of(ordered, 1, always_count=False)
-    iced = re.search(r"\b(?:iced|cold|frappe|lemonade|water)\b", label) is not None
-    own = {singular(word) for word in re.findall(r"[\w'-]+", label)} | (
-        {"hot"} if not iced else set()
-    )
+    own = {singular(word) for word in re.findall(r"[\w'-]+", label)}
+    own |= set() if is_cold(label) else {"hot"}
     return words <= own and ordered.name.split()[-1] in words and not own & set(lacks.split())
 
 
@@ -104,23 +112,47 @@ def name_of(said: str) -> str:
     name = re.sub(rf"^(?:{COUNTED}|\d+)\b{of}(?: (?:{COUNTED}|\d+)\b)?", "", name).strip()
     name = re.sub(r"^.*'s ", "", name)
     name = re.sub(r"^(?:the )?no (?P<what>[\w ]+?) one$", r"drink without \g<what>", name)
-    name = singular(bare(f"drink {name}" if name.startswith("with") else name)) or "one"
+    name = singular(bare(f"drink {name}" if name.startswith("with ") else name))
+    # "Two" may be two of them; "just" is no drink.
+    name = name or ("one" if re.search(rf"\b(?:{COUNTED}|\d+|off)\b", said.lower()) else said)
     try:
         return drink_named(name)
     except Unreadable:
         return name
 
 
-def found_in(drink: str, order: Mapping[Drink, int]) -> list[Drink]:
-    """The ordered drinks that may be meant, oldest first, the last for "it".
+def pointed_at(said: str) -> str:
+    """How a drink of the order is called in a question: "it" where no word names one."""
+    name = name_of(said)
+    return "it" if name in LAST else name if name in ALL else f"the {bare(said)}"
+
+
+def newest_of(order: Mapping[Drink, int], told: Sequence[str]) -> Drink | None:
+    """The drink that tools have told of last, else the last one; None in an empty order."""
+    said = " ".join(told)
+    ends = {
+        one: [*re.finditer(rf": {re.escape(_named(one, n))}\.", said)] for one, n in order.items()
+    }
+    spoken_of = {one: found[-1].end() for one, found in ends.items() if found}
+    return max(spoken_of, key=spoken_of.__getitem__, default=next(reversed([*order]), None))
+
+
+def _named(drink: Drink, count: int) -> str:
+    return label_of(drink, count, always_count=False)
+
+
+def found_in(drink: str, order: Mapping[Drink, int], newest: Drink | None = None) -> list[Drink]:
+    """The ordered drinks that may be meant, oldest first, for "it" the newest or the last.
 
     Raises:
         ToolError: There is none.
     """
     said = name_of(drink)
     first, _, rest = said.partition(" ")
-    if said in LAST:
-        found = list(order)[-1:]
+    if said in ALL:
+        found = [*order]
+    elif said in LAST:
+        found = [newest] if newest and newest in order else list(order)[-1:]
     elif first in _PLACES and not called_so(said, order):
         of = list(order) if rest in ("", "one", "drink") else called_so(rest, order)
         found = of[_PLACES.index(first) :][:1]
@@ -131,13 +163,15 @@ def found_in(drink: str, order: Mapping[Drink, int]) -> list[Drink]:
     return found
 
 
-def meant_in(drink: str, order: Mapping[Drink, int], count: int = 0) -> Drink:
+def meant_in(
+    drink: str, order: Mapping[Drink, int], count: int = 0, newest: Drink | None = None
+) -> Drink:
     """The one ordered drink that is meant; so many of it, where that counts.
 
     Raises:
         ToolError: There is none, or several that it may be.
     """
-    found = list(order) if count and name_of(drink) == "one" else found_in(drink, order)
+    found = list(order) if count and name_of(drink) == "one" else found_in(drink, order, newest)
     exactly = [one for one in found if label_of(one, 1, always_count=False) == name_of(drink)]
     return only_one(exactly or found, count)
 
@@ -167,3 +201,18 @@ def put_in_place(order: dict[Drink, int], old: Drink, new: Drink, count: int, le
         if left:
             order[old] = order.get(old, 0) + left
         order[new] = order.get(new, 0) + count
+
+
+def unoffered(drink: str, message: str) -> str:
+    """What a drink is called in a message, if that is none of the menu's; else empty.
+
+    A model copies what can be read: of "a pumpkin spice latte" the latte.
+    """
+    newest = _SWEARING.sub("", re.sub(r"[^\w' ]", " ", message.lower()))
+    called = rf"\b(?:an?|another|{COUNTED}) ((?:[a-z']+ ){{1,3}}){re.escape(drink.lower())}\b"
+    for found in re.finditer(called, newest):
+        known = details.are_known(digits(found[1], fractions=False) + " ")
+        # Another drink may stand between: "two americanos a latte".
+        if not known and not named_in(found[1]):
+            return f"{found[1]}{drink.lower()}"
+    return ""
