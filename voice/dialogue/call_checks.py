@@ -19,6 +19,7 @@ from voice.understanding.doubt import in_doubt, named, names_nothing
 from voice.understanding.english import as_read
 from voice.understanding.filled import (
     completed,
+    each_time_again,
     filled,
     measured,
     of_their_own,
@@ -234,7 +235,7 @@ class CallChecks:
                     call = whole_text(call, request, spec)
                 call = measured(call, request, spec)
             found.append(call)
-        return of_their_own(found, request, tools)
+        return of_their_own(each_time_again(found), request, tools)
 
     def unkept(self, reply: Reply, calls: tuple[ToolCall, ...]) -> str:
         """What is said and asked where calls drop what the request makes its wish depend on."""

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import date
 
 from voice.config.flow import PLACE
-from voice.understanding.english import bare, is_courteous
+from voice.understanding.english import agrees, bare, is_courteous
 
 WELCOME = "You're welcome."
 NOTHING_ELSE = "All right. Goodbye."
@@ -16,9 +16,11 @@ CANNOT_CANCEL = "That is done already, and I cannot cancel it, sorry."
 NOTHING_THEN = "All right. If there is something else that I can do, tell me."
 ONE_MORE_THING = f"{WELCOME} I need one more thing."
 OKAY = "Okay."
+WHAT_TO_DO = "What can I do for you?"
 NOT_UNDERSTOOD = "Sorry, I did not get that."
 GREETING = r"hello|hi|there|good (?:morning|afternoon|evening|day)|how are you"
 """Words that the question alone answers well, in a pattern."""
+_YES = re.compile(r"(?:yes|yeah|yep|yup|sure|please)\b")
 THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b")
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 """What is left out where a value of it is not known."""
@@ -29,6 +31,9 @@ def at_a_loss(message: str) -> str:
     """What is said to a message of which nothing is understood."""
     if THANKS.search(message.lower()):
         return WELCOME
+    if agrees(message) and _YES.match(message.lower()):
+        # "Okay." would let somebody believe that something is done.
+        return WHAT_TO_DO
     return OKAY if is_courteous(message) or not bare(message, GREETING) else NOT_UNDERSTOOD
 
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
-from voice.tools.spoken_dates import PARTS_OF_DAY
+from voice.tools.spoken_dates import PARTS_OF_DAY, WEEKDAY
 from voice.types import Reading, ToolCall, ToolSpec
 from voice.understanding.corrections import MAKING
 from voice.understanding.english import GRAMMAR, NUMBERS, VERBS, word_set
-from voice.understanding.left_out import WORD, carriers
+from voice.understanding.left_out import AGAIN, WORD, carriers
 from voice.understanding.terms import days, is_term, tells_time
 
 _LONGEST = 5
@@ -164,6 +164,9 @@ def measured(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
     return replace(call, arguments={**call.arguments, **values})
 
 
+_ON_A_DAY = re.compile(
+    rf"\b(?:every|each|daily|today|tomorrow|tonight|week\w*|{WEEKDAY}s?)\b", re.I
+)
 _EVERY = re.compile(r"\b(?:all|both|each|every\w*|same|too|as well|likewise)\b")
 
 
@@ -181,6 +184,31 @@ def of_their_own(
     if _EVERY.search(request.lower()):
         return tuple(found)
     return tuple(_without_another(call, found, words, tools) for call in found)
+
+
+def each_time_again(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+    """Calls that differ in their times, with what the last says of all: "at six and eight, daily".
+
+    A time that names a day of its own repeats by itself alone.
+    """
+    if not calls:
+        return ()
+    *others, last = calls
+    again = {
+        name: found[1]
+        for name, value in last.arguments.items()
+        if (found := AGAIN.search(str(value)))
+    }
+    made = []
+    for call in others:
+        same = call.name == last.name and len(again) == 1
+        ((name, repeat),) = again.items() if same else (("", ""),)
+        own = str(call.arguments.get(name, ""))
+        rest = {key: one for key, one in call.arguments.items() if key != name}
+        if own and rest.items() <= last.arguments.items() and not _ON_A_DAY.search(own):
+            call = replace(call, arguments={**call.arguments, name: f"{own} {repeat}"})
+        made.append(call)
+    return (*made, last)
 
 
 def _counted(call: ToolCall, words: Sequence[str], spec: ToolSpec) -> ToolCall:

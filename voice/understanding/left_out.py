@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from num2words import num2words
 
 from voice.tools import phrasing
+from voice.tools.spoken_dates import WEEKDAY
 from voice.types import Message, Role, ToolCall, ToolSpec
 from voice.understanding.english import GRAMMAR, NUMBERS, VERBS, as_read
 from voice.understanding.remarks import clauses_told
@@ -43,6 +44,12 @@ _LONGEST = 3
 _ASKING = re.compile(r"(?:can|could|will|would) (?:you|we|i) (?:please )?\w+")
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 """With what is joined to it: "o'clock", "half-past"."""
+AGAIN = re.compile(
+    rf",? ((?:(?:every|each) (?:single )?(?:day|morning|evening|night|{WEEKDAY})|daily"
+    r"|(?:on |every |each )?(?:weekdays?|work(?:ing)? ?days?|weekends?)))$",
+    re.I,
+)
+"""How a time repeats, behind it."""
 _MOST_PARTS = 4
 
 
@@ -188,8 +195,9 @@ def carriers(words: Sequence[str], calls: Sequence[ToolCall]) -> list[int | None
 
 
 def _spellings(value: object) -> Iterator[str]:
-    """How a value may have been said: a number in words as well."""
+    """How a value may have been said: a number in words, a time without how it repeats."""
     yield str(value)
+    yield AGAIN.sub("", str(value))
     if isinstance(value, int | float) and not isinstance(value, bool):
         yield num2words(value).replace("-", " ")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from voice.config import ToolsConfig, TurnConfig
@@ -10,6 +12,7 @@ from voice.tools.scope import SessionScope
 from voice.types import Reading, ToolCall, ToolSpec
 from voice.understanding.filled import (
     completed,
+    each_time_again,
     filled,
     measured,
     of_their_own,
@@ -252,3 +255,27 @@ def own(request_text: str, given: list[dict[str, str]]) -> list[dict[str, str]]:
     spec = ToolSpec("order_drink", "Order.", {"required": ["drink"], "properties": properties})
     calls = [ToolCall("c", "order_drink", one) for one in given]
     return [dict(call.arguments) for call in of_their_own(calls, request_text, {spec.name: spec})]
+
+
+@pytest.mark.parametrize(
+    ("times", "meant"),
+    [
+        (("eight", "eight in the evening, every day"),
+         ["eight every day", "eight in the evening, every day"]),
+        (("six", "seven", "ten on weekdays"),
+         ["six on weekdays", "seven on weekdays", "ten on weekdays"]),
+        (("six tomorrow", "seven every day"), ["six tomorrow", "seven every day"]),
+        (("monday at six", "seven daily"), ["monday at six", "seven daily"]),
+        (("eight every day", "nine"), ["eight every day", "nine"]),
+        (("every day",), ["every day"]),
+    ],
+)  # fmt: skip
+def test_what_repeats_behind_several_times_repeats_at_each(
+    times: tuple[str, ...], meant: list[str]
+) -> None:
+    calls = [ToolCall("c", "set_reminder", {"text": "walk", "when": when}) for when in times]
+    assert [call.arguments["when"] for call in each_time_again(calls)] == meant
+    others = [replace(call, arguments={**call.arguments, "text": str(n)})
+              for n, call in enumerate(calls)]  # fmt: skip
+    assert [call.arguments["when"] for call in each_time_again(others)] == [*times]
+    assert each_time_again(()) == ()
