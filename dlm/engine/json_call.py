@@ -9,16 +9,18 @@ of tokens.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from dlm.grammar.said import Accepts, Said, with_said
+from dlm.grammar.said_dates import with_days
 from dlm.grammar.schemas import MOST_ITEMS
+from dlm.grammar.told_values import among, told_values
 from dlm.language.chat_format import NEVER_SPELLED
 from dlm.language.copy_sources import sources
+from dlm.language.enumerations import extended, is_none, items
 from dlm.language.identifiers import words
 from dlm.language.messages import Answer, Call, Tool, Turn
 from dlm.language.references import resolve
@@ -36,8 +38,6 @@ _BEYOND_PROPERTIES = {
     *("dependentRequired", "dependentSchemas", "unevaluatedProperties"),
 }
 
-_SEPARATORS = re.compile(r"[,;\n]|\band\b|\bor\b|&", re.IGNORECASE)
-
 Path = tuple[str, ...]
 
 
@@ -49,14 +49,14 @@ class JsonCall:
         tool: What the model calls.
         paths: By parameter, the property that it stands for, below those that lead to it.
         texts: What strings are spans of.
-        lists: By parameter that stands for a list of words, how many items it may have at most.
+        lists: By parameter that stands for a list of words, the schema of the list.
         declared: Whether the client declared the tool and wants its calls; else it wants the JSON.
     """
 
     tool: Tool
     paths: Mapping[str, Path]
     texts: tuple[str, ...]
-    lists: Mapping[str, int]
+    lists: Mapping[str, Mapping[str, Any]]
     declared: bool = False
 
     def read(self, answer: Answer) -> Answer:
@@ -76,9 +76,16 @@ class JsonCall:
             if parameter in call.arguments:
                 value = call.arguments[parameter]
                 if parameter in self.lists and value is not None:
-                    value = _items(value)[: self.lists[parameter]]
+                    value = self._items(value, self.lists[parameter])
                 inner[path[-1]] = value
         return made
+
+    def _items(self, span: str, schema: Mapping[str, Any]) -> list[str]:
+        """The items of a list of which a call has a span, the first one perhaps."""
+        text = next((text for text in self.texts if span in text), span)
+        if not schema.get("minItems") and is_none(span, text):
+            return []
+        return items(extended(span, text))[: schema.get("maxItems", MOST_ITEMS)]
 
     def answer(self, text: str) -> Answer:
         """A JSON text as the model would write it; any other text as it is."""
@@ -125,6 +132,9 @@ def json_call(
     if not (0 < len(found) <= MOST_PARAMETERS and len(parameters) == len(found) and spelled):
         return None
     said = Said.of(texts)
+    required = [".".join(path) for path, one in found.items() if one.required]
+    schemas = {".".join(path): one.schema for path, one in found.items()}
+    dated = with_days(schemas, set(required), definitions, texts, accepts)
     described = declared.description if declared else schema.get("description")
     tool = Tool(
         declared.name if declared else next(name for name in _names() if name not in names),
@@ -132,18 +142,18 @@ def json_call(
         {
             "type": "object",
             "properties": {
-                ".".join(path): _parameter(one.schema, definitions, said, accepts)
-                for path, one in found.items()
+                name: dated.get(name) or _parameter(name, one, definitions, said, accepts)
+                for name, one in schemas.items()
             },
-            "required": [".".join(path) for path, one in found.items() if one.required],
+            "required": required,
             "additionalProperties": False,
             "$defs": with_said({"$defs": definitions}, said, accepts).get("$defs", {}),
         },
     )
     lists = {
-        ".".join(path): one.schema.get("maxItems", MOST_ITEMS)
-        for path, one in found.items()
-        if said.spans and _is_list_of_words(one.schema, definitions)
+        name: one
+        for name, one in schemas.items()
+        if said.spans and _is_list_of_words(one, definitions)
     }
     return JsonCall(tool, parameters, texts, lists, declared is not None)
 
@@ -195,6 +205,7 @@ def _is_object(schema: Mapping[str, Any]) -> bool:
 
 
 def _parameter(
+    name: str,
     schema: Mapping[str, Any],
     definitions: Mapping[str, Any],
     said: Said,
@@ -209,6 +220,8 @@ def _parameter(
     if _is_list_of_words(schema, definitions):
         told = {key: schema[key] for key in ("description",) if key in schema}
         return {"type": "string", AS_SAID: True, **told}
+    if values := told_values(name, value, said.texts, accepts):
+        return among(schema, definitions, values)
     made = with_said({key: part for key, part in schema.items() if key != "$defs"}, said, accepts)
     made.pop("$defs", None)
     return made
@@ -228,12 +241,6 @@ def _is_list_of_words(schema: Mapping[str, Any], definitions: Mapping[str, Any])
         and isinstance(most, int)
         and most > 0
     )
-
-
-def _items(text: str) -> list[str]:
-    """The items of an enumeration in words; the text itself where it is of separators alone."""
-    found = [item.strip() for item in _SEPARATORS.split(text)]
-    return [item for item in found if item] or [text]
 
 
 def _at(value: Any, path: Path) -> Any:

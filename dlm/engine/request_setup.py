@@ -8,11 +8,10 @@ once it has started.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from dlm.decoding.argument_pruning import ArgumentPruning
 from dlm.decoding.block_diffusion import decode_block, decode_full
 from dlm.decoding.decoder import Decoder, Plan, Vocabulary
 from dlm.decoding.first_token_cache import FirstTokenCache
@@ -22,18 +21,24 @@ from dlm.decoding.self_speculative import Aids, decode_causal
 from dlm.decoding.tool_likelihood import ToolLikelihoods
 from dlm.effort import REASONING, REFINEMENT
 from dlm.engine.json_call import JsonCall, json_call, said_texts
+from dlm.engine.null_pruning import NullPruning, with_nullable
 from dlm.engine.request import Request, RequestJob
+from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.ending_matcher import Closers, EndingMatcher
 from dlm.grammar.formats import JsonSchema
 from dlm.grammar.matcher import GrammarFactory, Matcher
 from dlm.grammar.reasoning_matcher import ReasoningMatcher
 from dlm.grammar.said import Accepts, Said, with_said
+from dlm.grammar.said_dates import with_days
+from dlm.grammar.told_values import among, told_values
 from dlm.grammar.tool_choice import ToolChoice
 from dlm.kv_cache.prefix import DEFAULT_BYTES, PrefixPool
 from dlm.language.chat_format import Dialect, JsonCalls, MarkedCalls, ReasoningMarks
 from dlm.language.identifiers import worded
 from dlm.language.messages import Answer, Tool
 from dlm.language.references import with_definitions
+from dlm.language.schema import plain
+from dlm.language.written_dates import says_relative
 from dlm.network.config import ModelConfig
 
 DRAFT_CHARACTERS = 16
@@ -89,14 +94,15 @@ class RequestSetup:
     def with_json_call(self, request: Request) -> tuple[Request, JsonCall | None]:
         """A request for JSON, or for calls of one tool, as one for calls whose values were said.
 
-        The request, and None, where the checkpoint was not taught calls or is asked for neither.
+        The request, and None, where the checkpoint was not taught calls or is asked for neither;
+        dates of its tools are said ones all the same.
         """
         marked = isinstance(self._dialect.calls, MarkedCalls) and request.verified
         if marked and request.obliged_tool is not None:
             return self._with_obliged(request, request.obliged_tool)
         free = request.tool_choice in ("auto", "none")
         if not (marked and free and isinstance(request.format, JsonSchema)):
-            return request, None
+            return (self._with_said_values(request) if marked else request), None
         schema, texts = with_definitions(request.format.schema), said_texts(request.turns)
         names = [tool.name for tool in request.tools]
         accepts = self._accepts()
@@ -115,6 +121,12 @@ class RequestSetup:
             return request, None
         tools = tuple(call.tool if one.name == tool.name else one for one in request.tools)
         return replace(request, tools=tools, format=None), call
+
+    def _with_said_values(self, request: Request) -> Request:
+        """A request whose tools get dates that were said, and arrays that were enumerated."""
+        texts, accepts = said_texts(request.turns), self._accepts()
+        tools = tuple(_with_said_values(tool, texts, accepts) for tool in request.tools)
+        return replace(request, tools=tools)
 
     def _accepts(self) -> Accepts:
         """`GrammarFactory.accepts` for one request; of too many schemas it accepts nothing."""
@@ -211,7 +223,7 @@ class RequestSetup:
         if not request.verified or (job.reasoning is None and free):
             return None
         choice = self._tool_choice(job)
-        matcher = self._grammars.matcher(job.rules, choice, request.max_tokens)
+        matcher = self._grammars.matcher(self._written(job), choice, request.max_tokens)
         # A prefix may begin with an indentation; the grammar of words does not.
         text = request.prefix if request.format else request.prefix.lstrip()
         matcher.follow(self._dialect.text(text))
@@ -224,6 +236,17 @@ class RequestSetup:
         if job.reasoning is None or budget is None:
             return matcher
         return ReasoningMatcher(matcher, job.reasoning, budget)
+
+    def _written(self, job: RequestJob) -> AnswerRules:
+        """The rules of an answer as it is written, before arguments are pruned."""
+        made = job.json_call
+        if made is None or not self._prunes(job):
+            return job.rules
+        tools = (with_nullable(one) if one == made.tool else one for one in job.rules.tools)
+        return replace(job.rules, tools=tuple(tools))
+
+    def _prunes(self, job: RequestJob) -> bool:
+        return self._config.reads and _sampling(job.request) is None
 
     def _tool_choice(self, job: RequestJob) -> ToolChoice | None:
         """Whether to call, and which tool, where a user's message is answered."""
@@ -248,7 +271,10 @@ class RequestSetup:
         if not self._config.reads:
             return Aids(first_tokens=first_tokens, calls=counted)
         gains = partial(self._likelihoods.gains, turns[-1].content, tools)
-        pruning = ArgumentPruning(self._dialect, calls, job.rules.tools) if greedy else None
+        pruning = None
+        if self._prunes(job):
+            texts = job.json_call.texts if job.json_call else None
+            pruning = NullPruning(self._dialect, calls, job.rules.tools, texts)
         return Aids(gains, pruning, first_tokens, counted)
 
     def _decoding(
@@ -280,6 +306,21 @@ class RequestSetup:
             text = draft[: DRAFT_CHARACTERS * request.max_tokens]
             draft = job.json_call.answer(text) if job.json_call else Answer(text, ())
         return tuple(self._dialect.spell(draft, request.tools))
+
+
+def _with_said_values(tool: Tool, texts: Sequence[str], accepts: Accepts) -> Tool:
+    properties = tool.parameters.get("properties", {})
+    definitions = tool.parameters.get("$defs", {})
+    # "Tomorrow" is known to the model at best, where a message of the system says the day.
+    relative = any(map(says_relative, texts))
+    made = {} if relative else with_days(properties, tool.required, definitions, texts, accepts)
+    for name in properties:
+        value = plain(properties[name], definitions)
+        if told := told_values(name, value, texts[-1:], accepts):
+            made[name] = among(properties[name], definitions, told)
+    if not made:
+        return tool
+    return replace(tool, parameters={**tool.parameters, "properties": {**properties, **made}})
 
 
 def _sampling(request: Request) -> Sampling | None:

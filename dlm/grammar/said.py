@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
 
@@ -41,12 +41,14 @@ class Said:
         spans: Words between blanks, and runs of words, shorter ones the longer the texts are.
         numbers: In words or figures; none where they say some that cannot be read as well.
         words: How many words there are.
+        texts: All of them.
         formatted: Days and times by the ``format`` of a string, as that has them.
     """
 
     spans: tuple[str, ...]
     numbers: tuple[int | float, ...]
     words: int
+    texts: tuple[str, ...]
     formatted: Mapping[str, Sequence[str]]
 
     @classmethod
@@ -64,6 +66,7 @@ class Said:
             tuple(dict.fromkeys(islice(found, MOST_SPANS))),
             tuple(dict.fromkeys(map(json.loads, numbers))),
             sum(len(text.split()) for text in texts),
+            tuple(texts),
             _formatted(texts),
         )
 
@@ -71,8 +74,14 @@ class Said:
         """What may be a value of a type of JSON: string of some format, integer or number."""
         if kind != "string":
             return self.numbers
-        known = isinstance(shape, str) and shape in self.formatted
-        return tuple(dict.fromkeys((*self.formatted[shape], *self.spans))) if known else self.spans
+        known = self.formatted.get(shape, ()) if isinstance(shape, str) else ()
+        if shape == "date" and known:
+            return known
+        return tuple(dict.fromkeys((*known, *self.spans)))
+
+    def with_days(self, days: Sequence[str]) -> Said:
+        """The same where these are the days that are said."""
+        return replace(self, formatted={**self.formatted, "date": days})
 
 
 def _formatted(texts: Sequence[str]) -> dict[str, Sequence[str]]:

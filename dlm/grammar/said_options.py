@@ -36,7 +36,7 @@ def said_options(tool: Tool, message: str) -> dict[str, Candidates]:
         return found
     for name, schema in tool.properties.items():
         texts = [one for one in options(schema) if isinstance(one, str)]
-        at = {one: [match.span() for match in _said_as(one).finditer(message)] for one in texts}
+        at = {one: [match.span() for match in said_as(one).finditer(message)] for one in texts}
         every = [place for places in at.values() for place in places]
         said = {
             one: [message[slice(*place)] for place in places if not _is_inside(place, every)]
@@ -49,7 +49,7 @@ def said_options(tool: Tool, message: str) -> dict[str, Candidates]:
 
 
 @lru_cache(KEPT_OPTIONS)
-def _said_as(option: str) -> re.Pattern[str]:
+def said_as(option: str) -> re.Pattern[str]:
     """Finds the words of an option, one or several of it; nothing for a small word."""
     said = words(option).split()
     if _SMALL.issuperset(said):

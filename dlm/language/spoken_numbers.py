@@ -121,9 +121,28 @@ def numbers_in(text: str) -> Iterator[tuple[str, int, int]]:
     yield from _as_one(run)
 
 
+def scaled_in(text: str, name: str) -> list[float]:
+    """The numbers before a scale that a name has as well: 5.5 of "5.5 million", for "millions".
+
+    Args:
+        text: What is said.
+        name: In words.
+    """
+    scales = (SCALES[_NAMED_SCALES[word]] for word in name.split() if word in _NAMED_SCALES)
+    scale = next(scales, 0)
+    if not scale:
+        return []
+    ends = re.compile(rf"(?:{'|'.join(_SAID_SCALES[scale])})$", re.IGNORECASE)
+    values = ((json.loads(one), text[start:end]) for one, start, end in numbers_in(text))
+    return [value / scale for value, said in values if ends.search(said) and value >= scale]
+
+
 def is_unread(text: str) -> bool:
     """Whether a text may say numbers that `numbers_in` does not find: "two thirds"."""
-    rest = _NUMBER.sub(lambda found: "" if _readings(found) else found[0], text)
+    # "The third quarter" is no quarter of anything.
+    rest = _NUMBER.sub(
+        lambda found: ("nth" if found["nth"] else "") if _readings(found) else found[0], text
+    )
     return _UNREAD.search(rest) is not None
 
 
@@ -207,6 +226,16 @@ _NUMBER = re.compile(
     r"|(?P<digits>-?\d+(?:[.,:]\d+)*)(?:(?P<scale>[km]|mn|bn)(?!\w))?)",
     re.IGNORECASE,
 )
+_NAMED_SCALES = {
+    word: scale
+    for scale, others in (("thousand", "k"), ("million", "mn"), ("billion", "bn"))
+    for word in (scale, f"{scale}s", others)
+}
+_SAID_SCALES = {
+    SCALES["thousand"]: ("thousand", "k"),
+    SCALES["million"]: ("million", "mn", "m"),
+    SCALES["billion"]: ("billion", "bn"),
+}
 _SUFFIXES = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9}
 _COMMA = re.compile(r"-?(?:\d+|\d{1,3}(?:\.\d{3})+),\d{1,2}")
 _TWO_DIGITS = re.compile(r"(?<!\d)\d{1,2}(?!\d)")
@@ -218,7 +247,8 @@ _PRONOUN = re.compile(
 )
 _LONGEST_BEFORE = len("another ")
 _UNREAD = re.compile(
-    r"\b(?:half|quarters?|dozens?|both|double|triple|point|thirds?)\b"
+    r"(?<!nth )\bquarters?\b"
+    r"|\b(?:half|dozens?|both|double|triple|point|thirds?)\b"
     r"|\b(?:hundred|thousand|(?:m|b|tr)illion)s?\b"
     r"|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf|teen|tie)ths?\b",
     re.IGNORECASE,

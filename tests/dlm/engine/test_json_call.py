@@ -148,6 +148,88 @@ def test_a_format_has_what_the_text_says(shipped: Engine, shape: str, expected: 
     assert json.loads(shipped.answer(asked).answer.content)["a"] in expected
 
 
+def extracted(engine: Engine, text: str, **properties: Any) -> Any:
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    turns = (Turn("system", "Extract the data from the user's text."), Turn("user", text))
+    return json.loads(engine.answer(Request(turns, format=JsonSchema(schema))).answer.content)
+
+
+DAY = {"type": "string", "format": "date"}
+NUMBER = {"type": "number"}
+PERHAPS = {"anyOf": [WORDS, {"type": "null"}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "properties", "expected"),
+    [
+        (
+            "From 5 May 2027 to 12 May",
+            {"start": DAY, "end": DAY},
+            {"start": "2027-05-05", "end": "2027-05-12"},
+        ),
+        (
+            "Present: Ellen Ward, Marco Rossi and Li Wei.",
+            {"attendees": {"type": "array", "items": WORDS}},
+            {"attendees": ["Ellen Ward", "Marco Rossi", "Li Wei"]},
+        ),
+        (
+            "There were no complaints today.",
+            {"complaints": {"type": "array", "items": WORDS}},
+            {"complaints": []},
+        ),
+        (
+            "The winning numbers are 4, 8, 15, 16, 23 and 42.",
+            {"numbers": {"type": "array", "items": NUMBER}},
+            {"numbers": [4, 8, 15, 16, 23, 42]},
+        ),
+        (
+            "Norway has 5.5 million people.",
+            {"population_millions": NUMBER},
+            {"population_millions": 5.5},
+        ),
+        (
+            "Nora is 52 and lives in Ghent.",
+            {"name": WORDS, "age": NUMBER, "city": PERHAPS},
+            {"name": "Nora", "age": 52, "city": "Ghent"},
+        ),
+        (
+            "Nora is 52.",
+            {"name": WORDS, "age": NUMBER, "city": PERHAPS},
+            {"name": "Nora", "age": 52, "city": None},
+        ),
+        ("Her name is Ida.", {"name": WORDS, "job": PERHAPS}, {"name": "Ida", "job": None}),
+        (
+            "The kettle costs 39 euros.",
+            {"price": NUMBER, "warranty_years": {"type": ["number", "null"]}},
+            {"price": 39, "warranty_years": None},
+        ),
+    ],
+)
+def test_what_a_text_tells(
+    shipped: Engine, text: str, properties: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    assert extracted(shipped, text, **properties) == expected
+
+
+def test_tools_that_need_not_be_called_get_said_dates_and_rows(shipped: Engine) -> None:
+    days = {"type": "object", "properties": {"start": DAY, "end": DAY}}
+    tool = Tool("request_leave", "Request leave", {**days, "required": ["start", "end"]})
+    said = Turn("user", "I am off from 3 June 2027 to 9 June 2027")
+    (call,) = shipped.answer(Request((said,), (tool,))).answer.calls
+    assert call.arguments == {"start": "2027-06-03", "end": "2027-06-09"}
+    row = {"type": "object", "properties": {"product": WORDS, "quantity": {"type": "integer"}}}
+    lines = {"type": "array", "items": {**row, "required": ["product", "quantity"]}}
+    schema = {"type": "object", "properties": {"lines": lines}, "required": ["lines"]}
+    order = Tool("place_order", "Place an order", schema)
+    (call,) = shipped.answer(
+        Request((Turn("user", "Order 2 lamps and 3 chairs"),), (order,))
+    ).answer.calls
+    assert call.arguments["lines"] == [
+        {"product": "lamps", "quantity": 2},
+        {"product": "chairs", "quantity": 3},
+    ]
+
+
 @pytest.mark.parametrize("longest", [30, 60, 200])
 @pytest.mark.parametrize(
     "schema",

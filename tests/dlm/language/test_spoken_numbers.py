@@ -6,7 +6,13 @@ import time
 
 import pytest
 
-from dlm.language.spoken_numbers import is_unread, number, numbers_in, words_of
+from dlm.language.spoken_numbers import (
+    is_unread,
+    number,
+    numbers_in,
+    scaled_in,
+    words_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -88,3 +94,23 @@ def test_a_long_text_is_read_in_time_that_grows_as_it_does() -> None:
 )
 def test_some_numbers_are_known_not_to_be_read(text: str, unread: bool) -> None:
     assert is_unread(text) is unread
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "found"),
+    [
+        ("5.5 million people", "population millions", [5.5]),
+        ("$3.2M, and 2m of rope", "revenue mn", [3.2, 2.0]),
+        ("five thousand and 7", "thousands", [5.0]),
+        ("85k", "salary k", [85.0]),
+        ("5.5 million people", "population", []),
+        ("5.5 thousand people", "population millions", []),
+    ],
+)
+def test_numbers_in_the_scale_of_a_name(text: str, name: str, found: list[float]) -> None:
+    assert scaled_in(text, name) == found
+
+
+def test_a_third_quarter_is_no_unread_number() -> None:
+    assert not is_unread("in the third quarter")
+    assert is_unread("three quarters of it")

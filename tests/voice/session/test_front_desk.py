@@ -541,7 +541,8 @@ async def test_a_yes_counts_beside_questions_and_not_beside_corrections(
     [
         ("thx", r"You're welcome\."), ("great, my wife will be pleased, thank you", r"You're .*"),
         ("whats the time and date again so i write it down", r"You have 1 appointment: Friday, .*"),
-        ("sorry, when was that", r"You have 1 appointment: Friday, .*"), ("yes", r"What can I do for you\?"),
+        ("sorry, when was that", r"You have 1 appointment: Friday, .*"),
+        ("yes", r"What can I do for you\?"),
         ("what time do I have to be there", r"That is Friday, .*"),
         ("can I cancel it in case I'm away", r"Yes, you can move or cancel it .*"),
         ("what if I have to move it later", r"Yes, you can move or cancel it .*"),
