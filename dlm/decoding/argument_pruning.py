@@ -54,14 +54,22 @@ class ArgumentPruning:
                     break
                 logits = yield SideForwards(parts)
                 decoder.progress.forwards += 1
-            scores = [
+            whole, *scores = (
                 log_probability(rows, answer) for rows, answer in zip(logits, answers, strict=True)
+            )
+            gains = [
+                score - whole - self.evidence(tokens, one)
+                for score, one in zip(scores, shorter, strict=True)
             ]
-            logits, best = None, scores.index(max(scores))
-            if best == 0:
+            logits, best = None, gains.index(max(gains))
+            if gains[best] <= 0:
                 break
-            tokens = answers[best]
+            tokens = shorter[best]
         decoder.replace_answer(tokens)
+
+    def evidence(self, tokens: Sequence[int], shorter: Sequence[int]) -> float:
+        """By how many nats an answer must be likelier without the argument that is left out."""
+        return 0.0
 
     def shortened(self, tokens: Sequence[int]) -> list[list[int]]:
         """An answer without each of its optional arguments; empty for a malformed answer."""

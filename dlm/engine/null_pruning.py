@@ -10,12 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from torch import Tensor
-
 from dlm.decoding.argument_pruning import ArgumentPruning
-from dlm.decoding.decoder import Decoder
-from dlm.decoding.forwards import SideForwards, Steps
-from dlm.decoding.score import log_probability
 from dlm.language.chat_format import Dialect, MarkedCalls
 from dlm.language.messages import Tool
 from dlm.language.schema import AS_SAID
@@ -67,32 +62,8 @@ class NullPruning(ArgumentPruning):
         said = [value for text in texts or () for value, _, _ in numbers_in(text)]
         self._said = [*said, *dates_in("\n".join(texts or ()))]
 
-    def steps(self, decoder: Decoder, logits: Sequence[Tensor] | None = None) -> Steps[None]:
-        """See `ArgumentPruning.steps`."""
-        tokens = list(decoder.progress.tokens)
-        while shorter := self.shortened(tokens):
-            answers = [tokens, *shorter]
-            if logits is None:
-                parts = self._forwards(decoder, answers)
-                if not parts:
-                    break
-                logits = yield SideForwards(parts)
-                decoder.progress.forwards += 1
-            whole, *scores = (
-                log_probability(rows, answer) for rows, answer in zip(logits, answers, strict=True)
-            )
-            gains = [
-                score - whole - self._evidence(tokens, one)
-                for score, one in zip(scores, shorter, strict=True)
-            ]
-            logits, best = None, max(range(len(gains)), key=gains.__getitem__)
-            if gains[best] <= 0:
-                break
-            tokens = shorter[best]
-        decoder.replace_answer(tokens)
-
-    def _evidence(self, tokens: Sequence[int], shorter: Sequence[int]) -> float:
-        """By how much a call must be likelier without the argument that a shorter one lacks."""
+    def evidence(self, tokens: Sequence[int], shorter: Sequence[int]) -> float:
+        """See `ArgumentPruning.evidence`."""
         call, *others = self._dialect.answer(tokens, list(self._tools.values())).calls
         if others or call.name not in self._nullable:
             return 0.0
