@@ -92,7 +92,8 @@ _PART_BEHIND = re.compile(r"(?:morning|afternoon|evening)s?", re.I)
 _TOO = r"(?:(?:is|are|would be|seems) )?(?:\w+ )?too (?:early|late|soon)\b"
 _MAY_RULE_OUT = re.compile(f"{_RULING_OUT}|\\b{_RULED_OUT}|\\b{_TOO}")
 _ONE = re.compile(
-    r"(?:that|this|the|which|other|first|second|last|same|an?|new|another|different|any) one"
+    r"(?:that|this|the|which|other|first|second|last|same|an?|new|another|different|any"
+    r"|earlier|later|earliest|latest) one"
     r"(?: please)?",
     re.I,
 )

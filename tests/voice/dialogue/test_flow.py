@@ -279,6 +279,13 @@ def test_yes_and_no(message: str, yes: bool | None) -> None:
     assert answer_to(message, [Wanted("number", NUMBER, "one")]) is yes
 
 
+def test_a_no_that_names_what_is_known_is_a_no() -> None:
+    cancel = Reading(lambda said: said if said == "cancel" else None, lambda _: "")
+    known = [Wanted("what", cancel, "cancel")]
+    assert answer_to("no don't cancel it", known) is False
+    assert answer_to("yes, cancel it", known) is not False
+
+
 def test_a_value_is_taken_back_by_its_name() -> None:
     assert taken_back("the number", ["number"]) == "number"
     assert taken_back("that day", ["day"]) == "day"

@@ -116,6 +116,7 @@ def test_every_tool_belongs_to_an_agent(toolbox: Toolbox) -> None:
         ("coffee", "right, so what do I owe you", "answer_question"),
         ("coffee", "can I bring my dog", "answer_question"),
         ("assistant", "what reminders are left", "list_reminders"),
+        ("assistant", "what notes do I have", "list_reminders"),
         ("assistant", "what other reminders do I have, and which alarms", ""),
         ("assistant", "and what's on birthday now", ""),
         ("assistant", "do I have anything else tomorrow", "coming_up"),

@@ -51,6 +51,7 @@ def reading(toolbox: Toolbox, scope: SessionScope, name: str) -> Reading:
             ["with oat", "with oat milk", "oat", "oat milk", "milk"],
         ),
         ("order_drink.milk", "all right for a nut allergy", []),
+        ("order_drink.milk", "a normal espresso for my dad", []),
         ("order_drink.sweetener", "two sugars for my husband", ["two sugars", "sugars"]),
         ("order_drink.extras", "no wait hold the whipped cream", None),
         ("confirm_order.name", "he wants it bigger", []),

@@ -36,10 +36,10 @@ _ROASTS = (
     r"medium roast(?:ed)?", "decaf(?:feinated)?", "half caf", "house blend",
 )  # fmt: skip
 _MILKS = (
-    r"(?:oat|almond|soya?|coconut|rice|cashew|macadamia|hazelnut|goat|whole|skim(?:med)?|regular|normal"
+    r"(?:oat|almond|soya?|coconut|rice|cashew|macadamia|hazelnut|goat|whole|skim(?:med)?|regular"
     r"|semi skimmed|non ?fat|fat free|low fat|full fat|lactose free|dairy|\d(?: ?%| percent)"
     r"|condensed|evaporated)(?: ?milk)?",
-    "milks?", "(?:heavy )?cream", "creamer", "half and half",
+    "(?:normal )?milks?", "(?:heavy )?cream", "creamer", "half and half",
 )  # fmt: skip
 _UNIT = r"(?:pumps?|(?:tea|table)?spoon(?:ful)?s?|packets?|sachets?|cubes?)"
 """What sweeteners are measured in."""

@@ -44,7 +44,9 @@ def _check_known(arguments: Mapping[str, str], _: str, *, scope: SessionScope) -
 @tool(read_only=True, refuses=_check_known)
 def answer_question(message: str, *, scope: SessionScope) -> str:
     """Answer a question about what there is to be had."""
-    if asks_the_price(message, scope.shop) and (told := _what_it_costs(scope)):
+    shop_knows = answers_to(scope.shop.answers, message)
+    # "Can I pay by card?" asks no price.
+    if not shop_knows and asks_the_price(message, scope.shop) and (told := _what_it_costs(scope)):
         return told
     if asks_when_ready(message) and (told := _ready(scope)):
         return told
