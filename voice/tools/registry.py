@@ -342,8 +342,30 @@ def as_tool(function: Callable[..., Any]) -> Tool:
     spec = ToolSpec(name, description, schema, **told)
     if spec.cancellable and not inspect.iscoroutinefunction(function):
         raise ConfigError(f"tool {name}: got cancellable; expected a coroutine function to cancel")
+    given = {"asked": (asked and asked.question, 1), "refuses": (refuses, 2)}
+    given |= {"asked's plainly": (asked and asked.plainly, 1), "meant": (spec.meant, 1)}
+    for what, (called, count) in given.items():
+        _check_takes(name, what, called, count)
     values = {name: found for name in fields if (found := _value(hints[name]))}
     return Tool(spec, function, arguments, provided, values, asked, refuses)
+
+
+def _check_takes(name: str, what: str, called: Callable[..., Any] | None, count: int) -> None:
+    """Refuse a function of a tool that its first call would find to take something else."""
+    try:
+        taken = inspect.signature(called).parameters.values() if called else None
+    except ValueError:  # of some that are built in
+        taken = None
+    if taken is None:
+        return
+    places = [one for one in taken if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    needed = sum(one.default is one.empty for one in places)
+    any_number = any(one.kind is one.VAR_POSITIONAL for one in taken)
+    if needed > count or not (any_number or count <= len(places)):
+        raise ConfigError(
+            f"tool {name}: {what}: got a function of {len(places)} arguments; expected {count}, and"
+            " what is provided behind *"
+        )
 
 
 def _value(hint: Any) -> Readable | Known | None:

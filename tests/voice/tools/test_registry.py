@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from types import ModuleType
 from typing import Annotated, Any, Literal
 
@@ -7,7 +8,8 @@ import pytest
 from pydantic import Field
 
 from tests.voice.tools.services import NOW
-from voice.tools.registry import ToolError, as_tool, checked, tool, tools_in
+from voice.errors import ConfigError
+from voice.tools.registry import Asked, ToolError, as_tool, checked, tool, tools_in
 
 
 @tool(read_only=True)
@@ -111,3 +113,36 @@ def test_only_a_modules_own_marked_functions_are_its_tools() -> None:
     )
     assert [each.spec.name for each in tools_in(module)] == ["greet", "rate"]
     assert tools_in(ModuleType("elsewhere")) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "where"),
+    [
+        ({"asked": Asked(lambda: "Shall I?", bool)}, "asked: got a function of 0 arguments"),
+        ({"asked": Asked(lambda said: "Shall I?", lambda one, two: True)}, "asked's plainly: got"),
+        ({"refuses": lambda said: None}, "refuses: got a function of 1 arguments; expected 2"),
+        ({"meant": lambda said, message: ""}, "meant: got a function of 2 arguments; expected 1"),
+    ],
+)
+def test_functions_of_a_tool_that_cannot_be_called_are_told(
+    options: dict[str, Any], where: str
+) -> None:
+    def close() -> str:
+        """Close the shop."""
+        return "Closed."
+
+    with pytest.raises(ConfigError, match=re.escape(f"tool close: {where}")):
+        as_tool(tool(**options)(close))
+
+
+def test_functions_of_a_tool_may_take_what_is_provided() -> None:
+    @tool(
+        asked=Asked(lambda said, *, scope: "Shall I?", bool),
+        meant=lambda *said: "the shop",
+        refuses=lambda given, message, more=1, *, scope: None,
+    )
+    def close() -> str:
+        """Close the shop."""
+        return "Closed."
+
+    assert as_tool(close).asked is not None
