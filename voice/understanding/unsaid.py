@@ -44,8 +44,10 @@ def unsaid(call: ToolCall, spec: ToolSpec, messages: Sequence[Message]) -> str:
     Returns:
         A question; empty where all was said.
     """
+    # What somebody wants looked up is a question, and "What is the query?" none of its own.
+    required = () if spec.looks_up else spec.required
     taken: set[str] = set()
-    for name in spec.required:
+    for name in required:
         value = call.arguments.get(name)
         if value is None:
             continue

@@ -84,6 +84,8 @@ def test_what_is_read_chosen_or_optional_is_no_matter_of_it() -> None:
     chosen = {"properties": {"size": {"enum": [1, 2], "type": "integer"}}, "required": ["size"]}
     reads = {"number": Reading(lambda said: said, lambda said: "")}
     read = ToolSpec("cancel", "Do it.", spec(number="string").parameters, readings=reads)
+    looks = ToolSpec("search", "Do it.", spec(query="string").parameters, looks_up=True)
     assert question(optional, {"number": 1}, "cancel it") == ""
+    assert question(looks, {"query": "search"}, "search the rules") == ""
     assert question(ToolSpec("cut", "Do it.", chosen), {"size": 1}, "cut it") == ""
     assert question(read, {"number": "cancel"}, "cancel it") == ""
