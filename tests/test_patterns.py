@@ -39,16 +39,19 @@ BOUNDED: dict[str, Callable[[str], str]] = {
     "voice.tools.spoken_numbers": lambda text: text[:300],
     "voice.hearing.completeness": lambda text: text[:LONGEST_RECORDED],
     "voice.config.moments": plain_words,
+    "dlm.language.enumerations._NAMES_BEFORE": lambda text: text[:200],
 }
 """By module or room, what its texts come through; so short ones may take quadratic time."""
 AT_RUN_TIME = {
     "dlm.language.chat_template": "of literals",
+    "dlm.language.enumerations": "of a span of the text, escaped",
     "voice.flow.checks": "an operator's, which is compiled and not used",
     # What these functions have made are values of modules.
     "voice.dialogue.controls": "alternatives of words",
     "voice.speech.normalization.dates": "",
     "voice.tools.builtin.memory": "",
     "voice.tools.kinds": "",
+    "voice.understanding.details": "of a value, escaped",
     "voice.understanding.terms": "of a word of the message, escaped",
 }
 """Modules with patterns that are made of anything, and why that is no harm."""

@@ -121,7 +121,7 @@ def _naming(kind: str, *named: str) -> Readable:
     """
     words = "|".join(dict.fromkeys((*named, *_MEASURES)))
     # Without end it would take exponential time: "half and half" is one and three of these.
-    whole = re.compile(rf"(?=.*(?<!\S)(?:{'|'.join(named)})(?!\S))(?:(?:{words})(?: |$)){{1,12}}")
+    whole = re.compile(rf"\A(?=.*(?<!\S)(?:{'|'.join(named)})(?!\S))(?:(?:{words})(?: |$)){{1,12}}")
 
     def read(said: str, _: datetime) -> None:
         if not whole.fullmatch(digits(said, fractions=False)):
