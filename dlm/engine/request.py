@@ -37,8 +37,6 @@ class Request:
         turns: The dialogue.
         tools: Tools that may be called.
         tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
-        barred: Names of tools that are declared and may not be called.
-        asks_back: Whether a call with a required value that nobody said is given up for words.
         copy_sources: Texts that string arguments are copied from, each argument a span of one text
             (`dlm.language.copy_sources`); None leaves them free.
         effort: Refinement per block.
@@ -58,13 +56,13 @@ class Request:
         prefix: Text that the answer begins with; no event repeats it.
         reasoning: Whether the model may reason before the answer, where effort and checkpoint allow
             it. It never does before unverified drafts, nor before a prefix.
+        barred: Names of tools that are declared and may not be called.
+        asks_back: Whether a call with a required value that nobody said is given up for words.
     """
 
     turns: tuple[Turn, ...]
     tools: tuple[Tool, ...] = ()
     tool_choice: str = "auto"
-    barred: frozenset[str] = frozenset()
-    asks_back: bool = True
     copy_sources: tuple[str, ...] | None = None
     effort: Effort = Effort.INSTANT
     verified: bool = True
@@ -79,6 +77,8 @@ class Request:
     draft: str | Answer | None = None
     prefix: str = ""
     reasoning: bool = True
+    barred: frozenset[str] = frozenset()
+    asks_back: bool = True
 
     @property
     def wants_reasoning(self) -> bool:

@@ -127,6 +127,7 @@ ENDING: Plan = (
     ("clear_list", {"list": "party"}),
     ("forget_fact", {"what": "my car"}),
     ("remove_drink", {"drink": "mocha"}),
+    ("keep_drink", {}),
     ("undo_last", {"message": "undo that"}),
     ("cancel_order", {}),
     ("change_appointment", {"to": "eleven"}),
@@ -346,7 +347,7 @@ def test_every_tool_has_its_place_in_the_plan(world: World) -> None:
 
 async def test_nobody_has_to_do_with_another_callers_data(world: World, tmp_path: Path) -> None:
     first, second = await alone([(*STORING, *READING), ENDING])
-    # Nothing is remembered for a stranger.
+    # What a stranger has remembered ends with the conversation.
     ((strangers_first,)) = await alone([(*STORING, *READING)], caller=None)
     ((strangers_second,)) = await alone([ENDING], minutes=20, caller=None)
     async with world.serving("") as open_at, world.serving(KEY) as keyed_at:
