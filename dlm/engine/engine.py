@@ -171,15 +171,16 @@ class Engine:
         self, request: Request, emit: Callable[[Event], None], cancelled: threading.Event
     ) -> None:
         def tell(event: Event) -> None:
-            told: Event | Request = event
             if isinstance(event, Finished) and isinstance(self.dialect.calls, MarkedCalls):
-                told = second_look(request, event)
-            if isinstance(told, Request):
-                # Another may have taken the place, or the engine be closed.
-                with suppress(queue.Full, RuntimeError):
-                    self._start(told, emit, cancelled)
-                    return
-            emit(event if isinstance(told, Request) else told)
+                looked = second_look(request, event)
+                if isinstance(looked, Finished):
+                    event = looked
+                else:
+                    # Another may have taken the place, or the engine be closed.
+                    with suppress(queue.Full, RuntimeError):
+                        self._start(looked, emit, cancelled)
+                        return
+            emit(event)
 
         marks = self._setup.reasoning_marks(request)
         job = RequestJob(request, tell, self.dialect, marks, cancelled=cancelled)

@@ -37,7 +37,6 @@ from dlm.language.chat_format import Dialect, JsonCalls, MarkedCalls, ReasoningM
 from dlm.language.identifiers import worded
 from dlm.language.messages import Answer, Tool
 from dlm.language.references import with_definitions
-from dlm.language.schema import plain
 from dlm.language.written_dates import says_relative
 from dlm.network.config import ModelConfig
 
@@ -125,8 +124,10 @@ class RequestSetup:
     def _with_said_values(self, request: Request) -> Request:
         """A request whose tools get dates that were said, and arrays that were enumerated."""
         texts, accepts = said_texts(request.turns), self._accepts()
-        tools = tuple(_with_said_values(tool, texts, accepts) for tool in request.tools)
-        return replace(request, tools=tools)
+        # "Tomorrow" is known to the model at best, where a message of the system says the day.
+        dated = not any(map(says_relative, texts))
+        tools = (_with_said_values(tool, texts, dated, accepts) for tool in request.tools)
+        return replace(request, tools=tuple(tools))
 
     def _accepts(self) -> Accepts:
         """`GrammarFactory.accepts` for one request; of too many schemas it accepts nothing."""
@@ -308,14 +309,11 @@ class RequestSetup:
         return tuple(self._dialect.spell(draft, request.tools))
 
 
-def _with_said_values(tool: Tool, texts: Sequence[str], accepts: Accepts) -> Tool:
+def _with_said_values(tool: Tool, texts: Sequence[str], dated: bool, accepts: Accepts) -> Tool:
     properties = tool.parameters.get("properties", {})
     definitions = tool.parameters.get("$defs", {})
-    # "Tomorrow" is known to the model at best, where a message of the system says the day.
-    relative = any(map(says_relative, texts))
-    made = {} if relative else with_days(properties, tool.required, definitions, texts, accepts)
-    for name in properties:
-        value = plain(properties[name], definitions)
+    made = with_days(properties, tool.required, definitions, texts, accepts) if dated else {}
+    for name, value in tool.properties.items():
         if told := told_values(name, value, texts[-1:], accepts):
             made[name] = among(properties[name], definitions, told)
     if not made:

@@ -76,7 +76,7 @@ def _made_up(call: Call, tool: Tool | None, turns: Sequence[Turn]) -> bool:
     """Whether a call has a required value that nobody said."""
     if tool is None:
         return False
-    return _has_stray_text(call, tool) or _has_stray_number(call, tool, [*turns])
+    return _has_stray_text(call, tool) or _has_stray_number(call, tool, turns)
 
 
 def _has_stray_text(call: Call, tool: Tool) -> bool:
@@ -108,15 +108,15 @@ def _has_stray_number(call: Call, tool: Tool, turns: Sequence[Turn]) -> bool:
     used = [place for value in call.arguments.values() for place in _standing(value, texts)]
     before = {json.dumps(one) for turn in turns for c in turn.calls for one in c.arguments.values()}
     amounts = {_AMOUNTS.get(word, "") for word in re.findall(r"\w+", newest.lower())}
+    said = [
+        (value, (at, start, end))
+        for at, text in enumerate(texts)
+        for value, start, end in numbers_in(text)
+    ]
     for number in numbers.values():
         if number in before | amounts:
             continue
-        places = (
-            (at, start, end)
-            for at, text in enumerate(texts)
-            for said, start, end in numbers_in(text)
-            if said == number
-        )
+        places = (place for value, place in said if value == number)
         free = next((one for one in places if not any(_meet(one, other) for other in used)), None)
         if free is None:
             return True

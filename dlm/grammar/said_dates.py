@@ -75,7 +75,8 @@ def days_of(
     Empty where the texts say none.
     """
     text = "\n".join(texts)
-    days = dates_in(text)
+    # Nearly no parameter is a date, and each request comes by here.
+    days = dates_in(text) if names else []
     if not days:
         return {}
     said = {one.days: one for one in reversed(said_dates(text))}

@@ -15,10 +15,7 @@ from dataclasses import asdict, replace
 
 from voice.config.agent import AgentConfig
 from voice.config.flow import NeedConfig, StepConfig, steps_from
-from voice.dialogue.flow_words import (
-    spoken,
-    with_values,
-)
+from voice.dialogue.flow_words import spoken, with_values
 from voice.inputs import SessionOptions
 from voice.types import Position, ToolCall, ToolResult, ToolSpec
 

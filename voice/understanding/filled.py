@@ -194,18 +194,20 @@ def each_time_again(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
     if not calls:
         return ()
     *others, last = calls
-    again = {
-        name: found[1]
+    repeats = [
+        (name, found[1])
         for name, value in last.arguments.items()
         if (found := AGAIN.search(str(value)))
-    }
+    ]
+    if len(repeats) != 1:
+        return tuple(calls)
+    ((name, repeat),) = repeats
     made = []
     for call in others:
-        same = call.name == last.name and len(again) == 1
-        ((name, repeat),) = again.items() if same else (("", ""),)
         own = str(call.arguments.get(name, ""))
         rest = {key: one for key, one in call.arguments.items() if key != name}
-        if own and rest.items() <= last.arguments.items() and not _ON_A_DAY.search(own):
+        same = call.name == last.name and rest.items() <= last.arguments.items()
+        if own and same and not _ON_A_DAY.search(own):
             call = replace(call, arguments={**call.arguments, name: f"{own} {repeat}"})
         made.append(call)
     return (*made, last)
