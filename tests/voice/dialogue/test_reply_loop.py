@@ -1,17 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import pytest
 
-from tests.support.script import CLIENT_TOOL, TOOLS, Script
-from voice.config import AgentConfig
+from tests.support.script import CLIENT_TOOL, Script
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Announced, Generate, RunTool, Speak, SpeakEnd, StopGenerating
-from voice.dialogue.flow import Flow
 from voice.dialogue.rounds import WENT_WRONG
-from voice.dialogue.team import Team
 from voice.events import (
     Failure,
     ReplyEnded,
@@ -30,12 +24,10 @@ from voice.inputs import (
     SpeechFailed,
 )
 from voice.types import (
-    Confirmation,
     Message,
     Role,
     SpeechStarted,
     ToolCall,
-    ToolSpec,
     Transcript,
     TurnEnded,
 )
@@ -469,174 +461,3 @@ def test_of_a_reply_that_goes_on_behind_what_its_client_played_no_more_counts() 
     script.sent()
     script.played()
     assert script.history()[-1] == ("agent", "One two")
-
-
-def in_doubt(**options: object) -> tuple[Script, ToolCall]:
-    """A dialogue in which the agent has asked about an order."""
-    script = Script(**options)
-    asked = ToolCall("asked", "order_drink", {"drink": "latte"})
-    script.user("for the office a latte or something")
-    script.model("", asked, confidence=0.1)
-    assert script.spoken().strip() == "A latte, is that right?"
-    script.sent()
-    script.played()
-    return script, asked
-
-
-@pytest.mark.parametrize(
-    ("message", "made"),
-    [
-        ("and a lemonade for Jo", True),
-        ("plus two of those", True),
-        ("Actually make the latte large.", True),
-        ("with oat milk", True),
-        ("no milk in the latte", True),
-        ("the latte should be decaf", True),
-        ("hers with cinnamon", True),
-        ("the mocha please", False),
-        ("Make it a tea.", False),
-        ("And no sugar.", False),
-        ("a lemonade", False),
-        ("how much is it", False),
-        ("and how much is that", False),
-        ("and would you have anything to eat?", False),
-        ("really hot please", True),
-    ],
-)
-def test_who_goes_on_behind_a_question_takes_a_yes_for_granted(message: str, made: bool) -> None:
-    script, asked = in_doubt()
-    script.user(message, turn_id=2)
-    assert [run.call for run in script.of(RunTool)] == [asked] * made
-    if made:
-        script.tool(asked, "Added: latte.")
-        # What the message says itself is asked behind that.
-        prompt = script.last(Generate).prompt
-        said = [m.content for m in prompt.messages if m.role in (Role.USER, Role.TOOL)]
-        assert said[-3:] == ["yes", "Added: latte.", message]
-
-
-def test_a_question_is_asked_again_behind_what_does_not_answer_it() -> None:
-    script, asked = in_doubt()
-    script.user("what time is it", turn_id=2)
-    script.model("", TIME, confidence=1.0)
-    script.tool(TIME, "It is noon.")
-    assert script.spoken().endswith("It is noon. A latte, is that right?")
-    script.sent()
-    script.played()
-    script.user("yes", turn_id=3)
-    assert script.last(RunTool).call == asked
-
-
-def test_what_is_asked_for_in_its_place_closes_a_question() -> None:
-    script, _ = in_doubt()
-    script.user("set a timer for ten minutes", turn_id=2)
-    script.model("", TIMER, confidence=1.0)
-    script.tool(TIMER, "Timer set.")
-    assert script.spoken().endswith("Timer set.")
-
-
-@pytest.mark.parametrize(("drink", "open_"), [("tea", True), ("latte", False), ("Latte", False)])
-def test_what_takes_back_another_thing_leaves_a_question_open(
-    drink: str, open_: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    undoing = replace(TOOLS["remove_from_list"], name="remove_drink", undoes=True)
-    monkeypatch.setitem(TOOLS, "remove_drink", undoing)
-    script, _ = in_doubt()
-    taken = ToolCall("t", "remove_drink", {"item": drink})
-    script.user("scratch the first one", turn_id=2)
-    script.model("", taken, confidence=1.0)
-    script.tool(taken, "Removed: tea.")
-    asked = "Removed: tea. A latte, is that right?" if open_ else "Removed: tea."
-    assert script.spoken().endswith(asked)
-
-
-def test_a_message_that_a_pattern_takes_says_yes_to_what_is_open_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    send = replace(
-        TOOLS["set_timer"],
-        name="send_order",
-        confirmation=Confirmation(lambda _: "", lambda said: said == "send it"),
-    )
-    monkeypatch.setitem(TOOLS, "send_order", send)
-    script, asked = in_doubt(calls={"send_order": ("^send it$",)})
-    script.user("send it", turn_id=2)
-    assert script.last(RunTool).call == asked
-    script.tool(asked, "Added: latte.")
-    assert script.last(RunTool).call.name == "send_order"
-
-
-@pytest.mark.parametrize(
-    ("given", "made"),
-    [
-        ([{"drink": "large one", "size": "large"}, {"drink": "tea", "size": "small"}], [1]),
-        ([{"drink": "tea"}, {"drink": "latte", "size": "small"}], [1]),
-        ([{"drink": "tea", "size": "large"}, {"drink": "latte", "size": "small"}], [0, 1]),
-    ],
-)
-def test_a_change_to_nothing_new_is_none(given: list[dict[str, str]], made: list[int]) -> None:
-    script = Script()
-    script.user("the tea and the large one large, the latte small")
-    calls = [ToolCall(f"c{n}", "change_drink", one) for n, one in enumerate(given)]
-    script.model("", *calls, confidence=1.0)
-    assert [run.call for run in script.of(RunTool)] == [calls[n] for n in made]
-
-
-def test_who_takes_leave_is_asked_once_more_first() -> None:
-    script, _ = in_doubt()
-    end = ToolCall("e", "end_conversation", {})
-    for turn_id, ends in ((2, False), (3, True)):
-        script.user("okay great, bye", turn_id=turn_id)
-        if script.conversation.active_reply and script.of(Generate):
-            script.model("", end, confidence=1.0)
-        assert any(run.call.name == end.name for run in script.of(RunTool)) is ends
-        script.sent()
-        script.played()
-
-
-def test_a_number_that_a_clients_tool_needs_and_nobody_said_is_asked_for() -> None:
-    schema = {"type": "object", "properties": {"amount": {"type": "number"}}}
-    pay = ToolSpec("send_money", "A tool.", {**schema, "required": ["amount"]})
-    for said, choice, asked in (
-        ("send some money", "auto", True),
-        ("send 20 pounds", "auto", False),
-        ("send some money", "required", False),
-    ):
-        script = Script(client_tools=(pay,), tool_choice=choice)
-        script.user(said)
-        script.model("", ToolCall("c", pay.name, {"amount": 20}), confidence=1.0)
-        assert (script.spoken().strip() == "What is the amount?") is asked
-        assert bool(script.events(ReplyToolCall)) is not asked
-
-
-def desk() -> Flow:
-    """An agent without steps that hands over to another."""
-    boss = AgentConfig(name="boss", instructions="Decide.", greeting="Boss.")
-    front = AgentConfig(name="desk", instructions="Be brief.", tools=tuple(TOOLS))
-    return Flow(Team((front.model_copy(update={"hand_over": ("boss",)}), boss)))
-
-
-@pytest.mark.parametrize("flow", [lambda: None, desk], ids=["alone", "hands over"])
-def test_a_question_that_the_model_knows_no_tool_for_is_looked_up(
-    flow: Callable[[], Flow | None],
-) -> None:
-    script = Script(flow=flow())
-    script.user("how much is the deposit")
-    script.model("I don't know that.")
-    call = script.last(RunTool).call
-    assert (call.name, call.arguments) == (
-        "search_documents", {"query": "how much is the deposit"}
-    )  # fmt: skip
-    script.tool(call, "From rules: fifty.")
-    assert script.spoken().strip() == "From rules: fifty."
-
-
-def test_what_the_model_calls_something_for_or_nothing_is_found_to_is_not_looked_up() -> None:
-    script = Script()
-    script.user("how long is the deposit open")
-    script.model("", TIME, confidence=1.0)
-    assert [run.call for run in script.of(RunTool)] == [TIME]
-    script = Script()
-    script.user("how much is a helmet")
-    script.model("I don't know that.")
-    assert script.spoken().strip() == "I don't know that."
