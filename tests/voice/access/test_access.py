@@ -198,7 +198,8 @@ def test_a_shared_key_is_good_at_every_server_and_tells_nothing() -> None:
     )
     assert b"Hush" not in base64.urlsafe_b64decode(made.value.removeprefix("ek_") + "==")
     assert SealedKeys("another").grant_of(made.value) is None
-    for forged in ("ek_", "ek_x", f"{made.value[:-9]}A{made.value[-8:]}", "ek_\u00e9"):
+    other = "B" if made.value[-9] == "A" else "A"
+    for forged in ("ek_", "ek_x", f"{made.value[:-9]}{other}{made.value[-8:]}", "ek_\u00e9"):
         assert shared_keys().grant_of(forged) is None
     with pytest.raises(ValueError, match="expected at most 16384"):
         shared_keys().mint(60, {"instructions": "x" * 20_000})
