@@ -221,6 +221,11 @@ def _instructions(rng: Random, agent: str) -> str:
         return INSTRUCTIONS[agent]
     if agent not in INSTRUCTIONS and rng.random() < 0.4:
         return INSTRUCTIONS["assistant"]
+    return anyones_instructions(rng)
+
+
+def anyones_instructions(rng: Random) -> str:
+    """A system message of an agent that is not ours."""
     fields = {"name": "Quicksilver", "company": rng.choice(WORDS["company"])}
     return fill(rng.choice(WORDING.instructions), rng, fields)
 

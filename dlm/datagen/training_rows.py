@@ -15,9 +15,11 @@ Examples are dialogues of a user's own, for fine-tuning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from dlm.datagen import catalog, turns, unfamiliar_tools
 from dlm.datagen.dialogues import SHARES, Source, stream
@@ -27,6 +29,7 @@ from dlm.datagen.script import Script
 from dlm.datagen.unfamiliar_tools import Scene
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 _UNFAMILIAR = 0.75
 """Share of the readings whose tool is no agent's and no invention."""
@@ -77,48 +80,64 @@ def _reading_row(spec: Row, messages: list[Row]) -> Row:
 
 MOST_OTHERS = 5
 """Other tools that are added to the declared ones, at most."""
+RUN = 6
+"""Examples with the same beginning that follow one another: a joined batch lays that out once."""
 
 
 def mixed(examples: Sequence[Row], own: Iterator[Row], replay: float, seed: int) -> Iterator[Row]:
     """Examples and our own dialogues in a share, without end.
 
     Half of either declare some of the others' tools as well, in any order: the model must go on
-    choosing by what is said, not by which tools it sees. As many of the examples are readings
+    choosing by what is said, not by which tools it sees. Examples with the same instructions and
+    tools stand together in short runs. As many of the examples are readings
     as of our own, as far as the examples allow any. Our own are marked
     ``replayed``.
     """
     rng = Random(f"{seed}/mixed")
     taught = list({tool["name"]: tool for row in examples for tool in row["tools"]}.values())
-    dialogues = _round(examples, rng)
-    readings = _round([made for row in examples if (made := reading_in(row))], rng)
+    runs = _round(partial(_runs, examples, rng))
+    made = [reading for row in examples if (reading := reading_in(row))]
+    readings = _round(lambda: rng.sample(made, len(made)))
+    run: list[Row] = []
     while True:
         row = next(own)
         if rng.random() < replay:
-            yield {**beside(row, taught, rng), "replayed": True}
-        elif row.get("reading") and (made := next(readings, None)):
-            yield made
+            yield {**_beside([row], taught, rng)[0], "replayed": True}
+        elif row.get("reading") and (reading := next(readings, None)):
+            yield reading
         else:
-            yield beside(next(dialogues), row["tools"], rng)
+            run = run or _beside(next(runs), row["tools"], rng)
+            yield run.pop(0)
 
 
-def _round(rows: Sequence[Row], rng: Random) -> Iterator[Row]:
-    """All rows in any order, again and again; none where there is none."""
-    while rows:
-        yield from rng.sample(list(rows), len(rows))
+def _round(once: Callable[[], list[T]]) -> Iterator[T]:
+    """All there is, again and again; none where there is none."""
+    while some := once():
+        yield from some
 
 
-def beside(row: Row, others: Sequence[Row], rng: Random) -> Row:
-    """A dialogue with, every other time, some tools more; its tools in any order then.
+def _runs(rows: Sequence[Row], rng: Random) -> list[list[Row]]:
+    """All rows in any order, but that those with the same beginning stand in runs."""
+    alike: dict[str, list[Row]] = {}
+    for row in rng.sample(list(rows), len(rows)):
+        alike.setdefault(json.dumps([row["system"], row["tools"]]), []).append(row)
+    runs = [some[at : at + RUN] for some in alike.values() for at in range(0, len(some), RUN)]
+    return rng.sample(runs, len(runs))
+
+
+def _beside(rows: Sequence[Row], others: Sequence[Row], rng: Random) -> list[Row]:
+    """Dialogues with the same tools with, every other time, some more; in any order then.
 
     A reading stays as it is: it is of one tool.
     """
-    names = {tool["name"] for tool in row["tools"]}
+    first = rows[0]
+    names = {tool["name"] for tool in first["tools"]}
     new = [tool for tool in others if tool["name"] not in names]
-    if row.get("reading") or not row["tools"] or not new or rng.random() < 0.5:
-        return row
-    tools = [*row["tools"], *rng.sample(new, rng.randint(1, min(MOST_OTHERS, len(new))))]
+    if first.get("reading") or not names or not new or rng.random() < 0.5:
+        return list(rows)
+    tools = [*first["tools"], *rng.sample(new, rng.randint(1, min(MOST_OTHERS, len(new))))]
     rng.shuffle(tools)
-    return {**row, "tools": tools}
+    return [{**row, "tools": tools} for row in rows]
 
 
 def reading_in(row: Row) -> Row | None:

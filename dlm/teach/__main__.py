@@ -40,7 +40,9 @@ from dlm.teach.requests import Asking, phrasing_of
 from dlm.train.__main__ import main as train
 from dlm.train.export import SHARD_MIB, export
 
-DIALOGUES = 1500
+DIALOGUES = 3000
+EXAMPLES_SHARE = 0.2
+"""Of the dialogues, a user's own sentences as they stand; as many more are made of their words."""
 PHRASINGS = 60
 """Held-out requests of the generator."""
 SHIPPED_DIALOGUES = 40
@@ -95,14 +97,20 @@ class Lesson:
     @cached_property
     def askings(self) -> tuple[Asking, ...]:
         """The tools as people ask for them."""
-        own: dict[str, list[str]] = {}
         known = {tool.name: tool.properties for tool in self.tools}
+        own: dict[str, list[str]] = {name: [] for name in known}
+        values: dict[str, dict[str, list[str]]] = {name: {} for name in known}
         for sentence in self.parted[0]:
-            if len(sentence.get("calls", ())) == 1:
-                (call,) = sentence["calls"]
-                text = phrasing_of(sentence["say"], call.get("arguments", {}), known[call["name"]])
-                own.setdefault(call["name"], []).extend([text] if text else [])
-        return tuple(Asking.of(tool, own.get(tool.name, ())) for tool in self.tools)
+            calls = sentence.get("calls", ())
+            for call in calls:
+                for key, value in call.get("arguments", {}).items():
+                    if isinstance(value, str):
+                        values[call["name"]].setdefault(key, []).append(value)
+            if len(calls) == 1:
+                (call,) = calls
+                text = phrasing_of(sentence["say"], call.get("arguments", {}))
+                own[call["name"]] += [text] if text else []
+        return tuple(Asking.of(one, own[one.name], values[one.name]) for one in self.tools)
 
     def writer(self, split: str) -> Writer:
         """A writer of dialogues of a split."""
@@ -113,7 +121,8 @@ class Lesson:
     def write_dialogues(self) -> None:
         """Write what is learned, and what is held out."""
         made = list(itertools.islice(self.writer("train").dialogues(SEED), DIALOGUES))
-        made += [sentences.dialogue(s, self.tools, self.instructions) for s in self.parted[0]]
+        own = [sentences.dialogue(s, self.tools, self.instructions) for s in self.parted[0]]
+        made += own * round(EXAMPLES_SHARE * DIALOGUES / max(1, len(own)))
         lines = "".join(json.dumps(line_of(row)) + "\n" for row in made)
         held = itertools.islice(self.writer("heldout").dialogues(SEED), PHRASINGS)
         found = [

@@ -15,6 +15,7 @@ from random import Random
 from typing import Any
 
 from dlm.datagen import composed_tools
+from dlm.datagen.dialogues import anyones_instructions
 from dlm.datagen.holdout import held_out
 from dlm.datagen.made_up import blend, pseudo_word, salad
 from dlm.datagen.mentions import is_mentionable, mentioned
@@ -42,20 +43,21 @@ Row = dict[str, Any]
 Arguments = dict[str, Any]
 
 KINDS: dict[str, int] = {
-    "request": 64, "missing": 8, "mention": 9, "nothing": 6, "absent": 3, "foreign": 5,
-    "together": 5,
+    "request": 60, "missing": 8, "mention": 9, "nothing": 6, "absent": 3, "foreign": 5,
+    "together": 9,
 }  # fmt: skip
 """What the parts of a dialogue are about, by weight."""
-_PARTS = (1, 1, 2, 3, 4, 5, 6)
-"""Numbers of parts. Most of a short dialogue are the declarations, of which nothing is learned."""
-_SHUFFLED = 0.5
-_SOME = 0.6
-"""Share of dialogues that declare a few of the tools alone, which take less time to learn."""
-_FEW = 4
+_PARTS = (1, 1, 1, 1, 2, 3)
+"""Numbers of parts."""
+_ALIKE = 25
+"""Dialogues behind the same instructions and declarations, which a batch lays out once."""
+_OTHER_INSTRUCTIONS = 0.3
 _ROUND, _FRACTIONS = 0.4, 0.07
 """Shares of numbers that are whole hundreds or tens, and of those that are no whole ones."""
 _BEFORE, _BEHIND = 0.12, 0.08
 """Shares of requests with words about them before and behind them."""
+_OF_EXAMPLES = 0.5
+"""Share of texts that stand in a user's examples, of a parameter that has any there."""
 _OTHER_WORDS = 0.25
 """Share of values of a list that are said in other words."""
 _TRIES = 40
@@ -63,6 +65,7 @@ _GIVES_UP = 100
 _DRAWS = 600
 _ANYTHING = ("salad", "noun", "item", "name", "place", "blend", "topic")
 _COMPOSED: dict[str, Callable[[Random], str]] = {"blend": blend, "salad": salad}
+_PLAIN = re.compile(r"[\w' ]+")
 _RANGE = re.compile(r"(?:from|between) (\d+) (?:to|and) (\d+)")
 
 
@@ -100,7 +103,10 @@ class Writer:
         training = self.split == "train"
         # Each tool is asked for as often as any other, but for those that no phrasing is left for.
         askings = deque(self.askings)
+        made = 0
         while askings:
+            if made % _ALIKE == 0:
+                beginning = self._beginning(rng)
             dialogue = _Dialogue(self, rng, draw_style(rng))
             for _ in range(rng.choice(_PARTS) if training else 1):
                 while askings and not any(
@@ -110,7 +116,8 @@ class Writer:
                     askings.popleft()
                 askings.rotate(-1)
             if dialogue.messages:
-                yield self._row(dialogue.messages, rng)
+                made += 1
+                yield {**beginning, "messages": dialogue.learned()}
 
     def plain(self, asking: Asking, rng: Random, style: Style) -> list[Row]:
         """The messages of one request, with nothing around it; none where no draw fits."""
@@ -119,16 +126,15 @@ class Writer:
         made = bool(pieces) and dialogue.call([(asking, dialogue.speak(pieces, meant))])
         return dialogue.messages if made else []
 
-    def _row(self, messages: list[Row], rng: Random) -> Row:
+    def _beginning(self, rng: Random) -> Row:
+        """Instructions, and all tools; in training in any order."""
         specs = [asking.listed.spec for asking in self.askings]
-        if self.split == "train" and rng.random() < _SHUFFLED:
+        system = self.instructions
+        if self.split == "train":
             rng.shuffle(specs)
-        if self.split == "train" and rng.random() < _SOME:
-            called = {call["name"] for m in messages for call in m.get("tool_calls") or ()}
-            some = set(rng.sample([s["name"] for s in specs], min(len(specs), _FEW))) | called
-            specs = [spec for spec in specs if spec["name"] in some]
-        system = self.instructions if rng.random() < 0.7 else rng.choice(WORDING.instructions)
-        return {"system": system, "tools": specs, "messages": messages}
+            if rng.random() < _OTHER_INSTRUCTIONS:
+                system = anyones_instructions(rng)
+        return {"system": system, "tools": specs}
 
 
 @dataclass(slots=True)
@@ -137,6 +143,12 @@ class _Dialogue:
     rng: Random
     style: Style
     messages: list[Row] = field(default_factory=list)
+
+    def learned(self) -> list[Row]:
+        """The messages; what comes behind the last call is left out, for the model knows it."""
+        calls = [at for at, message in enumerate(self.messages) if message.get("tool_calls")]
+        is_last = bool(calls) and all(m["role"] != "user" for m in self.messages[calls[-1] :])
+        return self.messages[: calls[-1] + 1] if is_last else self.messages
 
     def add(self, kind: str, asking: Asking) -> bool:
         """Add a part of a kind; nothing is added where no draw fits."""
@@ -312,6 +324,10 @@ class _Dialogue:
             return fill(form, rng, {}).replace("NAME", words(name)), yes
         if is_number(schema):
             return self._number(schema, asking.listed.notes.get(name, ""), words(name))
+        # What is spoken keeps its letters alone.
+        told = [v for v in asking.values.get(name, ()) if self.style.cased or _PLAIN.fullmatch(v)]
+        if told and rng.random() < _OF_EXAMPLES:
+            return rng.choice(told), None
         kind = parameter_kind(name, asking.listed.notes.get(name, ""))
         if kind is None or rng.random() < 0.15:
             return self._text(rng.choice(_ANYTHING)), None

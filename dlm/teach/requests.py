@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from random import Random
 from typing import Any
@@ -142,6 +142,7 @@ class Asking:
         verb: What is done, as an order: "fill".
         nouns: What with, the likeliest first; each may be said in place of another.
         own: Requests that were made of examples.
+        values: Parameter → its texts in examples.
         attached: Parameter → how its value is said behind a request.
     """
 
@@ -149,16 +150,22 @@ class Asking:
     verb: str
     nouns: tuple[str, ...]
     own: tuple[str, ...] = ()
+    values: Mapping[str, Sequence[str]] = field(default_factory=dict)
     attached: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, listed: Listed, examples: Sequence[str] = ()) -> Asking:
-        """A tool; ``examples`` are phrasings of its own."""
+    def of(
+        cls,
+        listed: Listed,
+        examples: Sequence[str] = (),
+        values: Mapping[str, Sequence[str]] | None = None,
+    ) -> Asking:
+        """A tool; ``examples`` are phrasings of its own, and ``values`` what stood in them."""
         verb, named = _verb_and_noun(listed)
         found = dict.fromkeys([*named, *(s for n in named for s in _synonyms(n))])
-        made = cls(listed, verb, tuple(found) or ("it",), tuple(examples))
+        made = cls(listed, verb, tuple(found) or ("it",), tuple(examples), values or {})
         said = {name: tuple(made._said(name)) for name in listed.properties}
-        return cls(listed, verb, made.nouns, made.own, said)
+        return replace(made, attached=said)
 
     def heads(self) -> tuple[str, ...]:
         """Requests without the parameters that are said behind them."""
@@ -577,24 +584,18 @@ def _joined(text: str, more: str) -> str:
     return f"{text[:-1]} {more}?" if text.endswith("?") else f"{text} {more}"
 
 
-def phrasing_of(
-    said: str, arguments: Mapping[str, Any], properties: Mapping[str, Any]
-) -> str | None:
+def phrasing_of(said: str, arguments: Mapping[str, Any]) -> str | None:
     """An example as a phrasing, its values taken out; None where one cannot be found in it."""
     text = re.sub(r"[()\[\]{}|]", " ", said.strip())
     for name, value in arguments.items():
         spoken = [str(value)]
-        if isinstance(value, bool):
-            continue
-        if isinstance(value, (int, float)):
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
             spoken = [f"{value:g}", words_of(int(value)) if value == int(value) else f"{value:g}"]
         found = next(
             (m for s in spoken if (m := re.search(rf"(?<!\w){re.escape(s)}(?!\w)", text, re.I))),
             None,
         )
         if found is None:
-            if options(properties.get(name, {})):
-                continue
             return None
         text = f"{text[: found.start()]}{{{name}}}{text[found.end() :]}"
     return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -130,6 +131,15 @@ def test_our_own_dialogues_have_their_share(replay: float) -> None:
         ours = [row for row in rows if not is_mine(row)]
         taught = sum(len(row["tools"]) > 2 for row in ours)
         assert taught / len(ours) == pytest.approx(0.5, abs=0.06)
+
+
+def test_examples_with_the_same_beginning_stand_in_runs() -> None:
+    examples = [example(i) | {"system": f"Agent {i % 3}."} for i in range(30)]
+    rows = [row for row in islice(mixed(examples, own(), 0.4, 1), 400) if is_mine(row)]
+    beginnings = [json.dumps([row["system"], row["tools"]]) for row in rows]
+    lengths = [len(list(run)) for _, run in itertools.groupby(beginnings)]
+    assert sum(lengths) / len(lengths) > 4
+    assert len({row["system"] for row in rows[:30]}) == 3
 
 
 def test_a_reading_is_the_first_request_behind_its_tool() -> None:

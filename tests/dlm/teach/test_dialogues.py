@@ -94,13 +94,11 @@ def test_tools_of_which_no_phrasing_is_held_out_are_passed_over() -> None:
 
 
 def test_an_example_becomes_a_phrasing() -> None:
-    properties = {"petId": NUMBER, "name": TEXT}
     said = "Call pet twelve Rex (please)"
-    assert (
-        phrasing_of(said, {"petId": 12, "name": "rex"}, properties)
-        == "Call pet {petId} {name}  please "
-    )
-    assert phrasing_of("that one please", {"petId": 3}, properties) is None
+    assert phrasing_of(said, {"petId": 12, "name": "rex"}) == "Call pet {petId} {name}  please "
+    assert phrasing_of("that one please", {"petId": 3}) is None
+    assert phrasing_of("which are up for grabs", {"status": "available"}) is None
+    assert phrasing_of("order it and finish that", {"complete": True}) is None
     asking = Asking.of(TOOLS[0], ["who on earth is {petId}"])
     phrasings = [asking.phrasing(Random(seed)) for seed in range(40)]
     assert 5 < phrasings.count("who on earth is {petId}") < 35
