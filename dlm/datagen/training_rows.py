@@ -89,9 +89,8 @@ def mixed(examples: Sequence[Row], own: Iterator[Row], replay: float, seed: int)
 
     Half of either declare some of the others' tools as well, in any order: the model must go on
     choosing by what is said, not by which tools it sees. Examples with the same instructions and
-    tools stand together in short runs. As many of the examples are readings
-    as of our own, as far as the examples allow any. Our own are marked
-    ``replayed``.
+    tools stand together in short runs. As many of the examples are readings as of our own, as far
+    as the examples allow any.
     """
     rng = Random(f"{seed}/mixed")
     taught = list({tool["name"]: tool for row in examples for tool in row["tools"]}.values())
@@ -102,7 +101,7 @@ def mixed(examples: Sequence[Row], own: Iterator[Row], replay: float, seed: int)
     while True:
         row = next(own)
         if rng.random() < replay:
-            yield {**_beside([row], taught, rng)[0], "replayed": True}
+            yield from _beside([row], taught, rng)
         elif row.get("reading") and (reading := next(readings, None)):
             yield reading
         else:

@@ -54,15 +54,10 @@ class Encoded:
         answers: For each assistant message, the range [start, end) of its tokens: from the one
             after its <|agent|> mark, or its <|think|> mark where it has one, to its <|end|>, both
             included.
-        replayed: In training, whether it is from data that the checkpoint was trained on before.
-        listed: In training, ids and shares, each (n, k), that another model gives the tokens of the
-            last answer; None for none.
     """
 
     ids: list[int] = field(default_factory=list)
     answers: list[tuple[int, int]] = field(default_factory=list)
-    replayed: bool = False
-    listed: tuple[Any, Any] | None = None
 
 
 _SPOKEN = (int(Mark.END), int(Mark.CALL), int(Mark.KEY), int(Mark.VALUE))

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
-
-Model = TypeVar("Model", bound=nn.Module)
 
 
 @contextmanager
@@ -72,8 +68,8 @@ class Average:
         self.updates = 0 if state is None else int(str(state["updates"]))
 
 
-class Anchor(Generic[Model]):
-    """Keeps the weights that a run began with, as a share of what it writes and as a teacher.
+class Anchor:
+    """Keeps the weights that a run began with, as a share of what it writes.
 
     Weights between those before and after fine-tuning have learned nearly all of the new data and
     forgotten little of the old.
@@ -82,25 +78,22 @@ class Anchor(Generic[Model]):
         model: As it is before the first step; it goes on training.
         share: Of the first weights in those that `applied` gives the model, 0 to 1.
 
-    Attributes:
-        first: The model as it was; does not learn.
-
     Source: robust fine-tuning, WiSE-FT (arXiv 2109.01903).
     """
 
-    def __init__(self, model: Model, share: float) -> None:
+    def __init__(self, model: nn.Module, share: float) -> None:
         self.share = share
-        self.first = copy.deepcopy(model).requires_grad_(False)
         self._parameters = list(model.parameters())
+        self._first = [p.detach().clone() for p in self._parameters]
 
     def applied(self) -> AbstractContextManager[None]:
         """Give the model the mixed weights for a while."""
         now = [p.detach() for p in self._parameters]
-        return _lent(self._parameters, torch._foreach_lerp(now, self.state(), self.share))
+        return _lent(self._parameters, torch._foreach_lerp(now, self._first, self.share))
 
     def state(self) -> list[Tensor]:
         """What `load` needs to go on."""
-        return list(self.first.parameters())
+        return self._first
 
     def load(self, state: Sequence[Tensor] | None) -> None:
         """Replace the first weights; None keeps those given at construction.
@@ -112,5 +105,4 @@ class Anchor(Generic[Model]):
             return
         if [s.shape for s in state] != [p.shape for p in self._parameters]:
             raise ValueError(f"first weights: expected {len(self._parameters)} of this model")
-        for first, saved in zip(self.state(), state, strict=True):
-            first.copy_(saved)
+        torch._foreach_copy_(self._first, list(state))

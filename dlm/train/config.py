@@ -25,8 +25,7 @@ _KINDS: dict[object, tuple[str, tuple[type, ...]]] = {
 }
 _BOUNDS: tuple[tuple[str, Callable[[float], bool], str], ...] = (
     ("0 to 1", lambda value: 0 <= value <= 1,
-     "ar_share cooldown_share average embedding_rate initial_share replay replay_soft reasons"
-     " readings"),
+     "ar_share cooldown_share average embedding_rate initial_share replay reasons readings"),
     ("> 0", lambda value: value > 0, "total_minutes tokens_per_step max_length pad_to"),
     (">= 0", lambda value: value >= 0,
      "seed threads total_steps prompt_weight reading_weight opening_weight denoising_weight"
@@ -82,9 +81,6 @@ class TrainConfig:
         evaluate_minutes: Time between two evaluations on held-out dialogues; 0 for none.
         evaluate_dialogues: Number of held-out dialogues.
         replay: When examples are taught, share of our own dialogues beside them.
-        replay_soft: In the joint phase, share of what the weights that the run began with predict
-            in the targets of those; the rest is the token that stands there. Source: learning
-            without forgetting (arXiv 1606.09282).
         reasons: Share of the dialogues that end in a message with reasoning before it; a checkpoint
             that saw any says in its config.json that it reasons.
         readings: Share of readings (`dlm.datagen.training_rows`) among our own rows; a checkpoint
@@ -135,7 +131,6 @@ class TrainConfig:
     evaluate_minutes: float = 0.0
     evaluate_dialogues: int = 128
     replay: float = 0.7
-    replay_soft: float = 0.0
     reasons: float = 0.45
     readings: float = 0.45
     declarations: int = 0

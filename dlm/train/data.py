@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dlm.language.messages import Turn
 from dlm.language.template import Encoded, Template, tools_of, turn_of
 from dlm.language.tokenizer import Mark, Tokenizer
@@ -58,10 +56,6 @@ def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
     encoded = template.dialogue(turns, tools_of(row["tools"]))
     whole = [not m.get("cut") for m in row["messages"] if m["role"] == "assistant"]
     encoded.answers[:] = itertools.compress(encoded.answers, whole)
-    encoded.replayed = bool(row.get("replayed"))
-    listed = row.get("listed")
-    if listed is not None and len(listed[0]) == encoded.answers[-1][1] - encoded.answers[-1][0]:
-        encoded.listed = listed
     if row.get("reading"):
         start = encoded.ids.index(Mark.USER) + 1
         encoded.answers.insert(0, (start, encoded.ids.index(Mark.END, start) + 1))
@@ -97,7 +91,7 @@ def training_rows(template: Template, mixture: Mixture) -> Callable[[int], Itera
     from dlm.datagen.reasons import reasoned
     from dlm.datagen.training_rows import mixed, taught
 
-    examples = listed_rows(mixture.examples, read) if mixture.examples else None
+    examples = read(mixture.examples) if mixture.examples else None
     source = Source.load(mixture.corpora, "train", mixture.share_alike)
 
     def rows(seed: int) -> Iterator[Encoded]:
@@ -110,26 +104,6 @@ def training_rows(template: Template, mixture: Mixture) -> Callable[[int], Itera
         return (encode_row(template, row) for row in reasoned(made, mixture.reasons, seed))
 
     return rows
-
-
-LISTED = ".listed.npz"
-"""Ends the name of a file beside one of examples (`dlm.train.teach`)."""
-
-
-def listed_rows(file: Path, read: Callable[[Path], list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Examples, with what another model predicts in them where that was kept."""
-    rows = read(file)
-    beside = file.with_suffix(LISTED)
-    if not beside.is_file():
-        return rows
-    with np.load(beside) as kept:
-        ids, shares, ends = kept["ids"], kept["shares"], kept["ends"].tolist()
-    starts = [0, *ends[:-1]]
-    pairs = [(ids[a:b], shares[a:b]) for a, b in zip(starts, ends, strict=True)]
-    # The file may have grown since.
-    return [
-        {**row, "listed": pair} for row, pair in itertools.zip_longest(rows, pairs[: len(rows)])
-    ]
 
 
 def scripted(

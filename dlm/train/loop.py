@@ -33,7 +33,6 @@ from dlm.train.muon import Float32Muon
 from dlm.train.objective import (
     Copies,
     Rows,
-    Teacher,
     ar_step,
     collate,
     joint_step,
@@ -56,19 +55,19 @@ class Batch:
 
     Attributes:
         place: Where in the data the run is after it.
-        parts: The dialogues and their noisy blocks; where they are laid end to end, those that are
-            replayed apart, which a teacher reads as well.
+        rows: The dialogues.
+        copies: Their noisy blocks.
         tokens: Of the dialogues, padding left out.
     """
 
     place: Place
-    parts: tuple[tuple[Rows, Copies], ...]
+    rows: Rows
+    copies: Copies
     tokens: int
 
     def positions(self, phase: str) -> int:
         """Positions that a forward of that phase computes, padding included."""
-        joint = phase == "joint"
-        return sum(r.ids.numel() + (c.ids.numel() if joint else 0) for r, c in self.parts)
+        return self.rows.ids.numel() + (self.copies.ids.numel() if phase == "joint" else 0)
 
 
 class Run:
@@ -101,8 +100,8 @@ class Run:
             adapted(self.model, config.rank)
         self.optimizers = optimizers(self.model, config)
         self.average = Average(self.model, config.average) if config.average else None
-        anchored = config.initial_share > 0 or config.replay_soft > 0
-        self.anchor = Anchor(self.model, config.initial_share) if anchored else None
+        share = config.initial_share
+        self.anchor = Anchor(self.model, share) if share else None
         self.stopped = False
         self.elapsed_s = 0.0
         self.step = 0
@@ -252,38 +251,24 @@ class Run:
         config = self.config
         weights = config.reading_weight, config.opening_weight
         if config.joined:
-            kinds = ([d for d in dialogues if d.replayed is kind] for kind in (False, True))
-            found = [laid_out(some, config.prompt_weight, *weights) for some in kinds if some]
+            rows = laid_out(dialogues, config.prompt_weight, *weights)
         else:
-            found = [collate(dialogues, config.prompt_weight, config.pad_to, *weights)]
-        noise = config.block_size, rng, config.pad_to
-        parts = tuple((rows, noisy_copies(rows, *noise)) for rows in found)
-        return Batch(place, parts, sum(len(d.ids) for d in dialogues))
+            rows = collate(dialogues, config.prompt_weight, config.pad_to, *weights)
+        copies = noisy_copies(rows, config.block_size, rng, config.pad_to)
+        return Batch(place, rows, copies, sum(len(d.ids) for d in dialogues))
 
     def _losses(self, batch: Batch, phase: str) -> dict[str, Tensor]:
-        """The losses of the parts, each by its share of what there is to learn."""
-        learned = [float(rows.weights.sum()) for rows, _ in batch.parts]
-        found: dict[str, Tensor] = {}
-        for part, weight in zip(batch.parts, learned, strict=True):
-            for name, loss in self._losses_of(*part, phase).items():
-                found[name] = found.get(name, 0.0) + loss * (weight / sum(learned))
-        return found
-
-    def _losses_of(self, rows: Rows, copies: Copies, phase: str) -> dict[str, Tensor]:
         config = self.config
         kind = torch.device(config.device).type
-        soft = config.replay_soft
-        teacher = Teacher(self.anchor.first, soft) if self.anchor and soft else None
         with torch.autocast(kind, torch.bfloat16, enabled=config.autocast == "bfloat16"):
             if phase == "ar":
-                return ar_step(self.model, rows)
+                return ar_step(self.model, batch.rows)
             return joint_step(
                 self.model,
-                rows,
-                copies,
+                batch.rows,
+                batch.copies,
                 sharpen=config.uncertainty_weight > 0,
                 flex=config.attention == "flex",
-                teacher=teacher,
             )
 
     def _step(self, batch: Batch) -> dict[str, Tensor]:

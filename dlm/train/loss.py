@@ -7,7 +7,6 @@ is made while they are still in cache; the backward pass only scales it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -22,51 +21,6 @@ SHARPENING = 0.5
 """Temperature at which the uncertainty of a right prediction is measured."""
 
 
-@dataclass(frozen=True, slots=True)
-class Soft:
-    """Another model's predictions, as a part of the targets.
-
-    Attributes:
-        hidden: (N, D) floating point, of the other model; takes no gradient.
-        head: (V, D) floating point, its own.
-        share: (N,) float32 in [0, 1], of its prediction in each target; the rest is the token.
-    """
-
-    hidden: Tensor
-    head: Tensor
-    share: Tensor
-
-    def of(self, rows: slice, dtype: torch.dtype) -> Tensor:
-        """Their part of some positions' targets, (n, V) float32."""
-        logits = (self.hidden[rows].to(dtype) @ self.head.to(dtype).T).float()
-        return logits.softmax(dim=-1).mul_(self.share[rows, None])
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """Predictions of another model that were kept: its likeliest tokens alone.
-
-    Attributes:
-        ids: (N, k) int64.
-        shares: (N, k) float32, their parts of each target; what is missing to 1 is the token's.
-        size: V.
-    """
-
-    ids: Tensor
-    shares: Tensor
-    size: int
-
-    @property
-    def share(self) -> Tensor:
-        """(N,) float32, all of a target that is not the token that stands there."""
-        return self.shares.sum(dim=-1)
-
-    def of(self, rows: slice, dtype: torch.dtype) -> Tensor:
-        """Their part of some positions' targets, (n, V) float32."""
-        ids, shares = self.ids[rows], self.shares[rows]
-        return shares.new_zeros(len(ids), self.size).scatter_add_(1, ids, shares)
-
-
 class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -75,7 +29,6 @@ class _LinearCrossEntropy(torch.autograd.Function):
         head: Tensor,
         targets: Tensor,
         weights: Tensor,
-        soft: Soft | Listed | None,
     ) -> Tensor:
         dtype = torch.bfloat16 if torch.is_autocast_enabled(hidden.device.type) else hidden.dtype
         head_low = head.to(dtype)
@@ -89,17 +42,9 @@ class _LinearCrossEntropy(torch.autograd.Function):
             logits = (part @ head_low.T).float()
             lse = logits.logsumexp(dim=-1)
             picked = logits.gather(1, wanted[:, None])[:, 0]
-            hard = torch.ones_like(picked)
-            other = None
-            if soft is not None:
-                hard -= soft.share[rows]
-                other = soft.of(rows, dtype)
-                total += -(other * (logits - picked[:, None]) * weight[:, None]).sum()
             total += ((lse - picked) * weight).sum()
             grad = logits.sub_(lse[:, None]).exp_()
-            if other is not None:
-                grad -= other
-            grad.scatter_add_(1, wanted[:, None], -hard[:, None])
+            grad.scatter_add_(1, wanted[:, None], grad.new_full((len(grad), 1), -1.0))
             grad.mul_(weight[:, None])
             low = grad.to(dtype)
             grad_hidden[rows] = low @ head_low
@@ -108,9 +53,9 @@ class _LinearCrossEntropy(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
         grad_hidden, grad_head = ctx.saved_tensors
-        return grad_hidden * grads[0], grad_head * grads[0], None, None, None
+        return grad_hidden * grads[0], grad_head * grads[0], None, None
 
 
 def linear_cross_entropy(
@@ -118,7 +63,6 @@ def linear_cross_entropy(
     head: Tensor,
     targets: Tensor,
     weights: Tensor,
-    soft: Soft | Listed | None = None,
 ) -> Tensor:
     """Weighted sum of cross entropies of ``hidden @ head.T`` against the targets.
 
@@ -127,12 +71,11 @@ def linear_cross_entropy(
         head: (V, D) floating point.
         targets: (N,) int64 in [0, V).
         weights: (N,) float32.
-        soft: Mixed into the targets; None for the tokens alone.
 
     Returns:
         () float32; 0 when N is 0. Under autocast the products are in bfloat16.
     """
-    return _LinearCrossEntropy.apply(hidden, head, targets, weights, soft)  # type: ignore[no-any-return, no-untyped-call]
+    return _LinearCrossEntropy.apply(hidden, head, targets, weights)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def uncertainty(hidden: Tensor, targets: Tensor, head: Tensor) -> Tensor:

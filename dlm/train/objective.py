@@ -26,7 +26,7 @@ from dlm.language.template import Encoded
 from dlm.language.tokenizer import Mark
 from dlm.network.model import Attend, Transformer
 from dlm.train.attention import Flex, Joint, Part, Parts, causal, causal_mask
-from dlm.train.loss import Listed, Soft, linear_cross_entropy, uncertainty
+from dlm.train.loss import linear_cross_entropy, uncertainty
 
 GRAIN = 64
 """Lengths of the attention of a dialogue among others are multiples of this: oneDNN makes code for
@@ -54,9 +54,6 @@ class Rows:
         ids: (B, T) int64, padded at the right.
         weights: (B, T) float32, of each token as a target of next-token prediction; 0 is padding.
         answers: For each row, ranges [start, end) of its answers, those that are drafted.
-        replayed: (B,) bool, whether a row replays what a checkpoint already knew.
-        listed: Ids int64 and shares float32, each (B, T, k), that another model gives each token;
-            None where no row has any.
         positions: (B, T) int64, of each token in its dialogue.
         spans: Where the dialogues of one row lie that are laid end to end; None where each row is
             one dialogue.
@@ -65,8 +62,6 @@ class Rows:
     ids: Tensor
     weights: Tensor
     answers: list[list[tuple[int, int]]]
-    replayed: Tensor
-    listed: tuple[Tensor, Tensor] | None
     positions: Tensor
     spans: tuple[Span, ...] | None = None
 
@@ -88,43 +83,6 @@ class Copies:
     positions: Tensor
     blocks: Tensor
     starts: Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class Teacher:
-    """A model whose predictions are a part of the targets of replayed rows.
-
-    Attributes:
-        model: With the same vocabulary; does not learn.
-        share: Of its predictions in these targets, in (0, 1].
-    """
-
-    model: Transformer
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class Taught:
-    """A teacher's hidden states for a batch.
-
-    Attributes:
-        hidden: (B, S, D), for the same S positions of each row as the learner's.
-        head: (V, D).
-        share: (B,) float32, of its predictions in each row's targets.
-    """
-
-    hidden: Tensor
-    head: Tensor
-    share: Tensor
-
-    def at(self, part: slice) -> Taught:
-        """The same for some positions."""
-        return replace(self, hidden=self.hidden[:, part])
-
-    def soft(self, keep: Tensor) -> Soft:
-        """Targets of the positions, (N,) of B * S laid end to end, that have a loss."""
-        each = self.share.repeat_interleave(self.hidden.shape[1])
-        return Soft(self.hidden.flatten(0, 1)[keep], self.head, each[keep])
 
 
 def collate(
@@ -154,11 +112,9 @@ def collate(
         targets = _weighted(dialogue, prompt_weight, reading_weight, opening_weight)
         weights[row, : len(dialogue.ids)], answers = targets
         drafted.append(answers)
-    replayed = torch.tensor([d.replayed for d in dialogues])
     texts = torch.from_numpy(ids), torch.from_numpy(weights)
-    places = [(row, *d.answers[-1], d.listed) for row, d in enumerate(dialogues) if d.listed]
     positions = torch.arange(size).expand(shape)
-    return Rows(*texts, drafted, replayed, _listed(places, shape), positions)
+    return Rows(*texts, drafted, positions)
 
 
 def _weighted(
@@ -194,7 +150,6 @@ def laid_out(
     another, and there is no padding.
 
     Args:
-        dialogues: All replayed, or none.
         prompt_weight: As the others, of `collate`.
     """
     groups: dict[tuple[int, ...], list[Encoded]] = {}
@@ -205,7 +160,6 @@ def laid_out(
     weights: list[np.ndarray[Any, Any]] = []
     answers: list[tuple[int, int]] = []
     spans: list[Span] = []
-    listed: list[tuple[int, int, int, Any]] = []
     for start, some in groups.items():
         cut = len(start) if len(some) > 1 else 0
         shared = len(spans) if cut else None
@@ -224,27 +178,8 @@ def laid_out(
             spans.append(Span((len(ids), shift + len(dialogue.ids)), shared))
             positions += range(cut, len(dialogue.ids))
             ids += dialogue.ids[cut:]
-            if dialogue.listed:
-                a, b = dialogue.answers[-1]
-                listed.append((0, a + shift, b + shift, dialogue.listed))
     texts = torch.tensor([ids]), torch.from_numpy(np.concatenate(weights)[None])
-    replayed = torch.tensor([dialogues[0].replayed])
-    kept = _listed(listed, (1, len(ids)))
-    return Rows(*texts, [answers], replayed, kept, torch.tensor([positions]), tuple(spans))
-
-
-def _listed(
-    places: Sequence[tuple[int, int, int, Any]], shape: tuple[int, int]
-) -> tuple[Tensor, Tensor] | None:
-    """What another model gives the tokens of some ranges; each is of a row."""
-    if not places:
-        return None
-    size = (*shape, places[0][3][0].shape[1])
-    ids, shares = torch.zeros(size, dtype=torch.int64), torch.zeros(size)
-    for row, start, end, (tokens, parts) in places:
-        ids[row, start:end] = torch.from_numpy(tokens.astype(np.int64))
-        shares[row, start:end] = torch.from_numpy(parts.astype(np.float32))
-    return ids, shares
+    return Rows(*texts, [answers], torch.tensor([positions]), tuple(spans))
 
 
 def rounded(count: int, multiple: int) -> int:
@@ -358,9 +293,7 @@ def _widened(sees: Tensor) -> Tensor:
     return whole
 
 
-def causal_loss(
-    hidden: Tensor, model: Transformer, rows: Rows, taught: Taught | None = None
-) -> Tensor:
+def causal_loss(hidden: Tensor, model: Transformer, rows: Rows) -> Tensor:
     """Weighted mean cross entropy of the next token. ``hidden`` is (B, T, D) of x_0."""
     weights = rows.weights[:, 1:].reshape(-1)
     keep = (weights > 0).nonzero()[:, 0]
@@ -368,29 +301,22 @@ def causal_loss(
     share = (weights[keep] / weights.sum()).to(hidden.device)
     there = keep.to(hidden.device)
     flat = hidden[:, :-1].reshape(-1, hidden.shape[-1])[there]
-    soft: Soft | Listed | None = None if taught is None else taught.at(slice(-1)).soft(there)
-    if soft is None and rows.listed is not None:
-        ids, parts = (x[:, 1:].flatten(0, 1)[keep].to(hidden.device) for x in rows.listed)
-        soft = Listed(ids, parts, len(model.embed_tokens.weight))
-    return linear_cross_entropy(flat, model.embed_tokens.weight, targets, share, soft)
+    return linear_cross_entropy(flat, model.embed_tokens.weight, targets, share)
 
 
-def masked_part(hidden: Tensor, copies: Copies) -> tuple[Tensor, Tensor, Tensor]:
-    """Masked positions of x_t, (B, A, D): hidden states (N, D), targets (N,), indices (N,)."""
+def masked_part(hidden: Tensor, copies: Copies) -> tuple[Tensor, Tensor]:
+    """Masked positions of x_t, (B, A, D): hidden states (N, D) and targets (N,)."""
     targets = copies.targets.reshape(-1)
     keep = (targets != -100).nonzero()[:, 0]
     there = keep.to(hidden.device)
-    return hidden.flatten(0, 1)[there], targets[keep].to(hidden.device), there
+    return hidden.flatten(0, 1)[there], targets[keep].to(hidden.device)
 
 
-def denoising_loss(
-    hidden: Tensor, model: Transformer, copies: Copies, taught: Taught | None = None
-) -> Tensor:
+def denoising_loss(hidden: Tensor, model: Transformer, copies: Copies) -> Tensor:
     """Mean cross entropy over masked tokens. ``hidden`` is (B, A, D) of x_t."""
-    flat, targets, there = masked_part(hidden, copies)
+    flat, targets = masked_part(hidden, copies)
     share = torch.full((len(flat),), 1 / max(1, len(flat)), device=hidden.device)
-    soft = None if taught is None else taught.soft(there)
-    return linear_cross_entropy(flat, model.embed_tokens.weight, targets, share, soft)
+    return linear_cross_entropy(flat, model.embed_tokens.weight, targets, share)
 
 
 def ar_step(model: Transformer, rows: Rows) -> dict[str, Tensor]:
@@ -407,17 +333,15 @@ def joint_step(
     copies: Copies,
     sharpen: bool = False,
     flex: bool = False,
-    teacher: Teacher | None = None,
 ) -> dict[str, Tensor]:
-    """Losses of the joint phase, from one forward, and one of the teacher if rows are replayed.
+    """Losses of the joint phase, from one forward.
 
     Args:
-        model: On any device; so is the teacher.
+        model: On any device.
         rows: x_0, on the CPU.
         copies: x_t, on the CPU.
         sharpen: Whether the uncertainty of what is predicted rightly is a loss too.
         flex: Whether FlexAttention does the attention; for CUDA.
-        teacher: Of replayed rows; None for their tokens alone.
     """
     length = rows.ids.shape[1]
     device = model.embed_tokens.weight.device
@@ -432,18 +356,11 @@ def joint_step(
     ids = torch.cat((rows.ids, copies.ids), dim=1).to(device)
     positions = torch.cat((rows.positions, copies.positions), dim=1).to(device)
     hidden = model(ids, positions, attend)
-    clean = noisy = None
-    if teacher is not None and rows.replayed.any():
-        with torch.no_grad():
-            seen = teacher.model(ids, positions, attend)
-        share = (rows.replayed * teacher.share).to(device)
-        taught = Taught(seen, teacher.model.embed_tokens.weight, share)
-        clean, noisy = taught.at(slice(length)), taught.at(slice(length, None))
     losses = {
-        "causal": causal_loss(hidden[:, :length], model, rows, clean),
-        "denoising": denoising_loss(hidden[:, length:], model, copies, noisy),
+        "causal": causal_loss(hidden[:, :length], model, rows),
+        "denoising": denoising_loss(hidden[:, length:], model, copies),
     }
     if sharpen:
-        flat, targets, _ = masked_part(hidden[:, length:], copies)
+        flat, targets = masked_part(hidden[:, length:], copies)
         losses["uncertainty"] = uncertainty(flat, targets, model.embed_tokens.weight)
     return losses

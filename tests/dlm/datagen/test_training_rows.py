@@ -124,7 +124,6 @@ def test_our_own_dialogues_have_their_share(replay: float) -> None:
     assert sorted(row["line"] for row in mine[:10]) == list(range(10))
     again = list(itertools.islice(mixed(examples, own(), replay, 1), 50))
     assert again == rows[:50] != list(itertools.islice(mixed(examples, own(), replay, 2), 50))
-    assert [is_mine(row) for row in rows] == [not row.get("replayed") for row in rows]
     with_others = sum(len(row["tools"]) > 2 for row in mine) / len(mine)
     assert with_others == pytest.approx(0.5, abs=0.12)
     if replay:

@@ -29,16 +29,6 @@ def test_what_is_shown_lies_between_the_first_weights_and_the_present_ones() -> 
         assert model.weight[0, 0].item() == value
 
 
-def test_the_model_as_it_was_stays_and_does_not_learn() -> None:
-    model = nn.Linear(2, 2)
-    moved(model, 1.0)
-    anchor = Anchor(model, 0.0)
-    moved(model, 5.0)
-    assert shown(anchor, model) == 5.0
-    assert anchor.first(torch.ones(1, 2)).tolist() == [[3.0, 3.0]]
-    assert not any(parameter.requires_grad for parameter in anchor.first.parameters())
-
-
 def test_first_weights_are_taken_over() -> None:
     model = nn.Linear(2, 2)
     moved(model, 1.0)

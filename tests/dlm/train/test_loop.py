@@ -33,10 +33,7 @@ def config(**changes: Any) -> TrainConfig:
 
 
 def dialogues() -> list[Encoded]:
-    """The first is replayed."""
-    made = [template().dialogue(turns, TOOLS) for turns in DIALOGUES]
-    made[0].replayed = True
-    return made
+    return [template().dialogue(turns, TOOLS) for turns in DIALOGUES]
 
 
 def data(count: int, first: int = 0) -> Iterator[Placed]:
@@ -70,7 +67,7 @@ def test_the_autoregressive_phase_comes_first() -> None:
     assert phases == [("ar", 0.0), ("ar", 0.59), ("joint", 0.6), ("joint", 1.0)]
 
 
-@pytest.mark.parametrize("kept", [{}, {"average": 0.9, "initial_share": 0.4}, {"replay_soft": 0.8}])
+@pytest.mark.parametrize("kept", [{}, {"average": 0.9, "initial_share": 0.4}])
 @pytest.mark.parametrize("ar_share", [0.0, 1.0])
 def test_a_resumed_run_is_one_that_never_stopped(
     tmp_path: Path, ar_share: float, kept: dict[str, float]
@@ -117,19 +114,6 @@ def test_what_is_written_keeps_a_share_of_the_first_weights(tmp_path: Path) -> N
     torch.testing.assert_close(written, expected, atol=1e-2, rtol=1e-2)
     assert not torch.allclose(written, run.model.embed_tokens.weight, atol=1e-2)
     assert not torch.allclose(written, first, atol=1e-2)
-
-
-def test_what_the_first_weights_tell_of_replayed_dialogues_is_learned(tmp_path: Path) -> None:
-    first = dialogues()[:1]
-    norms = []
-    for share in (0.0, 0.5, 1.0):
-        seen: list[dict[str, Any]] = []
-        run = Run(config(ar_share=0.0, replay_soft=share, learning_rate=0.0), tmp_path)
-        run.train(((Place(0, n), first) for n in range(LOG_STEPS)), 5, seen.append)
-        norms.append(seen[0]["norm"])
-    # Where the targets are the model's own predictions, nothing pulls at it.
-    assert norms[0] > norms[1] > 0.01
-    assert norms[2] < 1e-3
 
 
 def test_a_run_that_is_asked_to_stop_ends_after_its_step(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,7 +22,6 @@ from dlm.train.attention import Joint
 from dlm.train.objective import (
     Copies,
     Rows,
-    Teacher,
     ar_step,
     causal_loss,
     collate,
@@ -303,53 +301,6 @@ def test_both_phases_have_the_same_causal_loss() -> None:
     joint = joint_step(model(1), rows, copies_of(rows))
     assert set(alone) == {"causal"}
     torch.testing.assert_close(alone["causal"], joint["causal"], atol=1e-5, rtol=1e-5)
-
-
-def test_a_teacher_teaches_replayed_rows_alone() -> None:
-    rows, teacher = made(), Teacher(model(2), 1.0)
-    copies = copies_of(rows)
-    plain = joint_step(model(1), rows, copies)
-    assert joint_step(model(1), rows, copies, teacher=teacher) == plain
-    dialogues = encoded()
-    for dialogue in dialogues[:2]:
-        dialogue.replayed = True
-    rehearsed = collate(dialogues, 0.3)
-    assert rehearsed.replayed.tolist() == [True, True, False, False]
-    assert joint_step(model(1), rehearsed, copies) == plain
-
-    def gradients(share: float, of: slice) -> list[torch.Tensor]:
-        learner = model(1).requires_grad_(True)
-        part = collate(dialogues[of], 0.3)
-        losses = joint_step(learner, part, copies_of(part), teacher=Teacher(model(1), share))
-        sum(losses.values()).backward()
-        return [p.grad for p in learner.parameters() if p.grad is not None]
-
-    # A model has nothing to learn of itself; what is not replayed is learned as ever.
-    largest = max(g.abs().max().item() for g in gradients(0.5, slice(2)))
-    assert largest > 1e-3
-    assert max(g.abs().max().item() for g in gradients(1.0, slice(2))) < 1e-4 * largest
-    for soft, hard in zip(gradients(1.0, slice(2, 4)), gradients(0.5, slice(2, 4)), strict=True):
-        assert torch.equal(soft, hard)
-
-
-def test_what_a_teacher_tells_is_taken_where_it_is_told() -> None:
-    rows, learner, teacher = made(), model(1), model(2)
-    copies = copies_of(rows)
-    replayed = replace(rows, replayed=torch.ones(len(rows.ids), dtype=torch.bool))
-    losses = joint_step(learner, replayed, copies, teacher=Teacher(teacher, 1.0))
-    length = rows.ids.shape[1]
-    positions = torch.cat((torch.arange(length).expand(len(rows.ids), -1), copies.positions), dim=1)
-    ids, attend = (
-        torch.cat((rows.ids, copies.ids), dim=1),
-        Joint(length, copies_see(length, copies)),
-    )
-    mine, theirs = (m.logits(m(ids, positions, attend)) for m in (learner, teacher))
-    each = -(theirs.softmax(-1) * mine.log_softmax(-1)).sum(-1)
-    weights = rows.weights[:, 1:]
-    causal = (each[:, : length - 1] * weights).sum() / weights.sum()
-    torch.testing.assert_close(losses["causal"], causal, atol=1e-4, rtol=1e-4)
-    denoising = each[:, length:][copies.targets != -100].mean()
-    torch.testing.assert_close(losses["denoising"], denoising, atol=1e-4, rtol=1e-4)
 
 
 def test_all_losses_reach_every_weight() -> None:
