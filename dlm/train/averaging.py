@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 import torch
 from torch import Tensor, nn
 
+from dlm.loading.products import DOWN
+
 
 @contextmanager
 def _lent(
@@ -83,7 +85,8 @@ class Anchor:
 
     def __init__(self, model: nn.Module, share: float) -> None:
         self.share = share
-        self._parameters = list(model.parameters())
+        # What a product adds begins as zero: a share of ``up`` alone is that share of the sum.
+        self._parameters = [p for n, p in model.named_parameters() if not n.endswith(DOWN)]
         self._first = [p.detach().clone() for p in self._parameters]
 
     def applied(self) -> AbstractContextManager[None]:

@@ -184,7 +184,7 @@ def stream(recipe: Recipe, place: Place) -> Generator[Placed, None, None]:
 
     Raises:
         NothingToLearn: As `in_order`.
-        RuntimeError: The process ended, after it said why.
+        ChildProcessError: The process ended, after it said why.
     """
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
@@ -198,7 +198,7 @@ def stream(recipe: Recipe, place: Place) -> Generator[Placed, None, None]:
         yield from _received(reader)
         process.join()
         if process.exitcode != -signal.SIGTERM:
-            raise RuntimeError(f"the data process ended with exit code {process.exitcode}")
+            raise ChildProcessError(f"the data process ended with exit code {process.exitcode}")
     finally:
         reader.close()
         process.terminate()

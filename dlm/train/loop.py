@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from dlm.language.template import Encoded
+from dlm.language.tokenizer import Mark
 from dlm.loading.placement import bfloat16_is_fast
 from dlm.loading.weights import save_model
 from dlm.network.model import OUTPUTS, Transformer
@@ -97,7 +98,8 @@ class Run:
         made = initialised(Transformer(config.model())) if model is None else model
         self.model = made.to(config.device).train().requires_grad_(True)
         if config.rank:
-            adapted(self.model, config.rank)
+            low = config.autocast == "bfloat16"
+            adapted(self.model, config.rank, torch.bfloat16 if low else torch.float32)
         self.optimizers = optimizers(self.model, config)
         self.average = Average(self.model, config.average) if config.average else None
         share = config.initial_share
@@ -255,7 +257,7 @@ class Run:
         else:
             rows = collate(dialogues, config.prompt_weight, config.pad_to, *weights)
         copies = noisy_copies(rows, config.block_size, rng, config.pad_to)
-        return Batch(place, rows, copies, sum(len(d.ids) for d in dialogues))
+        return Batch(place, rows, copies, int((rows.ids != Mark.PAD).sum()))
 
     def _losses(self, batch: Batch, phase: str) -> dict[str, Tensor]:
         config = self.config

@@ -28,15 +28,16 @@ class LowRank(nn.Module):
     Args:
         linear: Whose matrix and bias it takes; the product begins as zero.
         rank: R.
+        dtype: Of the matrix that stays.
     """
 
     weight: Tensor
     bias: Tensor | None
 
-    def __init__(self, linear: nn.Linear, rank: int) -> None:
+    def __init__(self, linear: nn.Linear, rank: int, dtype: torch.dtype) -> None:
         super().__init__()
-        # In the format of the products, so that autocast need not convert it in every step.
-        self.register_buffer("weight", linear.weight.detach().bfloat16(), persistent=False)
+        # As it is multiplied, so that it need not be converted in every step.
+        self.register_buffer("weight", linear.weight.detach().to(dtype), persistent=False)
         self.register_buffer("bias", None if linear.bias is None else linear.bias.detach())
         width = linear.in_features
         self.down = nn.Parameter(torch.randn(rank, width) * width**-0.5)
@@ -44,8 +45,7 @@ class LowRank(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., I) to (..., O)."""
-        weight = self.weight if torch.is_autocast_enabled(x.device.type) else self.weight.float()
-        plain = functional.linear(x, weight, self.bias)
+        plain = functional.linear(x, self.weight, self.bias)
         return plain + functional.linear(functional.linear(x, self.down), self.up)
 
     @torch.no_grad()
@@ -76,10 +76,10 @@ class Marks(nn.Module):
         return weight[: len(Mark)].clone()
 
 
-def adapted(model: Transformer, rank: int) -> Transformer:
+def adapted(model: Transformer, rank: int, dtype: torch.dtype) -> Transformer:
     """The model with a product of this rank beside each matrix of its layers, in place.
 
-    Beside these only the marks' rows of the embedding learn.
+    Beside these only the marks' rows of the embedding learn. The matrices stay in the given format.
 
     Raises:
         ValueError: The model has experts.
@@ -90,7 +90,7 @@ def adapted(model: Transformer, rank: int) -> Transformer:
     for part in list(model.layers.modules()):
         for name, inner in list(part.named_children()):
             if isinstance(inner, nn.Linear):
-                setattr(part, name, LowRank(inner, rank))
+                setattr(part, name, LowRank(inner, rank, dtype))
     vectors = model.embed_tokens.weight.detach().clone()
     model.embed_tokens.requires_grad_(True)
     parametrize.register_parametrization(model.embed_tokens, "weight", Marks(vectors))

@@ -97,7 +97,7 @@ def collate(
     Args:
         dialogues: Each with at least one token.
         prompt_weight: Weight of next-token loss on what is neither an answer nor part of the
-            declarations before the first user message, which are arbitrary and weigh nothing.
+            declarations before the first message, which are arbitrary and weigh nothing.
         multiple: The length is one of this number, so that few shapes occur.
         reading_weight: Of the user's words where they count as an answer; they are not drafted.
         opening_weight: Of the first token of an answer.
@@ -134,8 +134,9 @@ def _weighted(
 
 
 def beginning(dialogue: Encoded) -> int:
-    """Tokens of instructions and declarations, before the user's first message."""
-    return dialogue.ids.index(Mark.USER) if Mark.USER in dialogue.ids else 0
+    """Tokens of instructions and declarations, before anybody's first message."""
+    said = (at for at, one in enumerate(dialogue.ids) if one in (Mark.USER, Mark.AGENT))
+    return next(said, 0)
 
 
 def laid_out(
@@ -194,7 +195,7 @@ def noisy_copies(
 
     One block begins where the answer does; the others follow at a random offset, for a verified
     draft may end anywhere. Half of the blocks are masked whole, as at the first denoising step;
-    the others by shares spread evenly over (0, 1).
+    the others by shares spread evenly over (0, 1); those in which nothing is masked are left out.
 
     Args:
         rows: The dialogues, on the CPU.
@@ -210,7 +211,6 @@ def noisy_copies(
     ]
     count = sum(map(len, cuts))
     row = np.repeat(np.arange(len(cuts)), [len(c) for c in cuts])
-    number = np.concatenate([np.arange(len(c)) for c in cuts])
     starts, ends = np.array([c for row_cuts in cuts for c in row_cuts]).reshape(-1, 2).T[:, :, None]
     places = starts + np.arange(block_size)
     inside = places < ends
@@ -220,8 +220,12 @@ def noisy_copies(
     masked = rng.random(places.shape) < np.clip(2 * share, 0.05, 1.0)[:, None]
     masked[:, 0] = False
     masked &= inside
+    # Of a block without a mask nothing is learned.
+    kept = masked.any(axis=1)
+    row, starts, tokens, inside, masked = (x[kept] for x in (row, starts, tokens, inside, masked))
+    number = np.arange(len(row)) - np.searchsorted(row, row)
     placed = rows.positions.numpy()[row[:, None], starts] + np.arange(block_size)
-    copies = max(1, *map(len, cuts))
+    copies = max(1, int(np.bincount(row, minlength=1).max()))
     length = rows.ids.shape[1]
     width = rounded(length + copies * block_size, multiple) - length
 

@@ -39,7 +39,7 @@ def taught(folder: Path, layers: list[int], rank: int = RANK) -> None:
     run = folder / "run"
     convert(run / "base.gguf", folder / "whole")
     carve.write(folder / "whole", folder / "small", layers, 280, [TEXT] * 9)
-    model = adapted(load_model(folder / "small"), rank)
+    model = adapted(load_model(folder / "small"), rank, torch.bfloat16)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.endswith(".up"):

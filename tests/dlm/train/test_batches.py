@@ -193,7 +193,7 @@ def test_a_process_that_dies_is_told(tmp_path: Path) -> None:
     made = replace(recipe(tmp_path), tokenizer=tmp_path / "nowhere")
     with (
         closing(stream(made, Place())) as batches_made,
-        pytest.raises(RuntimeError, match="the data process ended with exit code 1"),
+        pytest.raises(ChildProcessError, match="the data process ended with exit code 1"),
     ):
         next(batches_made)
 
@@ -267,11 +267,11 @@ def test_items_taken_ahead_are_the_same() -> None:
 def test_what_is_raised_ahead_is_raised_after_the_items_before_it() -> None:
     def broken() -> Iterator[int]:
         yield 1
-        raise RuntimeError("no more")
+        raise ChildProcessError("no more")
 
     items = prefetched(broken(), 3)
     assert next(items) == 1
-    with pytest.raises(RuntimeError, match="no more"):
+    with pytest.raises(ChildProcessError, match="no more"):
         next(items)
 
 

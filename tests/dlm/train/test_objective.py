@@ -84,7 +84,8 @@ def test_weights_are_those_of_answers_and_of_the_prompt_behind_the_declarations(
 
 def test_without_a_user_all_but_answers_is_prompt() -> None:
     dialogue = template().dialogue((Turn("system", "x"), Turn("assistant", "y")))
-    assert collate([dialogue], 0.5).weights[0, 0] == 0.5
+    start = dialogue.ids.index(Mark.AGENT)
+    assert collate([dialogue], 0.5).weights[0, : start + 1].tolist() == [0.0] * start + [0.5]
 
 
 def test_the_first_token_of_an_answer_may_weigh_more() -> None:
@@ -108,6 +109,7 @@ def test_copies_are_blocks_of_the_answers(seed: int, block_size: int) -> None:
         starts[row].add(start)
         assert positions == list(range(start, start + block_size))
         assert set(copies.starts[row, columns].tolist()) == {start}
+        assert (copies.targets[row, columns] != -100).any()
         end = next(b for a, b in rows.answers[row] if a <= start < b)
         for at, noisy, target in zip(
             positions,
@@ -125,10 +127,8 @@ def test_copies_are_blocks_of_the_answers(seed: int, block_size: int) -> None:
     for row, answers in enumerate(rows.answers):
         # Each answer's first block starts where it does; the others tile what follows an offset.
         for begin, end in answers:
-            assert begin in starts[row]
             others = sorted(s for s in starts[row] if begin < s < end)
-            assert all(b - a == block_size for a, b in itertools.pairwise(others))
-            assert not others or begin < others[0] <= begin + block_size
+            assert all((b - a) % block_size == 0 for a, b in itertools.pairwise(others))
             assert end - 1 not in others
 
 
@@ -146,7 +146,7 @@ def test_half_of_the_blocks_are_masked_whole_and_the_others_by_all_shares() -> N
                 shares.append(masked / size)
     whole = sum(share == 1.0 for share in shares) / len(shares)
     assert 0.5 <= whole < 0.65
-    assert {round(share * 7) for share in shares} == set(range(8))
+    assert {round(share * 7) for share in shares} == set(range(1, 8))
 
 
 def test_offsets_are_spread_over_a_block() -> None:
@@ -154,8 +154,8 @@ def test_offsets_are_spread_over_a_block() -> None:
     begin, _ = rows.answers[0][0]
     offsets = set()
     for seed in range(80):
-        copies = copies_of(rows, seed)
-        offsets.add(int(copies.starts[0, BLOCK]) - begin)
+        starts = set(copies_of(rows, seed).starts[0].tolist()) - {-1, begin}
+        offsets.add((min(starts) - begin - 1) % BLOCK + 1)
     assert offsets == set(range(1, BLOCK + 1))
 
 
@@ -319,10 +319,16 @@ def seen(rows: Rows, copies: Copies, attend: Attend) -> torch.Tensor:
     return model(1)(ids, positions, attend)[0]
 
 
+@pytest.mark.parametrize("greeted", [False, True])
 @pytest.mark.parametrize("multiple", [1, 64])
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_dialogues_laid_end_to_end_are_as_they_are_alone(count: int, multiple: int) -> None:
+def test_dialogues_laid_end_to_end_are_as_they_are_alone(
+    count: int, multiple: int, greeted: bool
+) -> None:
     dialogues = encoded(count)
+    if greeted:
+        greeting = Turn("assistant", "hi.")
+        dialogues = [template().dialogue((greeting, *t), TOOLS) for t in DIALOGUES[:count]]
     rows = laid_out(dialogues, 0.3, opening_weight=2.0)
     copies = copies_of(rows, multiple=multiple)
     assert (rows.ids.shape[1] + copies.ids.shape[1]) % multiple == 0
