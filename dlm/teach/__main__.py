@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -113,16 +113,17 @@ class Lesson:
         return tuple(Asking.of(one, own[one.name], values[one.name]) for one in self.tools)
 
     def writer(self, split: str) -> Writer:
-        """A writer of dialogues of a split."""
-        return Writer.of(
-            self.askings, self.instructions, split, Values(self.corpora, free=split == "train")
-        )
+        """A writer of dialogues of a split; what is held out knows nothing of the examples."""
+        train = split == "train"
+        askings = self.askings if train else [replace(one, own=()) for one in self.askings]
+        return Writer.of(askings, self.instructions, split, Values(self.corpora, free=train))
 
     def write_dialogues(self) -> None:
         """Write what is learned, and what is held out."""
         made = list(itertools.islice(self.writer("train").dialogues(SEED), DIALOGUES))
         own = [sentences.dialogue(s, self.tools, self.instructions) for s in self.parted[0]]
-        made += own * round(EXAMPLES_SHARE * DIALOGUES / max(1, len(own)))
+        others = 1 / EXAMPLES_SHARE - 1
+        made += own * max(1, round(DIALOGUES / others / max(1, len(own))))
         lines = "".join(json.dumps(line_of(row)) + "\n" for row in made)
         held = itertools.islice(self.writer("heldout").dialogues(SEED), PHRASINGS)
         found = [
@@ -175,6 +176,11 @@ def written(file: Path, text: str) -> None:
     part.replace(file)
 
 
+def training_minutes(minutes: float) -> float:
+    """Of so many, those that training gets."""
+    return max(0.2 * minutes, minutes - OTHER_MINUTES)
+
+
 class Progress:
     """Says which stage has begun, and how long all others will take."""
 
@@ -191,11 +197,8 @@ class Progress:
     def stage(self) -> None:
         """The next stage begins."""
         rest = OTHER_MINUTES * (1 - self._stage / len(STAGES))
-        training = (
-            max(0.0, self._minutes - OTHER_MINUTES)
-            if self._stage <= STAGES.index("training")
-            else 0.0
-        )
+        is_ahead = self._stage <= STAGES.index("training")
+        training = training_minutes(self._minutes) if is_ahead else 0.0
         stage = f"[{self._stage + 1} of {len(STAGES)}] {STAGES[self._stage]}"
         print(f"{stage}; about {rest + training:.0f} min left in all", flush=True)
         self._stage += 1
@@ -248,6 +251,8 @@ def teach(options: argparse.Namespace) -> None:
     )
     lesson.out.mkdir(parents=True, exist_ok=True)
     lesson.keep("tools.json", [tool.spec for tool in lesson.tools])
+    if lesson.kept("tools.json") != json.loads(json.dumps([tool.spec for tool in lesson.tools])):
+        raise sources.ListError(f"{lesson.out} is of another list: expected another --out")
 
     def once(name: str, make: Callable[[], object]) -> None:
         progress.stage()
@@ -283,9 +288,8 @@ def _names(text: str) -> list[str]:
 
 def _train(lesson: Lesson, options: argparse.Namespace) -> None:
     run = lesson.out / "run"
-    minutes = max(0.2 * options.minutes, options.minutes - OTHER_MINUTES)
     changes = [
-        f"total_minutes = {minutes}",
+        f"total_minutes = {training_minutes(options.minutes)}",
         f"total_steps = {STEPS}",
         "checkpoint_minutes = 1.0",
         *options.set,
@@ -304,7 +308,7 @@ def _write_folder(lesson: Lesson, options: argparse.Namespace) -> None:
     out, rehearsal = lesson.out, lesson.out / "rehearsal"
     rehearsal.mkdir(exist_ok=True)
     writer = lesson.writer("train")
-    remote = bool(options.mcp) or (options.source or "").startswith("http")
+    remote = bool(options.mcp) or sources.is_url(options.source or "")
     module = f"{re.sub(r'[^a-z0-9]+', '_', lesson.name.lower())}_tools"
     llm = {"checkpoint": str((out / "checkpoint").resolve())}
     tools: Mapping[str, Any] = {"modules": [module]}
@@ -357,7 +361,7 @@ def _report(lesson: Lesson, notes: Sequence[str], minutes: float) -> None:
         "training_minutes": round(record["minutes"], 2),
         "steps": record["step"],
         "machine": record["machine"],
-        "dialogues": DIALOGUES,
+        "dialogues": len((lesson.out / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()),
         "notes": list(notes),
         "failures": wrong,
     }

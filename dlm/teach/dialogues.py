@@ -7,6 +7,7 @@ against each other.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ from dlm.datagen.words import WORDS
 from dlm.datagen.world import capital
 from dlm.language.identifiers import words
 from dlm.language.schema import is_number, options
-from dlm.language.spoken_numbers import number, words_of
+from dlm.language.spoken_numbers import words_of
 from dlm.teach.requests import (
     SEEING,
     TABLE,
@@ -90,6 +91,11 @@ class Writer:
         """A writer that says nothing of a tool that may be said of another."""
         known = {a.listed.name: skeletons(a) for a in askings}
         return cls(tuple(askings), instructions, split, values, known)
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether only phrasings are written that training never shows."""
+        return self.split == "heldout"
 
     def tells(self, asking: Asking, phrasing: str) -> bool:
         """Whether a phrasing is of this tool and no other; whole words are known of examples."""
@@ -199,7 +205,6 @@ class _Dialogue:
                 "!VERB (a|the|my) NOUN",
                 "i want to VERB (a|the) NOUN",
                 "!VERB something",
-                "can you VERB NOUNs?",
             )
         )
         source = (
@@ -257,12 +262,13 @@ class _Dialogue:
         verb = self.rng.choice(TABLE.foreign)
         if any(verb == one.verb or verb in one.listed.about.lower() for one in self.writer.askings):
             return False
+        heads = (head for one in self.writer.askings for head in one.heads())
         alike = sayings_of(verb)
-        if alike and any(sayings_of(one.verb) == alike for one in self.writer.askings):
+        if any(verb in re.findall(r"\w+", head) for head in heads) or (
+            alike and any(sayings_of(one.verb) == alike for one in self.writer.askings)
+        ):
             return False
         found = replace(asking, verb=verb, own=()).named(self.rng)
-        if not found:
-            return False
         noun = asking.nouns[0]
         pieces = [
             Piece(self.value(asking, piece.slot)[0]) if piece.slot else piece
@@ -287,7 +293,8 @@ class _Dialogue:
         """
         for _ in range(_TRIES):
             source = asking.phrasing(self.rng)
-            if held_out(re.sub(r"\W+", " ", source)) != (self.writer.split == "heldout"):
+            known = source in asking.own
+            if not known and held_out(re.sub(r"\W+", " ", source)) is not self.writer.holds_out:
                 continue
             if not self.writer.tells(asking, source):
                 continue
@@ -312,7 +319,7 @@ class _Dialogue:
         schema, rng = asking.listed.properties[name], self.rng
         if listed := options(schema):
             option = rng.choice(list(listed))
-            said = TABLE.same.get(words(str(option)), ())
+            said = [s for s in TABLE.same.get(words(str(option)), ()) if s not in map(str, listed)]
             if said and rng.random() < _OTHER_WORDS:
                 return rng.choice(said), option
             return _spoken(option, self.style.digits), option
@@ -336,7 +343,8 @@ class _Dialogue:
     def _number(self, schema: Mapping[str, Any], note: str, name: str) -> tuple[str, Any]:
         rng = self.rng
         between = _RANGE.search(note)
-        low = schema.get("minimum", int(between[1]) if between else 1)
+        # Nobody says a number below zero, and the engine takes numbers from what is said.
+        low = max(0, math.ceil(schema.get("minimum", int(between[1]) if between else 1)))
         high = schema.get("maximum", int(between[2]) if between else None)
         if high is None:
             high = (
@@ -350,8 +358,8 @@ class _Dialogue:
         value = max(low, value // step * step)
         if schema.get("type") == "number" and rng.random() < _FRACTIONS:
             value = value + rng.choice((0.5, 0.5, 0.2, 0.75))
-            return (f"{value:g}" if self.style.digits else _decimal(value)), value
-        return (str(int(value)) if self.style.digits else words_of(int(value))), int(value)
+            return _figure(value, self.style.digits), value
+        return _figure(int(value), self.style.digits), int(value)
 
     def _text(self, kind: str) -> str:
         if kind == "file":
@@ -362,8 +370,7 @@ class _Dialogue:
 
     def speak(self, pieces: list[Piece], meant: Arguments) -> Arguments:
         """The user says something; returns the arguments as they stand in the text."""
-        first = "".join(p.text for p in pieces).split(" ")[0].lower()
-        question = first in ("what", "what's", "how", "which", "where", "is", "are", "do", "can")
+        question = any("?" in piece.text for piece in pieces if not piece.slot)
         heard = utter(self.rng, pieces, self.style, question)
         self.messages.append({"role": "user", "content": heard.text})
         return {
@@ -422,14 +429,17 @@ def skeletons(asking: Asking) -> frozenset[str]:
 def _spoken(option: Any, digits: bool) -> str:
     """An option as it is said."""
     if isinstance(option, (int, float)) and not isinstance(option, bool):
-        return f"{option:g}" if digits else words_of(int(option))
+        return _figure(option, digits)
     return words(str(option)) or str(option)
 
 
-def _decimal(value: float) -> str:
-    whole, _, part = f"{value:g}".partition(".")
-    said = f"{words_of(int(whole))} point {' '.join(words_of(int(d)) for d in part)}"
-    return said if number(said) == value else f"{value:g}"
+def _figure(value: float, digits: bool) -> str:
+    """A number as it is said."""
+    if digits:
+        return f"{value:g}"
+    whole, _, part = f"{abs(value):g}".partition(".")
+    said = " ".join(["minus"] * (value < 0) + [words_of(int(whole))])
+    return f"{said} point {' '.join(words_of(int(d)) for d in part)}" if part else said
 
 
 def _file(rng: Random, style: Style) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,12 +16,13 @@ from dlm.language.identifiers import words
 from dlm.language.schema import options
 from dlm.teach.dialogues import Writer
 from dlm.teach.listed import Listed
-from dlm.teach.requests import SEEING, Asking
+from dlm.teach.requests import Asking
 
 EXAMPLES = 4
 LONGEST_EXAMPLE = 80
 """Characters, as `voice.config.agent` has it."""
-_PHRASES = 12
+_TAKEN = frozenset(("ask", "tool", "quote", "os", "httpx", "ToolError"))
+"""Names that the module of a list has itself."""
 _TYPES = {"integer": "int", "number": "float", "boolean": "bool", "string": "str"}
 _HEAD = '''"""{title}, written by `python -m dlm.teach`; yours to change."""
 
@@ -62,7 +64,7 @@ def agent(
     said = list(_requests(askings, writer, 5, cased=True))
     examples = [text for text, _, _ in said if len(text) <= LONGEST_EXAMPLE]
     plain = [a for a in askings if all(options(s) for s in a.listed.properties.values())]
-    phrases = [text for text, _, _ in _requests(plain, writer, 3 * _PHRASES)]
+    phrases = [text for text, _, _ in _requests(plain, writer, 36)]
     tools = [_identifier(a.listed.name) for a in askings] if own else []
     return {
         "name": name,
@@ -91,7 +93,7 @@ def scenarios(agent_file: Path, askings: Sequence[Asking], writer: Writer) -> di
         for said, name, arguments in _requests(askings, writer, seed):
             call: dict[str, Any] = {"tool": _identifier(name)}
             if told := {k: re.escape(_heard(v)).replace("\\ ", " ") for k, v in arguments.items()}:
-                call["arguments"] = told
+                call["arguments"] = {_identifier(name): value for name, value in told.items()}
             expected = {"calls": [call]}
             found[f"{_slug(name)}-{seed}"] = _scenario(f"One call of {name}.", said, expected)
     nothing = {"must_not_call": [_identifier(a.listed.name) for a in askings]}
@@ -135,14 +137,10 @@ def _function(tool: Listed, body: str) -> str:
     kind = "async def" if "await" in body else "def"
     description = tool.description.replace("\\", "/").replace('"', "'")
     return (
-        f"\n\n@tool(read_only={_reads(tool, method)})\n"
+        f"\n\n@tool({'read_only=True' if method == 'GET' else ''})\n"
         f"{kind} {_identifier(tool.name)}({_signature(tool)}) -> str:\n"
         f'    """{description}"""\n    {body.format(method=method, url=url, **where)}\n'
     )
-
-
-def _reads(tool: Listed, method: str) -> bool:
-    return method == "GET" if method else Asking.of(tool).verb in SEEING
 
 
 def _dict(names: Mapping[str, str]) -> str:
@@ -150,7 +148,8 @@ def _dict(names: Mapping[str, str]) -> str:
 
 
 def _identifier(name: str) -> str:
-    return re.sub(r"\W", "_", name)
+    found = re.sub(r"\W", "_", name)
+    return f"{found}_" if keyword.iskeyword(found) or found in _TAKEN else found
 
 
 def _signature(tool: Listed) -> str:
@@ -172,14 +171,18 @@ def _signature(tool: Listed) -> str:
 def of_functions(file: Path, tools: Iterable[Listed]) -> str:
     """A module that makes tools of the functions of a file."""
     names = [tool.name for tool in tools]
-    reads = {tool.name: _reads(tool, "") for tool in tools}
     place = f"sys.path.insert(0, {str(file.parent)!r})"
     return (
         _HEAD.format(title=file.name)
         + f"import sys\n\nfrom voice.tools import tool\n\n{place}\n\n"
         + f"from {file.stem} import {', '.join(names)}  # noqa: E402\n\n"
-        + "".join(f"{n}.__module__ = __name__\ntool(read_only={reads[n]})({n})\n" for n in names)
+        + "".join(f"{n}.__module__ = __name__\n{_marked(n)}" for n in names)
     )
+
+
+def _marked(name: str) -> str:
+    """The lines that make a tool of a function which is none yet."""
+    return f'if not hasattr({name}, "__voice_tool__"):\n    tool()({name})\n'
 
 
 SILENT = 'return "Okay."'
@@ -232,7 +235,7 @@ def markdown(report: Mapping[str, Any]) -> str:
                 lines.append(f"| {told}: {label} | {' | '.join(shares)} |")
     lines += ["", f"{report['minutes']:.1f} minutes, {report['dialogues']} dialogues."]
     if report["notes"]:
-        lines += ["", "## Left out", "", *(f"- {note}" for note in report["notes"])]
+        lines += ["", "## Remarks", "", *(f"- {note}" for note in report["notes"])]
     if report["failures"]:
         lines += ["", "## Wrong after training", ""]
         lines += [

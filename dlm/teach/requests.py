@@ -28,6 +28,7 @@ from dlm.teach.listed import Listed
 class _Action:
     verbs: tuple[str, ...]
     say: tuple[str, ...]
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,6 @@ class _Theme:
     parameter: str
     say: tuple[str, ...]
     other: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Convert:
-    say: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +105,6 @@ class Table:
     theme: tuple[_Theme, ...]
     key: _Key
     said: _Said
-    convert: _Convert
     pair: tuple[_Named, ...]
     action: tuple[_Action, ...]
     asked: dict[str, _Asked]
@@ -118,13 +113,19 @@ class Table:
 
 
 TABLE = read("declared_tools", Table)
-SEEING = frozenset(verb for action in TABLE.action[:3] for verb in action.verbs)
-"""Verbs of tools that tell something and change nothing."""
-_SETTING = frozenset(TABLE.action[6].verbs)
-_TAKING = frozenset(TABLE.action[4].verbs)
-_COUNTING = frozenset(TABLE.action[10].verbs)
-_MAKING = frozenset(verb for action in TABLE.action[3:5] for verb in action.verbs)
 _VERBS = {verb for action in TABLE.action for verb in action.verbs}
+
+
+def _verbs_of(*kinds: str) -> frozenset[str]:
+    return frozenset(v for action in TABLE.action if action.kind in kinds for v in action.verbs)
+
+
+SEEING = _verbs_of("see")
+"""Verbs of tools that tell something and change nothing."""
+_SETTING, _TAKING, _COUNTING = _verbs_of("set"), _verbs_of("take"), _verbs_of("count")
+_MAKING = _verbs_of("make", "take")
+_CHOOSING = SEEING | _MAKING | _SETTING | _verbs_of("switch")
+"""Verbs of tools that are asked for by one of some values: "turn it on", "show the sold ones"."""
 _CUT = re.compile(
     r"\s(?:by|with|using|based|from|given|for|in|via|to|where|when|which|that|and|or|if|so|as|at|on"
     r"|within|between|into|matching|including|along)\s|[,;:.(]"
@@ -171,13 +172,11 @@ class Asking:
         """Requests without the parameters that are said behind them."""
         found: dict[str, None] = {}
         option = self._option()
-        if converted := self._converted():
-            return tuple(converted)
-        if option:
+        if option and (self.verb in _CHOOSING or not sayings_of(self.verb)):
             making = TABLE.option_chosen if self.verb in _MAKING else TABLE.option
             forms = TABLE.option_seen if self.verb in SEEING else making
             found |= dict.fromkeys(form.replace("{}", f"{{{option}}}") for form in forms)
-        if not option or option not in self.listed.required:
+        if not found or option not in self.listed.required:
             found |= dict.fromkeys(sayings_of(self.verb) or TABLE.anything)
             found |= dict.fromkeys(self._questions())
         return tuple(found)
@@ -205,7 +204,7 @@ class Asking:
         if special and rng.random() < _SPECIAL:
             head = special
         roll = rng.random() + (head == special)
-        if roll < _PLAIN and self._option() is None and not self._converted():
+        if roll < _PLAIN and self._option() is None:
             head = self._described() if roll < _DESCRIBED else "!VERB OBJECT"
         noun = rng.choice(self.nouns) if rng.random() < 0.4 else self.nouns[0]
         text, said = self._object(rng, head, noun)
@@ -261,7 +260,8 @@ class Asking:
 
     def _acting(self, rng: Random, theme: _Theme, name: str, other: str) -> str:
         """A request with a verb of the theme, upon one value, and with the other behind it."""
-        verb = self.verb if rng.random() < 0.6 else rng.choice(theme.verbs[:3])
+        alike = [one for one in theme.verbs[:3] if sayings_of(one) == sayings_of(self.verb)]
+        verb = rng.choice([self.verb, self.verb, *alike])
         acted = rng.choice(theme.say).replace("NOUNs", several(self.nouns[0]))
         behind = rng.choice(theme.other).replace("{}", f"{{{other}}}")
         noun = rng.choice(self.nouns)
@@ -312,7 +312,7 @@ class Asking:
         """Where something is put or taken from: "to the watchlist"; empty where nowhere."""
         told = (words(self.listed.name), self.listed.description.lower().strip(" ."))
         found = next((one for text in told if (one := _PLACE.search(text))), None)
-        if not found or found[2] in self.listed.properties or self._converted():
+        if not found or found[2] in self.listed.properties:
             return ""
         return f"{found[1]} (the|my) {found[2]}"
 
@@ -343,20 +343,6 @@ class Asking:
         if required:
             return required[0]
         return found[0] if found and len(self.listed.properties) == 1 else None
-
-    def _converted(self) -> list[str]:
-        """Requests of a tool that is called "gallon to liter" and takes a number."""
-        before, to, after = words(self.listed.name).partition(" to ")
-        numbers = [p for p in self.listed.required if is_number(self.listed.properties[p])]
-        if not to or len(self.listed.properties) != 1 or not numbers:
-            return []
-        source, target = before.split()[-1], after.split()[0]
-        return [
-            form.replace("FROMs", several(source))
-            .replace("TOs", several(target))
-            .replace("{}", f"{{{numbers[0]}}}")
-            for form in TABLE.convert.say
-        ]
 
     def _described(self) -> str:
         """The tool's description as an order."""
@@ -481,8 +467,8 @@ def _verb_and_noun(listed: Listed) -> tuple[str, list[str]]:
     named = words(listed.name).split()
     text = re.sub(r"\([^)]*\)", "", listed.description.strip().lower())
     told = [_order(w) if at == 0 else w for at, w in enumerate(re.findall(r"[\w'-]+", text))]
-    verb = next((w for w in named if w in _VERBS), None)
-    verb = verb or (named[0] if told and named[0] == told[0] else told[0] if told else named[0])
+    likely = (named[0], *told[:1], *named)
+    verb = next((w for w in likely if w in _VERBS), (told or named)[0])
     nouns = []
     rest = [w for w in named if w != verb]
     while rest and (rest[-1] in TABLE.no_nouns or (rest[-1] in _VERBS and rest[-1] not in told)):

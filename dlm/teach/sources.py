@@ -13,6 +13,7 @@ import inspect
 import json
 import re
 import shlex
+import sys
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -52,7 +53,7 @@ def read(source: str, mcp: str = "") -> list[Listed]:
     Raises:
         ListError: There are none, or they cannot be read.
     """
-    if mcp or source.startswith(("http://", "https://")):
+    if mcp or is_url(source):
         return _some(_of_mcp(source, mcp), mcp or source)
     file = Path(source)
     if not file.is_file():
@@ -60,9 +61,16 @@ def read(source: str, mcp: str = "") -> list[Listed]:
     if file.suffix == ".py":
         return _some(list(_of_functions(file)), source)
     document = _parsed(file)
+    if isinstance(document, dict) and "swagger" in document:
+        raise ListError(f"{source}: got Swagger 2, expected OpenAPI 3")
     if isinstance(document, dict) and "paths" in document:
         return _some(list(_of_openapi(document)), source)
     return _some(list(_of_json(document, source)), source)
+
+
+def is_url(source: str) -> bool:
+    """Whether a source is the address of an MCP server."""
+    return source.startswith(("http://", "https://"))
 
 
 def _some(tools: list[Listed], source: str) -> list[Listed]:
@@ -113,6 +121,7 @@ def _of_mcp(url: str, command: str) -> list[Listed]:
         from mcp import ClientSession, StdioServerParameters
         from mcp.client.stdio import stdio_client
         from mcp.client.streamable_http import streamable_http_client
+        from mcp.types import PaginatedRequestParams
 
         if command:
             program, *arguments = shlex.split(command)
@@ -125,7 +134,12 @@ def _of_mcp(url: str, command: str) -> list[Listed]:
             ClientSession(reader, writer) as session,
         ):
             await session.initialize()
-            tools = (await session.list_tools()).tools
+            page = await session.list_tools()
+            tools = list(page.tools)
+            while page.next_cursor:
+                asked = PaginatedRequestParams(cursor=page.next_cursor)
+                page = await session.list_tools(params=asked)
+                tools += page.tools
         return [listed(t.name, t.description or t.title or "", t.input_schema) for t in tools]
 
     try:
@@ -133,7 +147,9 @@ def _of_mcp(url: str, command: str) -> list[Listed]:
     except ModuleNotFoundError as error:
         raise ListError("mcp is not installed: pip install 'quicksilver-voice[mcp]'") from error
     except (OSError, ExceptionGroup) as error:
-        told = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+        told: BaseException = error
+        while isinstance(told, BaseExceptionGroup):
+            told = told.exceptions[0]
         raise ListError(
             f"{command or url}: the MCP server did not list its tools: {told}"
         ) from error
@@ -141,9 +157,13 @@ def _of_mcp(url: str, command: str) -> list[Listed]:
 
 def _of_functions(file: Path) -> Iterator[Listed]:
     """The public functions that a file defines itself; their hints make the schemas."""
-    spec = importlib.util.spec_from_file_location(file.stem, file)
+    spec = importlib.util.spec_from_file_location(f"_taught_{file.stem}", file)
     assert spec is not None and spec.loader is not None
+    if not file.stem.isidentifier():
+        raise ListError(f"{file}: a Python file's name is to be one that can be imported")
     module = importlib.util.module_from_spec(spec)
+    # Where it stands while it runs, as dataclasses want.
+    sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
     # It is the user's own code, which may raise anything.
@@ -162,7 +182,10 @@ def _schema_of(function: Callable[..., Any], file: Path) -> dict[str, Any]:
     from pydantic import create_model
     from pydantic.errors import PydanticUserError
 
-    hints = typing.get_type_hints(function, include_extras=True)
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise ListError(f"{file}: {function.__name__}: {error}") from error
     fields: dict[str, Any] = {}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY:
@@ -212,7 +235,7 @@ def _operation(
     required += [n for n in schema.get("required", ()) if body.get("required", True)]
     # A body that is a list or a file is one value.
     if kinds and not schema.get("properties"):
-        properties["body"] = schema or {"type": "array"}
+        properties["body"] = {"type": "array" if schema.get("type") == "array" else "object"}
         required.append("body")
     summary, description = (told.get(key) or "" for key in ("summary", "description"))
     name = re.sub(r"\W+", "_", told.get("operationId") or f"{method} {path}").strip("_")
@@ -226,6 +249,8 @@ def _resolved(node: Any, document: Mapping[str, Any]) -> Any:
     """What a reference within the document leads to."""
     seen = 0
     while isinstance(node, Mapping) and isinstance(node.get("$ref"), str) and seen < 32:
+        if not node["$ref"].startswith("#/"):
+            raise ListError(f"{node['$ref']}: of another file; expected a description in one file")
         found: Any = document
         for part in node["$ref"].removeprefix("#/").split("/"):
             found = found.get(part.replace("~1", "/").replace("~0", "~"), {})
@@ -287,10 +312,11 @@ def _why_not(schema: Mapping[str, Any]) -> str:
     return f"is {'an' if kind in ('array', 'object') else 'a'} {kind or 'value of several kinds'}"
 
 
-def one_line(text: str, most: int = LONGEST_DESCRIPTION) -> str:
-    """The first sentence of a text, cut to so many characters."""
+def one_line(text: str) -> str:
+    """The first sentence of a text, cut to `LONGEST_DESCRIPTION`."""
     first = re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0]
-    return first if len(first) <= most else f"{first[: most - 1].rsplit(' ', 1)[0]}…"
+    whole = len(first) <= LONGEST_DESCRIPTION
+    return first if whole else f"{first[: LONGEST_DESCRIPTION - 1].rsplit(' ', 1)[0]}…"
 
 
 def chosen(tools: Sequence[Listed], only: Sequence[str], without: Sequence[str]) -> list[Listed]:

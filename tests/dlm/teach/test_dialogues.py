@@ -8,7 +8,7 @@ from random import Random
 from dlm.datagen.examples import line_of, row_of
 from dlm.datagen.noise import Style
 from dlm.datagen.values import Values
-from dlm.teach.dialogues import Writer, skeletons
+from dlm.teach.dialogues import Writer, _spoken, skeletons
 from dlm.teach.requests import Asking, phrasing_of, skeleton
 from tests.dlm.teach.test_lists import tool
 
@@ -102,3 +102,14 @@ def test_an_example_becomes_a_phrasing() -> None:
     asking = Asking.of(TOOLS[0], ["who on earth is {petId}"])
     phrasings = [asking.phrasing(Random(seed)) for seed in range(40)]
     assert 5 < phrasings.count("who on earth is {petId}") < 35
+
+
+def test_numbers_are_said_whatever_their_bounds_are() -> None:
+    cold = tool("set_freezer", "Set the freezer.", degrees={"type": "number", "minimum": -40.5})
+    made = Writer.of([Asking.of(cold)], "You help.", "train", Values())
+    for row in itertools.islice(made.dialogues(1), 60):
+        for call in (c for m in row["messages"] for c in m.get("tool_calls") or ()):
+            assert call["arguments"]["degrees"] >= 0
+    half = {"type": "number", "enum": [-0.5, 1, 1.5]}
+    said = {_spoken(option, False) for option in half["enum"]}
+    assert said == {"minus zero point five", "one", "one point five"}

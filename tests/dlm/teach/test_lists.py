@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dlm.teach import sources
+from dlm.teach import folder, sources
 from dlm.teach.learnable import faults, remarks
 from dlm.teach.listed import Listed
 from dlm.teach.requests import Asking
+from voice.tools.registry import as_tool
 
 ORDER = {
     "openapi": "3.0.2",
@@ -179,3 +182,60 @@ def test_what_a_model_cannot_read_or_say_is_told() -> None:
     assert remarks([sources.listed("tag", "Tag it.", optional)]) == [
         "tag: when left out, no caller can say such a value"
     ]
+
+
+def test_functions_with_dataclasses_and_of_other_names_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "shop.py"
+    file.write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n\n"
+        "@dataclass\nclass Book:\n    title: str\n\n"
+        'def sell(book: str) -> str:\n    """Sell a book."""\n    return Book(book).title\n',
+        encoding="utf-8",
+    )
+    (sell,) = sources.read(str(file))
+    assert sell.required == ("book",)
+    odd = tmp_path / "my-shop.py"
+    odd.write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(sources.ListError, match="can be imported"):
+        sources.read(str(odd))
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"swagger": "2.0"}, "got Swagger 2"),
+        ({"paths": {"/a": {"get": {"parameters": [{"$ref": "b.yaml#/X"}]}}}}, "of another file"),
+    ],
+)
+def test_descriptions_that_would_lose_something_are_refused(
+    tmp_path: Path, changed: dict[str, Any], told: str
+) -> None:
+    file = tmp_path / "list.json"
+    file.write_text(json.dumps({**ORDER, **changed}), encoding="utf-8")
+    with pytest.raises(sources.ListError, match=told):
+        sources.read(str(file))
+
+
+def test_what_is_written_is_python_whatever_the_names_are(tmp_path: Path) -> None:
+    text = {"type": "string"}
+    move = tool("move", "Move a thing.", **{"from": text, "to": text, "ask": text})
+    asking = replace(move, request=("GET", "/move", {"from": "query", "to": "query"}))
+    written = folder.module("moves", (move, asking), folder.SILENT, folder.SILENT_IMPORTS)
+    compile(written, "moves", "exec")
+    assert "from_: str" in written and "ask_: str" in written
+    # Only what the service itself calls a reading may run before the user has finished.
+    assert written.count("@tool()") == written.count("@tool(read_only=True)") == 1
+
+
+def test_marks_of_ones_own_functions_stay(tmp_path: Path) -> None:
+    file = tmp_path / "marked_tools.py"
+    file.write_text(
+        "from voice.tools import tool\n\n@tool(read_only=True)\ndef look() -> str:\n"
+        '    """Look around."""\n    return "Trees."\n\n'
+        'def walk() -> str:\n    """Walk on."""\n    return "Done."\n',
+        encoding="utf-8",
+    )
+    module = tmp_path / "served.py"
+    module.write_text(folder.of_functions(file, sources.read(str(file))), encoding="utf-8")
+    made = runpy.run_path(str(module))
+    assert as_tool(made["look"]).spec.read_only and not as_tool(made["walk"]).spec.read_only
