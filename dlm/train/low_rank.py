@@ -45,8 +45,11 @@ class LowRank(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., I) to (..., O)."""
-        plain = functional.linear(x, self.weight, self.bias)
-        return plain + functional.linear(functional.linear(x, self.down), self.up)
+        rows = x.flatten(0, -2)
+        out = functional.linear(rows, self.weight, self.bias)
+        # In place, for memory is slow; autocast leaves such products as they are.
+        out.addmm_(functional.linear(rows, self.down), self.up.t().to(out.dtype))
+        return out.view(*x.shape[:-1], -1)
 
     @torch.no_grad()
     def merged(self) -> Tensor:
