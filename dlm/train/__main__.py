@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from dlm.datagen.examples import read as read_examples
 from dlm.datagen.examples import survey
@@ -31,9 +30,8 @@ from dlm.train import pack
 from dlm.train.batches import NothingToLearn, Place, Placed, Recipe, batches, passes, stream
 from dlm.train.config import TrainConfig
 from dlm.train.data import HELD_OUT_SEED, Mixture, encode_row, held_out_rows, learn, shares
-from dlm.train.loop import Run, initialised, supervised
-from dlm.train.machine import prepare
-from dlm.train.vectors import on_vectors
+from dlm.train.loop import Run, supervised
+from dlm.train.machine import CONFIGS, prepare
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--data", type=Path, help="packed dialogues, or JSONL to fine-tune on")
     parser.add_argument("--init", type=Path, help="checkpoint whose weights the run begins with")
-    parser.add_argument("--vectors", type=Path, help="checkpoint whose word vectors stay")
     parser.add_argument(
         "--minutes", type=float, default=math.inf, help="bound of this invocation; else all"
     )
@@ -113,8 +110,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def default_config(init: Path | None) -> Path:
     """The configuration of a run that names none."""
-    folder = Path(__file__).resolve().parents[2] / "configs" / "train"
-    return folder / ("small.toml" if init is None else "fine-tune.toml")
+    return CONFIGS / ("small.toml" if init is None else "fine-tune.toml")
 
 
 def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
@@ -132,8 +128,7 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
     examples = None if is_packed else file
     # Mistakes in the file are reported at once, and not by the data process.
     rows = None if examples is None else read_examples(examples)
-    begun = options.init or options.vectors
-    if (examples is not None and not begun) or (config.initial_share and not options.init):
+    if not options.init and (examples is not None or config.initial_share):
         raise ValueError("dialogues to learn, and initial_share, go with --init CHECKPOINT")
     if data is not None:
         reasons, readings = (float(data.source.get(key, 0.0)) for key in ("reasons", "readings"))
@@ -141,8 +136,6 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
         version = int(data.source.get("declarations", 1))
         config = replace(config, reasons=reasons, readings=readings, declarations=version)
     model = None
-    if options.vectors is not None:
-        model, config = _on_vectors(options, config)
     if options.init is not None:
         model, config = _initial(options.init, config, teaching=examples is not None)
     options.out.mkdir(parents=True, exist_ok=True)
@@ -166,18 +159,6 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
     heldout = held_out(config, recipe, data)
     source = data.source if data else _source(recipe.mixture)
     return Setup(Run(config, options.out, model), placed, heldout, source)
-
-
-def _on_vectors(
-    options: argparse.Namespace, config: TrainConfig
-) -> tuple[Transformer, TrainConfig]:
-    """A new model on a checkpoint's word vectors, and the run with its vocabulary."""
-    if options.init is not None:
-        raise ValueError("--vectors: got --init as well, expected one of both")
-    words = load_model(options.vectors).embed_tokens.weight
-    config = replace(config, vocab_size=len(words))
-    torch.manual_seed(config.seed)
-    return on_vectors(initialised(Transformer(config.model())), words), config
 
 
 def _initial(
@@ -217,7 +198,7 @@ def write_tokenizer(
             more entries than the model will have.
     """
     file = options.out / "tokenizer.json"
-    if source := options.init or options.vectors:
+    if source := options.init:
         own = Tokenizer.load(source)
         if not file.is_file():
             own.save(options.out)

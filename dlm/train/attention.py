@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, TypeVar
 
 import torch
@@ -140,54 +139,3 @@ def _filled(parts: list[Tensor], length: int) -> Tensor:
     rest = length - sum(part.shape[2] for part in parts)
     heads, size = parts[0].shape[1], parts[0].shape[3]
     return torch.cat((*parts, parts[0].new_zeros(1, heads, rest, size)), dim=2)
-
-
-@dataclass(frozen=True, slots=True)
-class Flex:
-    """The same attention by FlexAttention, which skips fully masked tiles; for CUDA.
-
-    Attributes:
-        blocks: A `BlockMask` over [x_0, x_t].
-        compiled: Whether the kernel is compiled; else it is computed in full, as a reference.
-    """
-
-    blocks: Any
-    compiled: bool = True
-
-    @classmethod
-    def joint(cls, length: int, blocks: Tensor, starts: Tensor, compiled: bool = True) -> Flex:
-        """From the copies of a batch.
-
-        Args:
-            blocks: (B, A) int64, number of the copy within its row; -1 is padding.
-            starts: (B, A) int64, position at which the copy's block starts.
-        """
-        from torch.nn.attention.flex_attention import create_block_mask
-
-        # Tensors alone, and no number that changes: one kernel serves all batches.
-        rows, width = blocks.shape
-        clean = torch.arange(1, length + 1, device=blocks.device).expand(rows, -1)
-        ends = torch.cat((clean, starts), dim=1)
-        asking = torch.cat((torch.full_like(clean, -2), blocks), dim=1)
-        asked = torch.cat((torch.full_like(clean, -3), blocks), dim=1)
-
-        def sees(row: Tensor, _: Tensor, query: Tensor, key: Tensor) -> Tensor:
-            return (key < ends[row, query]) | (asking[row, query] == asked[row, key])
-
-        size = length + width
-        made = create_block_mask(sees, rows, None, size, size, device=str(blocks.device))
-        return cls(made, compiled)
-
-    @_eager
-    def __call__(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        """(B, H, T + A, N) to the same."""
-        attend = _flex(self.compiled)
-        return attend(queries, keys, values, block_mask=self.blocks)  # type: ignore[no-any-return]
-
-
-@cache
-def _flex(compiled: bool) -> Callable[..., Any]:
-    from torch.nn.attention.flex_attention import flex_attention
-
-    attend: Callable[..., Any] = flex_attention
-    return torch.compile(attend, dynamic=True) if compiled else attend

@@ -25,7 +25,7 @@ _KINDS: dict[object, tuple[str, tuple[type, ...]]] = {
 }
 _BOUNDS: tuple[tuple[str, Callable[[float], bool], str], ...] = (
     ("0 to 1", lambda value: 0 <= value <= 1,
-     "ar_share cooldown_share average embedding_rate initial_share replay reasons readings"),
+     "ar_share cooldown_share embedding_rate initial_share replay reasons readings"),
     ("> 0", lambda value: value > 0, "total_minutes tokens_per_step max_length pad_to"),
     (">= 0", lambda value: value >= 0,
      "seed threads total_steps prompt_weight reading_weight opening_weight denoising_weight"
@@ -33,7 +33,7 @@ _BOUNDS: tuple[tuple[str, Callable[[float], bool], str], ...] = (
     ("0, 1 or 2", lambda value: value in (0, *VERSIONS), "declarations"),
 )  # fmt: skip
 """What is expected, whether a value is that, and the fields of which it is."""
-_LISTED = {"autocast": ("off", "bfloat16", "auto"), "attention": ("sdpa", "flex")}
+_LISTED = {"autocast": ("off", "bfloat16", "auto")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +59,15 @@ class TrainConfig:
         denoising_weight: Of the denoising loss beside the causal one.
         uncertainty_weight: Of the uncertainty of right predictions in the joint phase, which makes
             them sharper; for distillation.
-        average: Decay of an average of the weights, which is what is written as the checkpoint;
-            0 writes the weights themselves.
         initial_share: Share of the weights that the run began with in the checkpoint that is
             written, so that it forgets less; training goes on without it.
         rank: Of products that learn beside the matrices of the layers, which then stay
             (`dlm.train.low_rank`); 0 trains the matrices themselves.
         autocast: Matrix products in bfloat16, for machines that are fast at it; ``auto`` tries.
-        attention: ``flex`` skips fully masked tiles; for CUDA.
         compiled: Whether torch.compile makes kernels of the layers; on a CPU it needs a C++
             compiler, and half a minute at the start of every invocation.
         joined: Whether a batch is laid end to end in one row, instructions and tools that several
-            dialogues share once, which saves most of the time where these are long; not with
-            ``flex``.
+            dialogues share once, which saves most of the time where these are long.
         pad_to: Lengths of batches are multiples of this, so that few shapes are compiled; in joined
             ones the length with all copies, since oneDNN makes code for each shape as well.
         peak_tflops: Of the machine, for the utilisation that is reported; 0 reports none.
@@ -114,11 +110,9 @@ class TrainConfig:
     opening_weight: float = 1.0
     denoising_weight: float = 1.0
     uncertainty_weight: float = 0.0
-    average: float = 0.0
     initial_share: float = 0.0
     rank: int = 0
     autocast: Literal["off", "bfloat16", "auto"] = "off"
-    attention: Literal["sdpa", "flex"] = "sdpa"
     compiled: bool = False
     joined: bool = False
     pad_to: int = 1
@@ -149,8 +143,6 @@ class TrainConfig:
             for name in names.split():
                 if not fits(getattr(self, name)):
                     raise ValueError(f"{name}: got {getattr(self, name)}, expected {expected}")
-        if self.joined and self.attention == "flex":
-            raise ValueError("joined: got true, expected false with attention = 'flex'")
         if self.readings == 1:
             raise ValueError("readings: got 1, expected less")
         # A misspelling would train in float32 unnoticed.

@@ -35,7 +35,7 @@ from dlm.train.batches import Recipe, batches, passes
 from dlm.train.config import TrainConfig
 from dlm.train.data import HELD_OUT_SEED, scripted
 from dlm.train.loop import Run, facts, supervised
-from dlm.train.machine import machine, prepare
+from dlm.train.machine import CONFIGS, machine, prepare
 from dlm.train.pack import Dialogues, PackedData, read, write
 from dlm.train.reporting import record
 
@@ -189,7 +189,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--init", type=Path, required=True, help="the checkpoint")
     parser.add_argument("--out", type=Path, required=True, help="directory of the run")
     parser.add_argument(
-        "--config", type=Path, default=Path("configs/train/distill.toml"), help="TOML; distill.toml"
+        "--config", type=Path, default=CONFIGS / "distill.toml", help="TOML; distill.toml"
     )
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--answers", type=int, default=4000, help="dialogues to answer")

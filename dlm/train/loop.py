@@ -8,7 +8,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from pickle import UnpicklingError
@@ -24,11 +24,11 @@ from dlm.language.tokenizer import Mark
 from dlm.loading.placement import bfloat16_is_fast
 from dlm.loading.weights import save_model
 from dlm.network.model import OUTPUTS, Transformer
-from dlm.train.averaging import Anchor, Average
+from dlm.train.averaging import Anchor
 from dlm.train.batches import Place, Placed, prefetched
 from dlm.train.config import TrainConfig
 from dlm.train.data import HELD_OUT_SEED
-from dlm.train.low_rank import adapted, is_product
+from dlm.train.low_rank import adapted, is_product, plain_state
 from dlm.train.machine import machine
 from dlm.train.muon import Float32Muon
 from dlm.train.objective import (
@@ -41,11 +41,12 @@ from dlm.train.objective import (
     noisy_copies,
 )
 from dlm.train.reporting import Progress, Report, logged, record
-from dlm.train.vectors import plain_state
 
 LOG_STEPS = 20
 STATE = "state.pt"
 PREFETCHED = 4
+_PLACED_BY = ("seed", "tokens_per_step", "max_length", "joined", "replay", "reasons", "readings")
+"""Options by which a place in the data is counted: with others a run would go on elsewhere."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _STOPPING = b"\nstopping after this step; the same again quits at once\n"
 
@@ -101,7 +102,6 @@ class Run:
             low = config.autocast == "bfloat16"
             adapted(self.model, config.rank, torch.bfloat16 if low else torch.float32)
         self.optimizers = optimizers(self.model, config)
-        self.average = Average(self.model, config.average) if config.average else None
         share = config.initial_share
         self.anchor = Anchor(self.model, share) if share else None
         self.stopped = False
@@ -126,14 +126,9 @@ class Run:
         """End `train` after its present step; may be called from any thread or signal handler."""
         self.stopped = True
 
-    @contextmanager
-    def checkpoint_weights(self) -> Iterator[None]:
+    def checkpoint_weights(self) -> AbstractContextManager[None]:
         """Give the model for a while the weights that its checkpoint gets."""
-        with ExitStack() as stack:
-            for part in (self.average, self.anchor):
-                if part is not None:
-                    stack.enter_context(part.applied())
-            yield
+        return self.anchor.applied() if self.anchor else nullcontext()
 
     def save(self) -> None:
         """Write the state to resume from, and the weights alone as a checkpoint.
@@ -150,7 +145,6 @@ class Run:
             "config": asdict(self.config),
             "tokens": self.tokens,
             "place": [self.place.chunk, self.place.batch],
-            "average": self.average.state() if self.average else None,
             "first": self.anchor.state() if self.anchor else None,
         }
         partial = self.directory / f"{STATE}.partial"
@@ -168,7 +162,7 @@ class Run:
         """Resume from what `save` wrote; returns whether there was anything.
 
         Raises:
-            ValueError: The file is damaged, or of a run of another shape than this one.
+            ValueError: The file is damaged, or of a run of another shape, or of other data.
         """
         file = self.directory / STATE
         if not file.is_file():
@@ -178,6 +172,10 @@ class Run:
             state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
         except (RuntimeError, EOFError, UnpicklingError, struct.error) as error:
             raise ValueError(f"{file}: damaged; without it the run begins anew") from error
+        for name in _PLACED_BY:
+            was, wanted = state["config"][name], getattr(self.config, name)
+            if was != wanted:
+                raise ValueError(f"{file}: of a run with {name} = {was}, got {wanted}")
         try:
             self.model.load_state_dict(state["model"])
         except RuntimeError as error:
@@ -189,8 +187,6 @@ class Run:
         self.step = state["step"]
         self.tokens = state["tokens"]
         self.place = Place(*state["place"])
-        if self.average:
-            self.average.load(state["average"])
         if self.anchor:
             self.anchor.load(state["first"])
         return True
@@ -270,7 +266,6 @@ class Run:
                 batch.rows,
                 batch.copies,
                 sharpen=config.uncertainty_weight > 0,
-                flex=config.attention == "flex",
             )
 
     def _step(self, batch: Batch) -> dict[str, Tensor]:
@@ -285,8 +280,6 @@ class Run:
                 group["lr"] = config.rate_at(self.step, self.share) * group["share"]
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
-        if self.average:
-            self.average.update()
         self.step += 1
         self.tokens += batch.tokens
         self.place = batch.place

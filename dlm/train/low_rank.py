@@ -19,6 +19,7 @@ from dlm.language.tokenizer import Mark
 from dlm.loading.products import DOWN, UP
 from dlm.network.model import Transformer
 
+_MARKS = "embed_tokens.parametrizations.weight"
 _LEARNED = (DOWN.removeprefix("."), UP.removeprefix("."))
 
 
@@ -100,13 +101,19 @@ def adapted(model: Transformer, rank: int, dtype: torch.dtype) -> Transformer:
     return model
 
 
-def merged_state(model: Transformer) -> dict[str, Tensor]:
-    """What the matrices are with their products, by the names that they have in a plain model."""
-    return {
+def plain_state(model: Transformer) -> dict[str, Tensor]:
+    """A model's state with each matrix as one, the products in it."""
+    state = {
+        name: tensor
+        for name, tensor in model.state_dict().items()
+        if not name.startswith(_MARKS) and not is_product(name)
+    }
+    merged = {
         f"{name}.weight": part.merged()
         for name, part in model.named_modules()
         if isinstance(part, LowRank)
     }
+    return {"embed_tokens.weight": model.embed_tokens.weight.detach(), **merged, **state}
 
 
 @torch.no_grad()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+CONFIGS = ROOT / "configs" / "train"
 
 _BOUNDS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4

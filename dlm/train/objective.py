@@ -25,7 +25,7 @@ from torch import Tensor
 from dlm.language.template import Encoded
 from dlm.language.tokenizer import Mark
 from dlm.network.model import Attend, Transformer
-from dlm.train.attention import Flex, Joint, Part, Parts, causal, causal_mask
+from dlm.train.attention import Joint, Part, Parts, causal, causal_mask
 from dlm.train.loss import linear_cross_entropy, uncertainty
 
 GRAIN = 64
@@ -336,7 +336,6 @@ def joint_step(
     rows: Rows,
     copies: Copies,
     sharpen: bool = False,
-    flex: bool = False,
 ) -> dict[str, Tensor]:
     """Losses of the joint phase, from one forward.
 
@@ -345,7 +344,6 @@ def joint_step(
         rows: x_0, on the CPU.
         copies: x_t, on the CPU.
         sharpen: Whether the uncertainty of what is predicted rightly is a loss too.
-        flex: Whether FlexAttention does the attention; for CUDA.
     """
     length = rows.ids.shape[1]
     device = model.embed_tokens.weight.device
@@ -353,8 +351,6 @@ def joint_step(
     attend: Attend
     if rows.spans is not None:
         attend = parts_of(rows, copies, device)
-    elif flex:
-        attend = Flex.joint(length, there.blocks, there.starts)
     else:
         attend = Joint(length, copies_see(length, there))
     ids = torch.cat((rows.ids, copies.ids), dim=1).to(device)

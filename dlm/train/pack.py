@@ -22,7 +22,7 @@ from dlm.language.template import Encoded, Template
 from dlm.language.tokenizer import Tokenizer
 from dlm.train.config import TrainConfig
 from dlm.train.data import Mixture, held_out_rows, learn, shares, short, training_rows
-from dlm.train.machine import machine
+from dlm.train.machine import CONFIGS, machine
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 FORMAT = 1
@@ -190,9 +190,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="dlm.train.pack", description=__doc__)
     parser.add_argument("--tokens", type=float, required=True, help="at least so many")
     parser.add_argument("--out", type=Path, required=True, help="the file, .npz")
-    parser.add_argument(
-        "--config", type=Path, default=Path("configs/train/gpu.toml"), help="TOML; gpu.toml"
-    )
+    parser.add_argument("--config", type=Path, default=CONFIGS / "gpu.toml", help="TOML; gpu.toml")
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--tokenizer", type=Path, help="directory of one; else it is learned")
     parser.add_argument("--set", action="append", default=[], help="an option: 'seed = 3'")

@@ -15,8 +15,7 @@ from dlm.loading.sums import SUMS, sha256
 from dlm.loading.weights import load_model, save_model
 from dlm.train import carve
 from dlm.train.export import export_products, main
-from dlm.train.low_rank import adapted
-from dlm.train.vectors import plain_state
+from dlm.train.low_rank import adapted, plain_state
 from tests.dlm.loading.test_gguf import written
 
 RANK = 3

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from dlm.train.attention import Flex, Joint, causal
+from dlm.train.attention import Joint, causal
 from dlm.train.objective import Copies, collate, copies_see, noisy_copies
 from tests.dlm.tiny import DIALOGUES, TOOLS, template
 
@@ -44,19 +44,13 @@ def test_causal_is_attention_to_what_stands_before(dtype: torch.dtype, tolerance
     torch.testing.assert_close(found.float(), expected, atol=tolerance, rtol=tolerance)
 
 
-@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
 @BY_TYPE
-@pytest.mark.parametrize("kind", ["joint", "flex"])
 def test_attention_in_parts_is_attention_under_the_whole_mask(
-    kind: str, dtype: torch.dtype, tolerance: float
+    dtype: torch.dtype, tolerance: float
 ) -> None:
     length, copies, (queries, keys, values) = problem()
     mask = full_mask(length, copies)
     expected = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
-    attend = (
-        Joint(length, copies_see(length, copies))
-        if kind == "joint"
-        else Flex.joint(length, copies.blocks, copies.starts, compiled=False)
-    )
+    attend = Joint(length, copies_see(length, copies))
     found = attend(*(x.to(dtype) for x in (queries, keys, values)))
     torch.testing.assert_close(found.float(), expected, atol=tolerance, rtol=tolerance)

@@ -114,7 +114,6 @@ def test_a_model_distilled_on_its_own_answers_needs_fewer_forwards(
         weight_decay=0.0,
         prompt_weight=0.0,
         uncertainty_weight=1.0,
-        average=0.9,
     )
     run = Run(config.shaped(load_model(init).config), tmp_path, load_model(init))
     recipe = Recipe(tmp_path, 0, 4096, 900)

@@ -67,7 +67,7 @@ def test_the_autoregressive_phase_comes_first() -> None:
     assert phases == [("ar", 0.0), ("ar", 0.59), ("joint", 0.6), ("joint", 1.0)]
 
 
-@pytest.mark.parametrize("kept", [{}, {"average": 0.9, "initial_share": 0.4}])
+@pytest.mark.parametrize("kept", [{}, {"initial_share": 0.4}])
 @pytest.mark.parametrize("ar_share", [0.0, 1.0])
 def test_a_resumed_run_is_one_that_never_stopped(
     tmp_path: Path, ar_share: float, kept: dict[str, float]
@@ -92,17 +92,6 @@ def test_a_resumed_run_is_one_that_never_stopped(
             second.model.state_dict()[name], weight, atol=1e-5, rtol=1e-4, msg=name
         )
         torch.testing.assert_close(written[0][name], written[1][name], atol=1e-2, rtol=1e-2)
-
-
-def test_what_is_written_is_the_average(tmp_path: Path) -> None:
-    run = Run(config(average=0.9, learning_rate=0.05), tmp_path)
-    run.train(data(6), 5, quiet)
-    written = load_model(tmp_path).embed_tokens.weight
-    assert run.average is not None
-    with run.average.applied():
-        torch.testing.assert_close(written, run.model.embed_tokens.weight, atol=1e-2, rtol=1e-2)
-        average = run.model.embed_tokens.weight.detach().clone()
-    assert not torch.allclose(average, run.model.embed_tokens.weight, atol=1e-2)
 
 
 def test_what_is_written_keeps_a_share_of_the_first_weights(tmp_path: Path) -> None:
@@ -184,6 +173,12 @@ def test_a_loss_that_is_no_number_is_found_before_anything_is_saved(
     with pytest.raises(FloatingPointError, match="causal: got nan"):
         run.train(data(3), 5, quiet)
     assert (tmp_path / "state.pt").read_bytes() == good
+
+
+def test_a_run_of_other_data_is_not_resumed(tmp_path: Path) -> None:
+    Run(config(), tmp_path).save()
+    with pytest.raises(ValueError, match="of a run with tokens_per_step = 8192, got 512"):
+        Run(config(tokens_per_step=512), tmp_path).resume()
 
 
 def test_a_run_of_another_shape_is_not_resumed(tmp_path: Path) -> None:

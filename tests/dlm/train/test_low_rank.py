@@ -9,7 +9,7 @@ from dlm.loading.weights import load_model
 from dlm.network.model import Transformer
 from dlm.train.config import TrainConfig
 from dlm.train.loop import Run
-from dlm.train.vectors import plain_state
+from dlm.train.low_rank import plain_state
 from tests.dlm.tiny import model
 from tests.dlm.train.test_loop import config, data, quiet
 
