@@ -47,7 +47,10 @@ class TrainConfig:
             same time; 0 for no bound.
         ar_share: Share of the time spent on next-token prediction alone, before the joint phase.
         cooldown_share: Share at the end over which the learning rate falls to a hundredth.
-        tokens_per_step: Clean tokens in a batch, padding included.
+        warmup_steps: Over which the learning rate rises from nothing.
+        learning_rate: The highest, of Muon and AdamW alike.
+        weight_decay: Of the matrices inside the layers; not of products.
+        tokens_per_step: Clean tokens in a batch at most, padding included where there is any.
         embedding_rate: Share of the learning rate for the embedding. Below 1 rare words keep more
             of a pretrained model's vectors, which AdamW moves as far as those of frequent ones.
         max_length: Longer dialogues are left out, tokens.
@@ -61,13 +64,13 @@ class TrainConfig:
             them sharper; for distillation.
         initial_share: Share of the weights that the run began with in the checkpoint that is
             written, so that it forgets less; training goes on without it.
-        rank: Of products that learn beside the matrices of the layers, which then stay
-            (`dlm.train.low_rank`); 0 trains the matrices themselves.
+        rank: Of products that learn beside the matrices of the layers, which then stay (LoRA,
+            `dlm.train.low_rank`); 0 trains the matrices themselves.
         autocast: Matrix products in bfloat16, for machines that are fast at it; ``auto`` tries.
         compiled: Whether torch.compile makes kernels of the layers; on a CPU it needs a C++
             compiler, and half a minute at the start of every invocation.
-        joined: Whether a batch is laid end to end in one row, instructions and tools that several
-            dialogues share once, which saves most of the time where these are long.
+        joined: Whether a batch is laid end to end in one row (sequence packing), instructions and
+            tools that several dialogues share once; saves most of the time where these are long.
         pad_to: Lengths of batches are multiples of this, so that few shapes are compiled; in joined
             ones the length with all copies, since oneDNN makes code for each shape as well.
         peak_tflops: Of the machine, for the utilisation that is reported; 0 reports none.

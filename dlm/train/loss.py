@@ -1,4 +1,4 @@
-"""Cross entropy through the LM head without ever holding all logits.
+"""Cross entropy through the LM head without ever holding all logits; and how sure a model is.
 
 On a CPU the (N, V) logits, their softmax and their gradient cost more time in memory traffic than
 the matrix products do. Here a few hundred rows at a time go through the head, and their gradient

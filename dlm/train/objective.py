@@ -52,7 +52,8 @@ class Rows:
 
     Attributes:
         ids: (B, T) int64, padded at the right.
-        weights: (B, T) float32, of each token as a target of next-token prediction; 0 is padding.
+        weights: (B, T) float32, of each token as a target of next-token prediction; 0 for padding
+            and for instructions and declarations.
         answers: For each row, ranges [start, end) of its answers, those that are drafted.
         positions: (B, T) int64, of each token in its dialogue.
         spans: Where the dialogues of one row lie that are laid end to end; None where each row is
