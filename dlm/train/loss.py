@@ -29,11 +29,13 @@ class _LinearCrossEntropy(torch.autograd.Function):
         head: Tensor,
         targets: Tensor,
         weights: Tensor,
+        learned: int,
     ) -> Tensor:
         dtype = torch.bfloat16 if torch.is_autocast_enabled(hidden.device.type) else hidden.dtype
         head_low = head.to(dtype)
         grad_hidden = torch.empty(hidden.shape, dtype=dtype, device=hidden.device)
         grad_head = torch.zeros(head.shape, dtype=torch.float32, device=head.device)
+        grad_learned = grad_head[:learned]
         total = torch.zeros((), dtype=torch.float32, device=hidden.device)
         chunk = CUDA_CHUNK_ROWS if hidden.is_cuda else CHUNK_ROWS
         for start in range(0, len(hidden), chunk):
@@ -48,14 +50,14 @@ class _LinearCrossEntropy(torch.autograd.Function):
             grad.mul_(weight[:, None])
             low = grad.to(dtype)
             grad_hidden[rows] = low @ head_low
-            grad_head += (low.T @ part).float()
+            grad_learned += (low[:, :learned].T @ part).float()
         ctx.save_for_backward(grad_hidden, grad_head)
         return total
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         grad_hidden, grad_head = ctx.saved_tensors
-        return grad_hidden * grads[0], grad_head * grads[0], None, None
+        return grad_hidden * grads[0], grad_head * grads[0], None, None, None
 
 
 def linear_cross_entropy(
@@ -63,6 +65,7 @@ def linear_cross_entropy(
     head: Tensor,
     targets: Tensor,
     weights: Tensor,
+    learned: int | None = None,
 ) -> Tensor:
     """Weighted sum of cross entropies of ``hidden @ head.T`` against the targets.
 
@@ -71,11 +74,14 @@ def linear_cross_entropy(
         head: (V, D) floating point.
         targets: (N,) int64 in [0, V).
         weights: (N,) float32.
+        learned: Rows of the head that learn, the first ones; None for all. The others get no
+            gradient, which is a third of the work.
 
     Returns:
         () float32; 0 when N is 0. Under autocast the products are in bfloat16.
     """
-    return _LinearCrossEntropy.apply(hidden, head, targets, weights)  # type: ignore[no-any-return, no-untyped-call]
+    rows = len(head) if learned is None else learned
+    return _LinearCrossEntropy.apply(hidden, head, targets, weights, rows)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def uncertainty(hidden: Tensor, targets: Tensor, head: Tensor) -> Tensor:

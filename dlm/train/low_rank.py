@@ -101,6 +101,11 @@ def adapted(model: Transformer, rank: int, dtype: torch.dtype) -> Transformer:
     return model
 
 
+def learned_rows(model: Transformer) -> int | None:
+    """Rows of the embedding that learn, the first ones; None for all."""
+    return len(Mark) if parametrize.is_parametrized(model.embed_tokens, "weight") else None
+
+
 def plain_state(model: Transformer) -> dict[str, Tensor]:
     """A model's state with each matrix as one, the products in it."""
     state = {

@@ -27,6 +27,7 @@ from dlm.language.tokenizer import Mark
 from dlm.network.model import Attend, Transformer
 from dlm.train.attention import Joint, Part, Parts, causal, causal_mask
 from dlm.train.loss import linear_cross_entropy, uncertainty
+from dlm.train.low_rank import learned_rows
 
 GRAIN = 64
 """Lengths of the attention of a dialogue among others are multiples of this: oneDNN makes code for
@@ -306,7 +307,8 @@ def causal_loss(hidden: Tensor, model: Transformer, rows: Rows) -> Tensor:
     share = (weights[keep] / weights.sum()).to(hidden.device)
     there = keep.to(hidden.device)
     flat = hidden[:, :-1].reshape(-1, hidden.shape[-1])[there]
-    return linear_cross_entropy(flat, model.embed_tokens.weight, targets, share)
+    head = model.embed_tokens.weight
+    return linear_cross_entropy(flat, head, targets, share, learned_rows(model))
 
 
 def masked_part(hidden: Tensor, copies: Copies) -> tuple[Tensor, Tensor]:
@@ -321,7 +323,8 @@ def denoising_loss(hidden: Tensor, model: Transformer, copies: Copies) -> Tensor
     """Mean cross entropy over masked tokens. ``hidden`` is (B, A, D) of x_t."""
     flat, targets = masked_part(hidden, copies)
     share = torch.full((len(flat),), 1 / max(1, len(flat)), device=hidden.device)
-    return linear_cross_entropy(flat, model.embed_tokens.weight, targets, share)
+    head = model.embed_tokens.weight
+    return linear_cross_entropy(flat, head, targets, share, learned_rows(model))
 
 
 def ar_step(model: Transformer, rows: Rows) -> dict[str, Tensor]:

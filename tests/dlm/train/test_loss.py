@@ -51,6 +51,16 @@ def test_loss_and_gradients_are_those_of_plain_cross_entropy(rows: int) -> None:
     assert_alike(hidden, head, ours, plain(targets, weights))
 
 
+def test_rows_of_the_head_that_stay_get_no_gradient() -> None:
+    hidden, head, targets, weights = problem(9)
+    whole, part = (head.clone().requires_grad_() for _ in range(2))
+    linear_cross_entropy(hidden, whole, targets, weights).backward()
+    linear_cross_entropy(hidden, part, targets, weights, 3).backward()
+    assert whole.grad is not None and part.grad is not None
+    torch.testing.assert_close(part.grad[:3], whole.grad[:3])
+    assert not part.grad[3:].any()
+
+
 def test_large_logits_do_not_overflow() -> None:
     hidden = torch.tensor([[1000.0, -1000.0]], requires_grad=True)
     head = torch.eye(2)
