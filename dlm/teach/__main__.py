@@ -42,7 +42,7 @@ from dlm.train.export import SHARD_MIB, export
 
 DIALOGUES = 3000
 EXAMPLES_SHARE = 0.2
-"""Of the dialogues, a user's own sentences as they stand; as many more are made of their words."""
+"""Of the dialogues, those that are a user's own sentences as they stand."""
 PHRASINGS = 60
 """Held-out requests of the generator."""
 SHIPPED_DIALOGUES = 40
