@@ -80,7 +80,7 @@ def test_a_gpu_run_in_small_on_a_packed_file(
     small += ["tokenizer_dialogues = 50", "evaluate_dialogues = 6", "tokens_per_step = 2048"]
     small += ["total_minutes = 0.1", "evaluate_minutes = 0.01", "pad_to = 32", "peak_tflops = 0.01"]
     small += ["reasons = 0.0"]
-    small += ["device = 'cpu'", "attention = 'sdpa'", "compiled = false"]
+    small += ["device = 'cpu'", "compiled = false"]
     config = ["--config", str(repo_root / "configs" / "train" / "gpu.toml")]
     config += [word for change in small for word in ("--set", change)]
     data, out = tmp_path / "data.npz", tmp_path / "run"
