@@ -106,7 +106,6 @@ class Writer:
     def dialogues(self, seed: int) -> Iterator[Row]:
         """Dialogues, the same of a seed; without end, where any phrasing is of the split."""
         rng = Random(f"{seed}/{self.split}")
-        training = self.split == "train"
         # Each tool is asked for as often as any other, but for those that no phrasing is left for.
         askings = deque(self.askings)
         made = 0
@@ -114,9 +113,9 @@ class Writer:
             if made % _ALIKE == 0:
                 beginning = self._beginning(rng)
             dialogue = _Dialogue(self, rng, draw_style(rng))
-            for _ in range(rng.choice(_PARTS) if training else 1):
+            for _ in range(1 if self.holds_out else rng.choice(_PARTS)):
                 while askings and not any(
-                    dialogue.add(_kind(rng) if training else "request", askings[0])
+                    dialogue.add("request" if self.holds_out else _kind(rng), askings[0])
                     for _ in range(_GIVES_UP)
                 ):
                     askings.popleft()
@@ -136,7 +135,7 @@ class Writer:
         """Instructions, and all tools; in training in any order."""
         specs = [asking.listed.spec for asking in self.askings]
         system = self.instructions
-        if self.split == "train":
+        if not self.holds_out:
             rng.shuffle(specs)
             if rng.random() < _OTHER_INSTRUCTIONS:
                 system = anyones_instructions(rng)

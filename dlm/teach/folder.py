@@ -64,6 +64,7 @@ def agent(
     said = list(_requests(askings, writer, 5, cased=True))
     examples = [text for text, _, _ in said if len(text) <= LONGEST_EXAMPLE]
     plain = [a for a in askings if all(options(s) for s in a.listed.properties.values())]
+    # Other draws than the examples.
     phrases = [text for text, _, _ in _requests(plain, writer, 36)]
     tools = [_identifier(a.listed.name) for a in askings] if own else []
     return {

@@ -37,6 +37,9 @@ def _of_no_deposit(call: ToolCall, message: str) -> ToolResult | None:
     return None if known else ToolResult(call.call_id, call.name, "Error: Nothing.", error=True)
 
 
+TIMER = ToolCall("c1", "set_timer", {"duration": "ten minutes"})
+TIME = ToolCall("c2", "get_time", {})
+DOOR = ToolCall("c3", "open_door", {})
 TOOLS = {
     tool.name: tool
     for tool in (

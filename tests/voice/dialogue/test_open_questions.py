@@ -7,28 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.script import TOOLS, Script
+from tests.support.script import TIME, TIMER, TOOLS, Script
 from voice.config import AgentConfig
 from voice.dialogue.commands import Generate, RunTool
 from voice.dialogue.flow import Flow
 from voice.dialogue.team import Team
-from voice.events import (
-    ReplyToolCall,
-)
-from voice.types import (
-    Confirmation,
-    Role,
-    ToolCall,
-    ToolSpec,
-)
-
-TIMER = ToolCall("c1", "set_timer", {"duration": "ten minutes"})
-
-
-TIME = ToolCall("c2", "get_time", {})
-
-
-DOOR = ToolCall("c3", "open_door", {})
+from voice.events import ReplyToolCall
+from voice.types import Confirmation, Role, ToolCall, ToolSpec
 
 
 def in_doubt(**options: object) -> tuple[Script, ToolCall]:

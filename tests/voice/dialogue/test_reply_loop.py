@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.script import CLIENT_TOOL, Script
+from tests.support.script import CLIENT_TOOL, DOOR, TIME, TIMER, Script
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Announced, Generate, RunTool, Speak, SpeakEnd, StopGenerating
 from voice.dialogue.rounds import WENT_WRONG
@@ -31,10 +31,6 @@ from voice.types import (
     Transcript,
     TurnEnded,
 )
-
-TIMER = ToolCall("c1", "set_timer", {"duration": "ten minutes"})
-TIME = ToolCall("c2", "get_time", {})
-DOOR = ToolCall("c3", "open_door", {})
 
 
 def beside_a_clients() -> Script:

@@ -5,15 +5,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.script import CLIENT_TOOL, TOOLS, Script
+from tests.support.script import CLIENT_TOOL, TIME, TIMER, TOOLS, Script
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Generate, RunTool, SpeakEnd
 from voice.dialogue.history import History
 from voice.dialogue.requests import Requests, distinct, requests
 from voice.types import Message, Reading, Role, ToolCall, ToolResult, ToolSpec
 
-TIMER = ToolCall("c1", "set_timer", {"duration": "ten minutes"})
-TIME = ToolCall("c2", "get_time", {})
 BOTH = "set a timer for ten minutes and tell me the time"
 
 
