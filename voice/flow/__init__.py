@@ -1,1 +1,1 @@
-"""Agents that hand over, and flows: what is checked of their files, and a picture."""
+"""Flows, and agents that hand over: checks their files against the tools, and draws them."""

@@ -1,6 +1,6 @@
 """``python -m voice.flow FILE``: check an agent's file and its flow, and draw them in Mermaid.
 
-What is wrong goes to standard error, with its place in the file, and the command ends with 1.
+Mistakes go to standard error, with their places in the file, and the exit status is then 1.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from voice.tools import Toolbox
 
 
 def picture(agents: Sequence[AgentConfig]) -> Iterator[str]:
-    """The lines of a Mermaid flowchart: steps and what they need, ways on, hand-overs (dashed)."""
+    """The lines of a Mermaid flowchart: steps with needs, transitions, hand-overs (dashed)."""
     yield "flowchart TD"
     for agent in agents:
         yield f'  subgraph {agent.name}["agent {agent.name}"]'

@@ -1,6 +1,6 @@
-"""What is wrong with the tools of a flow, the tools by which agents hand over, and those of kinds.
+"""Checks the tools of flows, and makes the tools that hand over and those that note values.
 
-The order of the steps is checked where a file is read, by `voice.config.flow`.
+The order of the steps is checked when a file is read, by `voice.config.flow`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ from voice.types import ToolSpec
 def team_specs(
     team: Team, toolbox: Toolbox, scope: SessionScope | None = None
 ) -> dict[str, ToolSpec]:
-    """Declarations of all tools of a team's agents and steps, and those to hand over, by name.
+    """Declarations of all tools of a team's agents and steps, by name.
+
+    They include the tools made here, which hand over to another agent or note a step's values.
 
     Args:
         team: The agents.
         toolbox: The tools.
-        scope: A conversation, which gets the tools to hand over.
+        scope: A conversation, which gets the tools that are made here.
 
     Raises:
-        ConfigError: A step or an agent names a tool that there is not, or a value that none brings.
+        ConfigError: A step or an agent names an unknown tool, or needs a value that no tool learns.
     """
     made = {
         tool.spec.name: tool
@@ -57,7 +59,7 @@ def team_specs(
 
 
 def tool_mistakes(steps: Mapping[str, StepConfig], tools: Mapping[str, ToolSpec]) -> Iterator[str]:
-    """Tools that there are not, and values that none brings, each with its place in the file."""
+    """Mistakes of steps: unknown tools, and values that no tool learns, each with its place."""
     for name, step in steps.items():
         for tool in step.tools:
             if tool not in tools:
@@ -72,7 +74,7 @@ def tool_mistakes(steps: Mapping[str, StepConfig], tools: Mapping[str, ToolSpec]
 
 
 def _call_mistakes(agent: AgentConfig, tools: Mapping[str, ToolSpec]) -> Iterator[str]:
-    """Tools of patterns that there are not, and arguments that they lack or have not."""
+    """Mistakes of patterns: unknown tools, unknown arguments, and required ones without a group."""
     steps = {f"steps.{name}.calls": step.calls for name, step in agent.steps.items()}
     answers: Calls = {agent.answers: ("",)} if agent.answers else {}
     kept: Calls = dict.fromkeys(agent.kept.tools, ("",))
@@ -99,7 +101,7 @@ def _call_mistakes(agent: AgentConfig, tools: Mapping[str, ToolSpec]) -> Iterato
 
 
 def _no_tool(name: str, tools: Mapping[str, ToolSpec]) -> str:
-    """What is said of a name that no tool has."""
+    """The message for a name that no tool has."""
     expected = (
         "one that ships, or a function under @tool() in a module of tools.modules; a tool of an MCP"
         " server cannot be named here, the model alone calls it"
@@ -120,10 +122,10 @@ def _argument_mistakes(where: str, need: NeedConfig, tool: ToolSpec) -> Iterator
 
 
 def _noting_tools(agents: Sequence[AgentConfig]) -> list[Tool]:
-    """The tools that note values of a kind, each of one name.
+    """The tools that note values of a kind, one for each name of a value.
 
     Raises:
-        ConfigError: A value is of two kinds.
+        ConfigError: Steps give a value two kinds.
     """
     steps = [step for agent in agents for step in agent.steps.values()]
     needs: dict[str, NeedConfig] = {}
@@ -152,10 +154,10 @@ def _noting_tool(name: str, need: NeedConfig) -> Tool:
 
 
 def _hand_over_tools(agents: Sequence[AgentConfig]) -> list[Tool]:
-    """The tools that hand over to each of the agents, where one may.
+    """A tool for each agent that another may hand over to.
 
-    Each says what is said then, and changes nothing: where the conversation stands follows from its
-    result (`voice.dialogue.team`).
+    Its result is what is said then. It changes nothing itself: `voice.dialogue.team` switches the
+    agent when it gets the result.
     """
     named = {name for agent in agents for name in agent.hand_over}
     return [_tool(agent) for agent in agents if agent.name in named]

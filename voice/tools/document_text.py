@@ -1,6 +1,6 @@
-"""The passages of a document and the headings above them: Markdown, HTML, PDF and plain text.
+"""Splits documents into passages with their headings: Markdown, HTML, PDF and plain text.
 
-What cannot be read is skipped with a line in the log that says why, and no word of the text.
+A file that cannot be read is skipped; the log says why, without quoting its text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 _LARGEST_BYTES = 1_000_000
 _LARGEST_PDF_BYTES = 50_000_000
 _PASSAGE_CHARS = 800
-"""Where a format has no paragraphs, and of those that go on for pages."""
+"""About how long the parts are into which a long paragraph, or a page without any, is cut."""
 _BLOCKS = frozenset(
     ("p", "li", "dt", "dd", "td", "th", "tr", "pre", "div", "section", "article", "table")
 )
@@ -35,7 +35,7 @@ _UNSAID = frozenset(("script", "style", "nav", "noscript", "template"))
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A paragraph; ``heading`` is that above it, ``opens`` whether nothing stands between."""
+    """A paragraph; ``heading`` is the one above it, ``opens`` whether it directly follows that."""
 
     text: str
     heading: str = ""
@@ -43,7 +43,7 @@ class Passage:
 
 
 def passages(path: Path) -> list[Passage]:
-    """The passages of a file; none where it cannot be read."""
+    """The passages of a file; none if it cannot be read."""
     suffix = path.suffix.lower()
     try:
         largest = _LARGEST_PDF_BYTES if suffix == ".pdf" else _LARGEST_BYTES
@@ -52,7 +52,7 @@ def passages(path: Path) -> list[Passage]:
             return []
         text = _pdf(path) if suffix == ".pdf" else path.read_text(encoding="utf-8")
         return [part for passage in READERS[suffix](text) for part in _in_parts(passage)]
-    # The parsers of HTML and Markdown raise the last two at what is wrong or nested without end.
+    # The HTML and Markdown parsers raise the last two for malformed or too deeply nested text.
     except (OSError, UnicodeDecodeError, AssertionError, RecursionError) as error:
         _log.warning("%s: not searched: %s", path.name, type(error).__name__)
     except _Unreadable as error:
@@ -65,7 +65,7 @@ class _Unreadable(Exception):
 
 
 def _in_parts(passage: Passage) -> Iterator[Passage]:
-    """A passage, or where it is too long several, cut between sentences or else words."""
+    """A passage in one part or, if it is too long, several, cut between sentences or else words."""
     text = passage.text
     while len(text) > 2 * _PASSAGE_CHARS:
         end = max(text.rfind(mark, 0, _PASSAGE_CHARS) for mark in (". ", "? ", "! "))
@@ -82,7 +82,7 @@ def _paragraphs(text: str) -> Iterator[Passage]:
 
 
 def _markdown(text: str) -> Iterator[Passage]:
-    """The words of Markdown's outermost blocks."""
+    """A passage for each outermost block of Markdown."""
     from markdown_it import MarkdownIt
 
     blocks = _Blocks()
@@ -109,7 +109,7 @@ class _Blocks:
         self._heading, self._opens = "", False
 
     def end(self, heading: bool) -> Iterator[Passage]:
-        """The words so far were a paragraph or a heading."""
+        """End a block: the words so far are a heading or a paragraph."""
         said, self.words = " ".join(self.words), []
         if said and heading:
             yield from self.rest()
@@ -119,7 +119,7 @@ class _Blocks:
             self._opens = False
 
     def rest(self) -> Iterator[Passage]:
-        """A heading with nothing below it is a passage too."""
+        """The last heading as a passage of its own, if nothing came below it."""
         if self._opens:
             yield Passage(self._heading)
 
@@ -132,7 +132,7 @@ def _html(text: str) -> Iterator[Passage]:
 
 
 class _HtmlReader(HTMLParser):
-    """Takes the words of HTML; what is drawn, run or leads to other pages is left out."""
+    """Collects the words of HTML; scripts, styles and navigation are left out."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -154,7 +154,7 @@ class _HtmlReader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if not self._unsaid:
-            # Marks within a word are no blanks.
+            # A tag within a word does not split it.
             joined = self._blocks.words and data[:1].strip() and not self._apart
             words = data.split()
             if joined and words:
@@ -176,7 +176,7 @@ def _is_heading(tag: str) -> bool:
 
 
 def _pdf(path: Path) -> str:
-    """The text of a PDF, read by a process of its own, a paragraph for each page."""
+    """The text of a PDF, read in a process of its own; each page is a paragraph."""
     command = [sys.executable, "-I", str(pdf_text.__file__), str(path)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=2 * pdf_text.LIMIT_S)
@@ -197,4 +197,4 @@ READERS: Mapping[str, Callable[[str], Iterator[Passage]]] = MappingProxyType(
         ".pdf": _paragraphs,
     }
 )
-"""By the end of a file's name."""
+"""Suffix of a file's name → reader."""

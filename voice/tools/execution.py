@@ -1,9 +1,9 @@
-"""How a tool's function is run: once for each key, and in a thread where it blocks.
+"""Runs the functions of tools: once for each key, and in a thread if they block.
 
 `Runs` begins a call with side effects once, finishes it, and remembers its result. A key is a
-session's id and the name of the call in it. A client that connects anew has a new session: calls
-of the old one are finished, and none of them begins again. `Threads` runs functions that block in
-a few daemon threads: for any other thread the interpreter waits at its end, however long it hangs.
+session's id and the name of the call in it. A client that reconnects gets a new session: calls of
+the old one are finished, and none of them is begun again. `Threads` runs blocking functions in a
+few daemon threads, because at its end the interpreter waits for any other thread that hangs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Cancelled(Exception):
 
 
 class NotCarried(Exception):
-    """A function raised what an event loop does not carry, such as SystemExit; it is the cause."""
+    """A function raised what a future cannot carry, such as SystemExit, which is the cause."""
 
 
 class Runs:
@@ -44,7 +44,7 @@ class Runs:
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
-        # Beyond the limit the oldest finished run is dropped.
+        # Beyond `_KEPT_RUNS` the oldest finished run is dropped.
         self._runs: OrderedDict[Key, asyncio.Task[ToolResult]] = OrderedDict()
         self._read_only: set[tuple[Key, asyncio.Task[ToolResult]]] = set()
 
@@ -56,14 +56,16 @@ class Runs:
         """
         run = self._runs.get(key)
         if run is None:
-            # Not in the caller's task group: it has to be finished when the caller is cancelled.
+            # A task of its own: it has to finish even if the caller is cancelled.
             run = self._runs[key] = asyncio.create_task(work())
             self._drop_oldest()
         await asyncio.wait({run}, timeout=self._timeout_s)
         return _result(run) if run.done() else None
 
     async def read_only(self, key: Key, work: Work) -> ToolResult | None:
-        """The result of a run without side effects, which ends with its caller or the time limit.
+        """The result of a run without side effects; None after the time limit.
+
+        The run is cancelled at the time limit, and when the caller is cancelled.
 
         Raises:
             Cancelled: It was cancelled by `cancel`.
@@ -119,9 +121,9 @@ def _result(run: asyncio.Task[ToolResult]) -> ToolResult:
 
 
 class Threads(Executor):
-    """Runs functions in ``limit`` daemon threads at most; further ones wait for one to end.
+    """Runs functions in at most ``limit`` daemon threads; further functions wait for a free one.
 
-    No more wait than there are callers: what is cancelled waits no longer.
+    A function whose caller is cancelled leaves the queue.
     """
 
     def __init__(self, limit: int) -> None:
@@ -132,10 +134,10 @@ class Threads(Executor):
         self._running: dict[threading.Thread, str] = {}
 
     async def run(self, name: str, function: Callable[[], T]) -> T:
-        """The return value of a function; if the caller is cancelled, a begun function goes on.
+        """Run a function and return its value; if the caller is cancelled, a begun one goes on.
 
         Raises:
-            NotCarried: The function raised StopIteration, or something that is no `Exception`.
+            NotCarried: The function raised StopIteration, or something that is not an `Exception`.
         """
 
         def work() -> T:
@@ -182,7 +184,7 @@ class Threads(Executor):
             work()
 
     async def close(self) -> None:
-        """Interrupt the functions that still run, and name them in the log; may be called again."""
+        """Interrupt the functions that still run and log their names; may be called again."""
         left = dict(self._running)
         if not left:
             return
@@ -197,8 +199,8 @@ class Threads(Executor):
 def _interrupt(thread: threading.Thread) -> None:
     """Raise SystemExit in a thread as soon as it runs Python code.
 
-    A thread that is busy in C++ (torch, say) when the interpreter ends would abort the process: the
-    interpreter then unwinds its stack. One that waits in C for ever does no harm.
+    A thread that is busy in C++ (torch, say) when the interpreter ends would abort the process,
+    because the interpreter then unwinds its stack. One that waits in C for ever does no harm.
     """
     if thread.ident is not None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(

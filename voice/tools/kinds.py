@@ -1,7 +1,7 @@
 """Kinds of values that people say in a conversation: a name, a date of birth, a telephone number.
 
-Each is a reader: it takes the words of one and the time, and gives the value as it is kept, or
-raises `Unreadable`. What it keeps it reads again as the same. The words are English.
+Each is a reader: it takes the user's words and the time, and returns the value as it is kept, or
+raises `Unreadable`. Reading a kept value again returns the same value. The words are English.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _PERHAPS_NAMED = re.compile(
     rf"|(?:it's |it is |that's )?for)?(?: for)? *{_KIN}",
     re.I,
 )
-"""A lead after which a name is not sure: "it's Anna", and "it's late"."""
+"""A lead that need not be followed by a name: "it's Anna", but also "it's late"."""
 _NO_LEAD = re.compile(rf"{_HELLO}(?:for (?!my\b|our\b))?", re.I)
-"""A lead that says nothing of a name: "for Kenya"."""
+"""A lead that does not tell whether a name follows: "for Kenya"."""
 _BEHIND_NAME = re.compile(r"[ ,]*\b(?:here|speaking|is (?:my|the) name)$", re.I)
 _PLEASE = re.compile(r"[ ,]*\b(?:please|thanks|thank you)$", re.I)
 _SPELLED = re.compile(r"(?<![\w'])[a-z](?:[ .,-]+[a-z](?![\w'])){2,}", re.I)
@@ -67,7 +67,7 @@ def person(said: str, _: datetime) -> str:
 
 
 def person_outright(said: str, _: datetime) -> str:
-    """A name that is said to be one, or has capitals beside words that may go with one."""
+    """A name that the words say is one, or that is capitalised and has a lead: "it's Anna"."""
     if _NAMED.match(said):
         return _person(said, _NAMED)
     bare = _BEHIND_NAME.sub("", _PERHAPS_NAMED.sub("", said, count=1))
@@ -91,7 +91,7 @@ def _person(said: str, lead: re.Pattern[str]) -> str:
 
 
 def _as_spelled(said: str) -> list[str]:
-    """The words of a name as they were spelled beside; one that was only spelled is the last."""
+    """The words of a name, corrected by their spelling; a word that was only spelled comes last."""
     words = [word.strip(",.") for word in _SPELLED.sub(" ", said).split()]
     for letters in _SPELLED.findall(said):
         name = re.sub(r"\W", "", letters).capitalize()
@@ -105,7 +105,7 @@ def _as_spelled(said: str) -> list[str]:
 
 
 def _are_no_name(words: Sequence[str]) -> bool:
-    """Whether a word is none of names; behind another with a capital it may be: "Jim Day"."""
+    """Whether a word is not a name's; if all are capitalised, only the first counts: "Jim Day"."""
     stray = [word.lower() in _NO_NAME for word in words]
     return any(stray) and (stray[0] or not all(word[0].isupper() for word in words))
 
@@ -133,14 +133,14 @@ def phone_number(said: str, _: datetime) -> str:
     times = {"double": 2, "triple": 3}
     bare = _REPEATED.sub(lambda found: " ".join([found[2]] * times[found[1]]), bare)
     keys = _keys(bare.split())
-    # Longer ones have their country's code.
+    # Longer ones must have their country's code.
     if not re.fullmatch(r"\+\d{6,15}|\d{6,13}", keys):
         raise Unreadable("number", said)
     return " ".join(keys)
 
 
 def _keys(words: Sequence[str]) -> str:
-    """What is dialled: "oh seven, twenty three, nine hundred" → "0723900"."""
+    """The keys to dial: "oh seven, twenty three, nine hundred" → "0723900"."""
     keys = ""
     for word, following in zip(words, [*words[1:], ""], strict=False):
         alone = "" if _DIGITS.get(following, "0") in "123456789" else "0"
@@ -161,7 +161,7 @@ _IN_DIGITS = re.compile(rf"{_BORN}(\d{{1,2}})[/.-](\d{{1,2}})[/.-]{_YEAR}")
 
 
 def birth_date(said: str, now: datetime) -> str:
-    """A date with its year that has passed: "5 June 1947", "born on the 5th of June 1947"."""
+    """A past date with its year: "5 June 1947", "born on the 5th of June 1947"."""
     words = spoken_dates.normal_form(said.replace(",", " ").strip(" ."))
     words = " ".join(words.split())
     with suppress(ValueError):
@@ -189,36 +189,36 @@ def _month(name: str) -> int:
 _NO_DAY = re.compile(
     r"(?:\d+|an?) (?:day|week)s?|(?:(?:the )?(?:next|following|coming)|this) (?:week|month|year)"
 )
-"""A length, as in "two days ago", or more than one day."""
+"""A length of time, as in "two days ago", or a span of several days."""
 
 
 def day_of(said: str, now: datetime) -> date:
-    """A day, also as it is kept ("2026-12-01") or told ("Tuesday, December 1")."""
+    """A day in the user's words, as it is kept ("2026-12-01") or told ("Tuesday, December 1")."""
     with suppress(ValueError):
         return date.fromisoformat(said)
     bare = re.sub(r"^(?:on|for) ", "", said.strip(), flags=re.I)
     if dated := re.match(rf"{spoken_dates.WEEKDAY}, (?=\w+ \d)", bare, flags=re.I):
-        # A date may be today, which said without its year is next year.
+        # The date may be today's, which without its year would be read as next year's.
         bare, now = bare[dated.end() :], now - timedelta(1)
     if _NO_DAY.fullmatch(spoken_dates.normal_form(bare)):
         raise Unreadable("day", said)
     if re.search(r"(?:morning|afternoon|evening|night)s?$", bare, re.I):
-        # The part of a day is a value of its own.
+        # The part of the day is another kind of value.
         raise Unreadable("day", said)
     return spoken_dates.day(bare, now)
 
 
 def day(said: str, now: datetime) -> str:
-    """As `day_of`, kept with its year."""
+    """A day as `day_of` reads it, kept as an ISO date."""
     return day_of(said, now).isoformat()
 
 
 def clock_time(said: str, _: datetime, first_hour: int = 7) -> str:
-    """A time of day, kept as "10:00 AM"; of both that may be meant, the first from some hour on."""
+    """A time of day, kept as "10:00 AM"; an ambiguous one is the first from ``first_hour`` on."""
     bare = re.sub(r"^(?:at|by|around|about|in the) |[ -]?ish$", "", spoken_dates.normal_form(said))
     found = None
     if bare != "the 1 after" and re.search(r"\d(?!st thing)|\b(?:noon|midday|midnight)\b", bare):
-        # A part of the day is a value of its own.
+        # A part of the day is another kind of value.
         found = spoken_dates.time_of_day(bare, first_hour)
     if found is None:
         raise Unreadable("time", said)
@@ -230,11 +230,11 @@ _HEARD_AS_AT = re.compile(
     r"(?:an?|add?|act|and|as|hat|it|that|out|up) (\d{1,2})(?: (?:please|then|thanks|thank you))*",
     re.I,
 )
-"""What recognisers write for "at ten": "A 10."."""
+"""What recognisers hear for "at ten": "A 10."."""
 
 
 def clock_answer(said: str, now: datetime) -> str:
-    """As `clock_time`, and of an answer to the question for one: "A 10.", heard for "at ten"."""
+    """Like `clock_time`, but also reads a misheard answer: "A 10." for "at ten"."""
     with suppress(Unreadable):
         return clock_time(said, now)
     # "That one" is no time.
@@ -251,7 +251,7 @@ def clock(minutes: int) -> str:
 
 
 def minutes_of(kept: str) -> int:
-    """The minutes since midnight of what `clock` has made."""
+    """The minutes since midnight of a time of day that `clock` has made."""
     then = datetime.strptime(kept, "%I:%M %p")
     return then.hour * 60 + then.minute
 
@@ -270,7 +270,7 @@ _EARLIEST, _LATEST = 0, 24 * 60
 
 
 def span_of_day(said: str, now: datetime) -> tuple[int, int]:
-    """A part of the day in minutes since midnight, the second no more: "afternoons", "after 3"."""
+    """A part of the day, "afternoons" or "after 3", in minutes since midnight, end excluded."""
     words = said.lower().strip(" .,")
     if found := _PART.fullmatch(words):
         first, last = _PARTS[_ALSO_PARTS.get(found[1], found[1])]
@@ -286,7 +286,7 @@ def span_of_day(said: str, now: datetime) -> tuple[int, int]:
 
 
 def part_of_day(said: str, now: datetime) -> str:
-    """As `span_of_day`, kept in words: "in the morning", "after 3:00 PM"."""
+    """A part of the day as `span_of_day` reads it, kept in words: "in the morning"."""
     first, last = span_of_day(said, now)
     for part, hours in _PARTS.items():
         if hours == (first / 60, last / 60):
@@ -336,10 +336,10 @@ _TOLD_OUTRIGHT = re.compile(
 _TALE = re.compile(
     r"\b(?:was|were|used to|anyway|ago|said|told|thought|never mind|thing is)\b", re.I
 )
-"""Words of the clause that says what is the matter, and of those that tell a tale beside it."""
+"""Words of clauses that tell a story beside the matter; `_TROUBLE` has those of the matter."""
 _MORE_OF_IT = re.compile(r"(?<=\w\w) (?:and|but|because|since|when|so|which|while|or)\b.*$")
 _MOST_OF_A_MATTER = 10
-"""Words."""
+"""Most words of a matter that are kept."""
 _PRIVATE = re.compile(
     r"(?:rather not|prefer not|(?:don't|do not) (?:want|wish|like)(?: to)?) (?:to )?"
     r"(?:say|tell|go into|talk|discuss)"
@@ -370,7 +370,7 @@ _JOINTS = re.compile(
 
 
 def matter(said: str, _: datetime) -> str:
-    """What something is about, in the speaker's words: the clauses that say more than a wish."""
+    """What a call is about, in the caller's words: the clauses that say more than a request."""
     said = said.replace("’", "'").strip()
     told: list[tuple[str, int]] = []
     for clause in _JOINTS.split(said):
@@ -389,24 +389,24 @@ def matter(said: str, _: datetime) -> str:
 
 
 def matter_outright(said: str, now: datetime) -> str:
-    """As `matter`, of words that say that they tell it: "the reason is my knee"."""
+    """Like `matter`, but only for words that announce it: "the reason is my knee"."""
     if not _TOLD_OUTRIGHT.match(said.replace("’", "'")):
         raise Unreadable("matter", said)
     return matter(said, now)
 
 
 def trouble(said: str, now: datetime) -> str:
-    """As `matter_outright`, and of a complaint: "my knee hurts"."""
+    """Like `matter_outright`, but also for a complaint: "my knee hurts"."""
     if not re.search(rf"\b(?:{_COMPLAINT})\b", said, re.I):
         return matter_outright(said, now)
     return matter(said, now)
 
 
 def _in_few_words(told: Sequence[tuple[str, int]]) -> str:
-    """Of clauses and how much each says of a matter, what there is room for."""
+    """The matter in at most `_MOST_OF_A_MATTER` words; ``told`` has each clause with its weight."""
     texts, weights = zip(*told, strict=True)
     if len(" ".join(texts).split()) > _MOST_OF_A_MATTER:
-        # The clause that says it, and those behind it.
+        # The clause that says most, and those after it.
         texts = texts[weights.index(max(weights)) :]
     first = texts[0].split()
     kept = " ".join(first[:_MOST_OF_A_MATTER])
@@ -420,7 +420,7 @@ def _in_few_words(told: Sequence[tuple[str, int]]) -> str:
 
 
 def choice(options: Mapping[str, tuple[str, ...]]) -> Readable:
-    """Reads one of some options, each by patterns over lower case: "a lady doctor"."""
+    """A reader of options: each by its name, or by patterns of lower-case words."""
     found = {name: re.compile("|".join(patterns)) for name, patterns in options.items()}
 
     def read(said: str, _: datetime) -> str:
@@ -442,4 +442,4 @@ KINDS: Mapping[str, Readable] = {
     "part of day": Readable(part_of_day),
     "clock time": Readable(clock_time, hardly=clock_answer),
 }
-"""By the name that an agent's file has for it; `choice` needs its options besides."""
+"""Name in an agent's file → reader; `choice` is not among them because it needs its options."""

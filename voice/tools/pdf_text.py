@@ -1,7 +1,8 @@
-"""``python pdf_text.py FILE``: the text of a PDF, a line for each page; for a process of its own.
+"""``python pdf_text.py FILE``: print the text of a PDF, a line for each page.
 
-A PDF is a program of sorts: one may take hours or all memory. The process that reads it has limits
-of its own, imports nothing of ours, and the one that waits for it is none the worse if it ends.
+A PDF is a program of sorts: one may take hours or all memory. So it is read in a process of its
+own, which limits its time and memory and imports none of our modules; if that process dies, the one
+that waits for it goes on.
 """
 
 import logging
@@ -39,7 +40,7 @@ def _main(path: str) -> int:
 
 
 def _limit() -> None:
-    if sys.platform == "win32":  # has no such limits: who waits ends the process in time
+    if sys.platform == "win32":  # has no such limits; the parent kills the process in time
         return
     import resource
 

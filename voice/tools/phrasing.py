@@ -10,9 +10,9 @@ _SMALL_WORDS = {"of", "and", "the", "de", "la", "le", "on", "upon"}
 
 
 def number(value: Decimal) -> str:
-    """A number in digits: up to three decimals if they are exact, else two significant places.
+    """A number in digits: up to three decimals if they are exact, else two.
 
-    Numbers below 1 keep three significant digits, so that small results are not said to be zero.
+    Inexact numbers below 1 keep three significant digits, so that small ones do not become zero.
     """
     rounded = round(value, 3)
     if rounded != value:
@@ -21,7 +21,7 @@ def number(value: Decimal) -> str:
 
 
 def money(value: Decimal) -> str:
-    """An amount of money: whole, or with both decimals."""
+    """An amount of money: without decimals if it is whole, else with two."""
     return f"{value:.0f}" if value == value.to_integral_value() else f"{value:.2f}"
 
 

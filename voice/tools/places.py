@@ -1,7 +1,7 @@
 """Where a place is, and its time zone.
 
 `zone_of` needs no network: it knows the zone database, countries with one zone, and a short list of
-further cities. `find_place` asks Open-Meteo's geocoding service for any other place.
+further places. `find_place` asks Open-Meteo's geocoding service.
 
 Source: https://open-meteo.com/en/docs/geocoding-api
 """
@@ -58,7 +58,7 @@ _MORE_CITIES = {
 
 
 def zone_of(place: str) -> ZoneInfo | None:
-    """The time zone of a city or a country with one zone, or None when it is not known here."""
+    """The time zone of a city, or of a country with one zone; None if it is not known here."""
     name = place.lower().replace(".", "").strip()
     found = _zones().get(name) or _zones().get(name.removeprefix("the "))
     return ZoneInfo(found) if found else None
@@ -66,7 +66,7 @@ def zone_of(place: str) -> ZoneInfo | None:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place that was found, in degrees north and east; ``timezone`` is an IANA name."""
+    """A place, in degrees north and east; ``timezone`` is an IANA name."""
 
     name: str
     latitude: float
@@ -77,7 +77,7 @@ class Place:
 async def find_place(
     place: str, web: Web, config: ToolsConfig, service: str = "place service"
 ) -> Place:
-    """Where a place is, by its spoken name; ``service`` is what the error calls the service.
+    """Find a place by its spoken name; ``service`` is what the error calls the service.
 
     Raises:
         Unreadable: There is no such place.
@@ -102,7 +102,7 @@ async def find_place(
 
 @cache
 def _zones() -> dict[str, str]:
-    """Place in lower case → zone; the short list wins, then cities, then countries."""
+    """Place in lower case → zone; the short list has precedence, then cities, then countries."""
     known: dict[str, str] = {}
     territories = Locale("en").territories
     for territory, zones in get_global("territory_zones").items():

@@ -2,8 +2,8 @@
 
 The name is the function's, the description its docstring's first line, and pydantic makes the JSON
 schema from the type hints; ``Annotated[str, Field(description=...)]`` and ``Literal[...]`` work as
-usual. Keyword-only parameters are not the model's: the toolbox provides them by their type. How a
-tool is run is not known here.
+usual. Keyword-only parameters are hidden from the model: the toolbox provides them by their type.
+This module does not run tools.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _MARK = "__voice_tool__"
 _SOME_TIMES = (datetime(2026, 1, 7, 12, tzinfo=UTC), datetime(2026, 1, 7, 23, 30, tzinfo=UTC))
-"""At one of them at least "nine" is neither "nine tonight" nor "nine a.m."."""
+"""Read at both times, "nine" differs from "nine tonight" and from "nine a.m."."""
 LONGEST_VALUE = 2000
-"""Characters of a value that is read: readers have patterns that take quadratic time."""
+"""Most characters of a value that is read: the readers' patterns can take quadratic time."""
 _JOINT = re.compile(r"^and\s+|(?<![\s,;])[\s,;]+$", re.I)
 _BOUNDS = {
     "less_than_equal": "{le:g} at most",
@@ -48,10 +48,10 @@ _BOUNDS = {
     "greater_than_equal": "{ge:g} at least",
     "greater_than": "more than {gt:g} only",
 }
-"""By pydantic's kind of error, what is said of a number out of bounds."""
+"""pydantic's type of error → what is said of a number out of bounds."""
 _BOUNDING = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _KEPT_READINGS = 8192
-"""Spans of messages, and what they were read as; a message has about a hundred."""
+"""Spans of messages whose readings are cached; a message has about a hundred spans."""
 
 
 class ToolError(Exception):
@@ -59,7 +59,7 @@ class ToolError(Exception):
 
 
 class Choose(ToolError):
-    """Another value is needed: ``options`` are those of an argument that there are, if any."""
+    """Another value is needed for an argument; ``options`` are the values it can have, if known."""
 
     def __init__(self, question: str, argument: str, options: Sequence[str]) -> None:
         super().__init__(question)
@@ -67,7 +67,7 @@ class Choose(ToolError):
 
 
 class Unreadable(ToolError):
-    """A spoken value is no ``kind``, such as "duration"; ``told`` is a better sentence for it."""
+    """A spoken value is not a ``kind``, such as "duration"; ``told`` replaces the usual error."""
 
     def __init__(self, kind: str, value: str, told: str = "") -> None:
         super().__init__(told or f"I could not read the {kind} {value}.")
@@ -75,11 +75,11 @@ class Unreadable(ToolError):
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What a tool returns that has understood a value otherwise than in the user's words.
+    """A tool's result, with the values as the tool has understood the user's words.
 
     Attributes:
         said: The result, as a sentence.
-        values: By argument: "10:00 AM" for "ten". A flow keeps these.
+        values: Argument → value, such as "10:00 AM" for "ten". A flow keeps these.
     """
 
     said: str
@@ -88,22 +88,26 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """Belongs to a type hint: words that ``read`` refuses are refused before anything is done.
+    """Metadata of a type hint: a call whose words ``read`` refuses fails before anything is done.
 
-    A model that copies the user's words copies only such as can be read.
+    A model that copies the user's words copies only words that can be read.
 
     Attributes:
-        read: Takes the words and the time. It raises `Unreadable` for what is no value at all, and
-            another `ToolError` for a value that the tool cannot use.
-        question: What the user is asked where a required value cannot be read, or what makes the
-            question of the words; empty lets the tool say so.
-        hardly: Reads more, where ``read`` reads nothing of a message: a number for a length.
-        whole: Whether a part of words of another meaning is no value: "seven" of "seven thirty".
-        refuses: Whether the tool refuses other words as well; else a model is held to it alone.
-        free: Whether nearly any words can be read, as for a name: in a flow, then, only an answer
-            to the question for it is one.
-        outright: Of a free one, reads what says wherever it stands that it is one: "I'm Anna".
-        unasked: The same while nothing is known of it: "my knee hurts", but no mere remark.
+        read: Takes the words and the time. It raises `Unreadable` for words that are no such value,
+            and another `ToolError` for a value that the tool cannot use.
+        question: What the user is asked if a required value cannot be read, or a function that
+            makes the question from the words; if empty, the tool's own error is spoken.
+        hardly: Reads more words than ``read``, and is tried where ``read`` finds nothing in a
+            message: a bare number for a length.
+        whole: Whether part of a longer phrase with another meaning is no value: "seven" in "seven
+            thirty".
+        refuses: Whether the tool refuses unreadable words too; if not, only the model is held to
+            readable ones.
+        free: Whether nearly any words can be read, as for a name; a flow then takes a value only
+            from the answer to its question.
+        outright: For a free value, reads words that say what they are in any message: "I'm Anna".
+        unasked: Like ``outright``, while the value is still unknown: "my knee hurts", but no mere
+            remark.
     """
 
     read: Callable[[str, datetime], object]
@@ -118,7 +122,7 @@ class Readable:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """The schema of the hint, with the reading behind its own checks."""
+        """The schema of the hint; the words are read after its own checks."""
         return core_schema.with_info_after_validator_function(self._checked, handler(source))
 
     def _checked(self, said: str, info: ValidationInfo) -> str:
@@ -130,18 +134,18 @@ class Readable:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Belongs to a type hint: words that name something there is, an ordered drink or a device.
+    """Metadata of a type hint: words that name something that exists, an ordered drink or a device.
 
-    A model that copies the user's words copies only such, of an earlier message too, where there
-    are any.
+    A model that copies the user's words copies only such names, from an earlier message too, if
+    there are any.
 
     Attributes:
-        find: Takes the words, and keyword-only what it looks in, which the toolbox provides as it
-            does for tools. It raises `ToolError` where there is nothing of that name.
-        question: As of `Readable`.
+        find: Takes the words, and as keyword-only parameters what it searches, which the toolbox
+            provides as it does for tools. It raises `ToolError` if nothing has that name.
+        question: What the user is asked if nothing has that name.
         binds: Whether a model may copy nothing else.
-        names: Reads words as a name of the kind, of something that may not be there; the user is
-            told so then, in place of the question. None reads nothing so.
+        names: Accepts words that name a thing of this kind, whether or not it exists; if it does
+            not, the user is told so in place of the question. None accepts nothing.
     """
 
     find: Callable[..., object]
@@ -152,14 +156,14 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the user is asked before a tool runs that cannot be taken back.
+    """The question before a tool runs whose effect cannot be taken back.
 
     Attributes:
-        question: Makes the question from the call's arguments, empty where nothing has to be asked;
+        question: Makes the question from the call's arguments, empty if nothing has to be asked;
             its keyword-only parameters are provided like those of `Known`.
-        plainly: Whether a message asks for it so plainly that it is done at once, or agrees to the
-            question in its own words; a bare "yes" to it is known.
-        always: Whether the question is asked of a plain message as well.
+        plainly: Whether a message asks for the call so plainly that it runs at once, or agrees to
+            the question in words of its own. A bare "yes" need not be recognised here.
+        always: Whether the question is asked even after a plain message.
     """
 
     question: Callable[..., str]
@@ -173,9 +177,9 @@ class Tool:
 
     Attributes:
         arguments: Validates the model's arguments.
-        provided: Keyword-only parameter → its type, by which the toolbox provides it.
-        values: Parameter → what its value has to be.
-        asked: What the user is asked first.
+        provided: Keyword-only parameter → the type by which the toolbox provides it.
+        values: Parameter → what its values have to be.
+        asked: The question to the user before it runs.
         refuses: See `tool`.
     """
 
@@ -190,7 +194,7 @@ class Tool:
 
 @functools.lru_cache(_KEPT_READINGS)
 def meaning(read: Callable[[str, datetime], object], said: str) -> object:
-    """What words mean to a reader, at any time the same; None where it cannot read them."""
+    """How a reader reads some words at two fixed times; None if it cannot read them."""
     if len(said) > LONGEST_VALUE:
         return None
     try:
@@ -202,7 +206,7 @@ def meaning(read: Callable[[str, datetime], object], said: str) -> object:
 
 
 def _let_through(error: Exception) -> str:
-    """A reader that fails holds nothing back: the tool itself will meet the fault and say so."""
+    """Log a reader's failure and accept the words: the tool will meet and report the fault."""
     logger.error("a tool's reader failed: %s", type(error).__name__)
     return ""
 
@@ -212,13 +216,13 @@ def _read_at(read: Callable[[str, datetime], object], said: str, when: datetime)
         return read(said, when)
     except Unreadable:
         raise
-    # A time that has passed was read, and may be told of.
+    # A time that has passed was read: the tool tells the user so.
     except ToolError as error:
         return str(error)
 
 
 def complaint(read: Callable[[str], object], said: str) -> str:
-    """What a reader has to say against some words; nothing where it reads them."""
+    """Why a reader refuses some words; empty if it reads them."""
     if len(said) > LONGEST_VALUE:
         return "That is too long."
     try:
@@ -253,27 +257,28 @@ def tool(
     """Mark a function as a tool.
 
     Args:
-        read_only: Whether it changes nothing, so that it may run inside a draft, and be stopped.
-        cancellable: Whether it may be cancelled although it changes something; it has to be a
-            coroutine function then.
-        undoes: Whether it takes back what another tool has done. In an answer that calls others as
-            well, which may put something in its place, it runs only if all of them can be read.
+        read_only: Whether it changes nothing, so that it may run in a draft and be stopped.
+        cancellable: Whether it may be cancelled although it changes something; it must then be a
+            coroutine function.
+        undoes: Whether it takes back what another tool has done. If the answer also calls other
+            tools, which may put something in its place, it runs only if all their arguments can be
+            read.
         ends: Whether it ends the conversation, so that the user is asked first unless they have
             said goodbye.
-        asked: What the user is asked before it runs.
-        behind: Names of tools: patterns of an agent's file call it only where the message before
-            has called one of them.
-        refuses: Raises what the tool itself would, before it runs and before the user is asked
-            whether it shall: takes the arguments and the user's message, and keyword-only what is
-            provided.
-        meant: Makes words of a call's arguments by which the user is asked where the call is in
-            doubt: "a large latte". It may raise `ToolError`.
-        asks_next: The question that is asked behind what it has done: "Anything else?".
-        looks_up: Whether a question that the model calls no tool for is its one required value,
-            unless it ``refuses`` that.
+        asked: The question to the user before it runs.
+        behind: Names of tools: patterns in an agent's file call this tool only if the previous
+            message called one of them.
+        refuses: Raises the errors of the tool itself, before it runs and before the user is asked
+            to confirm. Takes the arguments and the user's message, and as keyword-only parameters
+            what the toolbox provides.
+        meant: Puts a call's arguments into words, "a large latte", for the question that is asked
+            when the call is in doubt. It may raise `ToolError`.
+        asks_next: The question that follows its result: "Anything else?".
+        looks_up: Whether it is called with a question for which the model calls no tool, as its
+            only required value, unless it ``refuses`` that question.
 
     Raises:
-        TypeError: It is written without brackets.
+        TypeError: The decorator is written without brackets.
     """
     if given:
         name = getattr(given[0], "__name__", "a function")
@@ -316,7 +321,7 @@ def as_tool(function: Callable[..., Any]) -> Tool:
 
     Raises:
         ConfigError: A parameter has no type hint, one that JSON has no schema for, or a name that
-            begins with "_"; the docstring is missing; or a cancellable function is no coroutine
+            begins with "_"; the docstring is missing; or a cancellable function is not a coroutine
             function.
     """
     name = function.__name__
@@ -329,7 +334,7 @@ def as_tool(function: Callable[..., Any]) -> Tool:
         if parameter.kind is parameter.KEYWORD_ONLY:
             provided[parameter.name] = hints[parameter.name]
         elif parameter.name.startswith("_"):
-            # pydantic would leave it out, and no call would have it.
+            # pydantic would leave it out of the model, so no call could pass it.
             raise ConfigError(f"tool {name}: got parameter {parameter.name}; expected no leading _")
         else:
             default = ... if parameter.default is parameter.empty else parameter.default
@@ -351,10 +356,10 @@ def as_tool(function: Callable[..., Any]) -> Tool:
 
 
 def _check_takes(name: str, what: str, called: Callable[..., Any] | None, count: int) -> None:
-    """Refuse a function of a tool that its first call would find to take something else."""
+    """Refuse a tool's function that cannot take ``count`` arguments, before its first call."""
     try:
         taken = inspect.signature(called).parameters.values() if called else None
-    except ValueError:  # of some that are built in
+    except ValueError:  # some built-in functions have no signature
         taken = None
     if taken is None:
         return
@@ -369,7 +374,7 @@ def _check_takes(name: str, what: str, called: Callable[..., Any] | None, count:
 
 
 def _value(hint: Any) -> Readable | Known | None:
-    """What a type hint says that a value has to be."""
+    """The `Readable` or `Known` of a type hint, if it has one."""
     found = (one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Readable | Known))
     return next(found, None)
 
@@ -403,7 +408,7 @@ def _first_line(error: Exception) -> str:
 
 
 def check_lengths(tool: Tool, arguments: Mapping[str, Any]) -> None:
-    """Raise a ToolError where a value that is to be read is longer than readers have to take."""
+    """Raise a `ToolError` if a value that is to be read is too long for readers."""
     for name in tool.values:
         if len(str(arguments.get(name, ""))) > LONGEST_VALUE:
             raise ToolError(f"The {name.replace('_', ' ')} is too long.")
@@ -413,7 +418,7 @@ def checked(tool: Tool, arguments: Mapping[str, Any], now: datetime) -> dict[str
     """The arguments as the function takes them; a null or an empty string counts as left out.
 
     Raises:
-        ToolError: One is missing, unknown, of the wrong type, too long, or not `readable`.
+        ToolError: One is missing, unknown, of the wrong type, too long or unreadable.
     """
     check_lengths(tool, arguments)
     said = {key: _without_joint(value) for key, value in arguments.items()}
@@ -448,8 +453,8 @@ def _complaint(name: str, error: ValidationError) -> str:
 def _schema(arguments: type[BaseModel]) -> dict[str, Any]:
     """The JSON schema without titles and defaults, which cost a small model tokens.
 
-    Nor has it the bounds of a number: a model that may not write the twelve that was said writes
-    another, where the user is to be told that nine are the most.
+    The bounds of numbers are left out as well: a model that must not write the twelve that the user
+    said would write another number, and the user should hear that nine is the most.
     """
     full = _unbounded(arguments.model_json_schema())
     properties = {

@@ -1,4 +1,4 @@
-"""What a call of a tool comes to: its content, or a failure that can be spoken.
+"""Makes the result of a tool call: its content, or a failure that can be spoken.
 
 A failure begins with "Error: ".
 """
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 def content(tool: Tool, value: object) -> Noted:
-    """Words as they are, anything else as JSON; nothing is an empty text."""
+    """A tool's return value as text: a string as it is, None as "", anything else as JSON."""
     if isinstance(value, Noted):
         has = tool.spec.properties
         if wrong := sorted(value.values.keys() - has):
@@ -35,19 +35,19 @@ def _spoken_name(call: ToolCall) -> str:
 
 
 def failed(call: ToolCall, reason: str) -> ToolResult:
-    """A failure, said as the reason."""
+    """A failure; the reason is spoken."""
     return ToolResult(call.call_id, call.name, f"Error: {reason}", error=True)
 
 
 def refused(call: ToolCall, failure: Exception, reason: str) -> ToolResult:
-    """A failure of what was asked, with the values that there are instead."""
+    """A failure of the request, with the values that are possible instead."""
     options = failure.options if isinstance(failure, Choose) else {}
     return replace(failed(call, reason), options=options)
 
 
 def broken(call: ToolCall, failure: BaseException) -> ToolResult:
     """A failure of the tool itself, which is logged."""
-    # Neither the arguments nor the message: they may hold the user's words.
+    # Log neither the arguments nor the error's message: they may hold the user's words.
     where = traceback.extract_tb(failure.__traceback__)[-1]
     kind = type(failure).__name__
     logger.error("tool %s: %s at %s:%s", call.name, kind, where.filename, where.lineno)
@@ -55,10 +55,10 @@ def broken(call: ToolCall, failure: BaseException) -> ToolResult:
 
 
 def stopped(call: ToolCall) -> ToolResult:
-    """What a call that was stopped answers."""
+    """The result of a call that was stopped."""
     return failed(call, f"The {_spoken_name(call)} tool was stopped.")
 
 
 def too_long(call: ToolCall) -> ToolResult:
-    """What a call that is not waited for any longer answers."""
+    """The result of a call that took longer than the time limit."""
     return failed(call, f"The {_spoken_name(call)} tool took too long.")

@@ -1,14 +1,16 @@
 """Announces timers, alarms and reminders when they are due.
 
-A session iterates over `Ringer.announcements`, and is told of its owner's entries alone. An entry
-that is due is taken, so that one session of one process announces it; it counts as told once it was
-heard, and else is the owner's next session's, as is an entry that falls due while none is open.
-Who has taken one holds it for as long as it waits to be said; of a server that has died others take
-it over.
-What repeats is then due again, at its next moment: moments that nobody heard are told as one. The
-session that set an entry has precedence while it is open. A store that fails, for example because
-another process has locked it, is asked again until it answers. An alarm rings although the store
-can only be read, for example because the disk is full: it is marked as told later.
+A session iterates over `Ringer.announcements`, which yields only its owner's entries. A session
+takes an entry that is due, so that only one session of one process announces it. The entry counts
+as told once it was heard; otherwise the owner's next session announces it, as it does an entry that
+falls due while no session is open. A session holds what it has taken while it waits to be said;
+what a crashed server had taken is taken over by others.
+
+A repeating entry that was told is due again at its next moment; moments that nobody heard are
+announced as one. The session that set an entry has precedence while it is open. If the store fails,
+for example because another process has locked it, it is asked again until it answers. If it can
+only be read, for example because the disk is full, an alarm rings all the same and is marked as
+told later.
 """
 
 from __future__ import annotations
@@ -25,18 +27,18 @@ from voice.tools.scope import SessionScope
 from voice.tools.store import Alert, AlertKind, Store
 
 _LONGEST_WAIT_S = 30.0
-"""The wall clock may be set and the machine may sleep, so no longer wait is relied on."""
+"""Between two looks at the store: the wall clock may be set, and the machine may sleep."""
 _RETRY_S = 5.0
 """Pause after the store failed; each try may wait for its lock."""
 _LEASE_S = 30.0
-"""Another process may announce what one has taken and not held for so long: it may have crashed."""
+"""A taken entry that is not held again within this time is free: its process may have crashed."""
 _HOLD_S = 10.0
 _LATE_S = 60.0
 """An announcement that is later than this says when the entry was due."""
 
 
 class Ringer:
-    """Announces in open sessions what is due; who moves ``now``, the clock, calls `wake`."""
+    """Announces due entries in open sessions; whoever sets the clock ``now`` must call `wake`."""
 
     def __init__(self, database: Database, now: Callable[[], datetime]) -> None:
         self._database = database
@@ -46,18 +48,18 @@ class Ringer:
         self._heard: dict[int, tuple[Alert, Store, float | None]] = {}
 
     def wake(self) -> None:
-        """Look again for due entries, after the store or the clock has changed; from any thread."""
+        """Look for due entries again, after the store or the clock has changed; from any thread."""
         for loop, changed in list(self._listening.values()):
             loop.call_soon_threadsafe(changed.set)
 
     async def announcements(self, session: SessionScope) -> AsyncGenerator[str, bool | None]:
-        """Sentences to be spoken in a session, each when its entry is due; never ends by itself.
+        """Yield sentences to speak in a session, each when its entry is due; never ends by itself.
 
-        The session counts as open while this is iterated. To be sent, for each sentence, whether
-        it was heard: an entry of which nobody says so is another session's to announce.
+        The session counts as open while this is iterated. For each sentence the session sends back
+        whether it was heard; an entry that was not is left to another session.
 
         Raises:
-            ValueError: The session listens already.
+            ValueError: The session already listens.
         """
         session_id, store = session.session_id, Store(self._database, session.owner)
         if session_id in self._listening:
@@ -84,11 +86,11 @@ class Ringer:
             del self._listening[session_id]
             for alert in unheard:
                 await self._put_back(alert, store)
-            # The entries of this session are for the others now.
+            # The entries of this session are now for the others.
             self.wake()
 
     async def _next(self, session_id: str, store: Store) -> Alert | float:
-        """An entry taken to be announced now, or the seconds after which to look again."""
+        """Take and return an entry to announce now, or the seconds until the next look."""
         now_s = self._now().timestamp()
         await self.tell_heard()
         try:
@@ -108,10 +110,10 @@ class Ringer:
         except StoreError as error:
             if error.passes:
                 raise
-            # Nobody can take it; better it rings twice than never.
+            # Nobody can take it from a store that cannot be written; better twice than never.
             taken = alert.id not in self._taken
         except asyncio.CancelledError:
-            # Else the entry would be kept for a session that is over.
+            # Otherwise the entry would stay taken by a session that is over.
             await asyncio.wait({taking})
             if not taking.exception() and taking.result():
                 await self._put_back(alert, store)
@@ -121,7 +123,7 @@ class Ringer:
         return taken
 
     async def _hold(self, taken: list[Alert], store: Store) -> None:
-        """Keep other processes from what a session has taken."""
+        """Keep other processes from taking what a session has taken."""
         while True:
             await asyncio.sleep(_HOLD_S)
             if taken:
@@ -130,12 +132,12 @@ class Ringer:
                     await asyncio.to_thread(store.hold_alerts, tuple(taken), until_s)
 
     async def _tell(self, alert: Alert, store: Store) -> None:
-        """Mark it as told; the session may end with its last word, so nobody cancels that."""
+        """Mark an entry as told; shielded, as the session may end right after the last word."""
         self._heard[alert.id] = alert, store, self._due_again(alert)
         await asyncio.shield(asyncio.ensure_future(self.tell_heard()))
 
     async def tell_heard(self) -> None:
-        """Mark as told what was heard; what cannot be marked now is the next time."""
+        """Mark heard entries as told; any that cannot be marked now are marked next time."""
         for alert, store, again in list(self._heard.values()):
             with suppress(StoreError):
                 await asyncio.to_thread(store.tell_alert, alert, again)
@@ -183,7 +185,7 @@ def announcement(alert: Alert, now: datetime) -> str:
 
 
 def timer_name(alert: Alert) -> str:
-    """A timer's name, "pasta timer", or its length, "10 minute timer"."""
+    """A timer's name, "pasta timer", or else its length, "10 minute timer"."""
     if alert.label:
         return f"{alert.label} timer"
     length = phrasing.duration(timedelta(seconds=alert.length_s))

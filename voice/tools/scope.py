@@ -1,4 +1,4 @@
-"""What a tool may read and change of the conversation that calls it."""
+"""The part of a conversation that its tools may read and change."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from voice.tools.registry import Tool
 
 
 def local_now() -> datetime:
-    """The wall clock in the machine's own time zone, which keeps its rules of summer time."""
+    """The wall-clock time in the machine's own time zone, with its rules for summer time."""
     return datetime.now(get_localzone())
 
 
 class Clock(Protocol):
-    """The time of day, which may be set at any moment, and one that goes on evenly."""
+    """A wall clock, which may be set at any moment, and a monotonic one."""
 
     def __call__(self) -> datetime:
         """The time of day."""
         ...
 
     def uptime_s(self) -> float:
-        """Seconds that nobody sets, from a moment that all processes of the machine share."""
+        """Monotonic seconds since a moment that all processes of the machine share."""
         ...
 
 
@@ -42,7 +42,7 @@ class MachineClock:
         return local_now()
 
     def uptime_s(self) -> float:
-        """See `Clock`; where the system tells, time that the machine slept counts."""
+        """See `Clock`; includes the time that the machine slept, if the system tells."""
         if hasattr(time, "CLOCK_BOOTTIME"):
             return time.clock_gettime(time.CLOCK_BOOTTIME)
         return time.monotonic()
@@ -53,7 +53,7 @@ class Drink:
     """One kind of drink in an order; equal values are the same kind."""
 
     name: str
-    """As on the menu, singular."""
+    """The name on the menu, singular."""
     size: str = ""
     roast: str = ""
     shots: str = ""
@@ -64,14 +64,17 @@ class Drink:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """That an order is placed, under which id, when (in seconds since the epoch)."""
+    """A placed order: its id, and when it was placed (seconds since the epoch)."""
 
     order_id: int
     at_s: float
 
 
 class Inverses(list[Callable[[], Awaitable[None] | object]]):
-    """What takes back what one call has changed, each change in its order; may block or wait."""
+    """Functions that undo the changes of one call, in the order of the changes.
+
+    They may block, or return something to await.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +82,8 @@ class Done:
     """A call that has changed something.
 
     Attributes:
-        said: What the tool has answered.
-        inverses: None of what cannot be taken back.
+        said: The tool's answer.
+        inverses: Functions that undo it, in the order of the changes; empty if nothing can.
     """
 
     tool: str
@@ -89,17 +92,17 @@ class Done:
 
 
 class Line(Protocol):
-    """The telephone line that a conversation is held over, as far as tools may use it."""
+    """The telephone line of a conversation, as far as tools may use it."""
 
     def transfer(self, to: str) -> bool:
-        """Hand the call over once it ends here; False when the line cannot do that."""
+        """Have the call transferred when it ends here; False if the line cannot do that."""
 
     def send_digits(self, digits: str) -> bool:
         """Press keys; False when the line cannot."""
 
 
 class Progress:
-    """Reports to the user how far a tool is, from any thread, while the answer waits for it."""
+    """Reports a tool's progress to the user while the answer waits for it; from any thread."""
 
     def __init__(self, emit: Callable[[str], None] = lambda _: None) -> None:
         self._emit = emit
@@ -107,11 +110,11 @@ class Progress:
 
     @property
     def hinted(self) -> str:
-        """The newest hint; empty where there is none."""
+        """The newest hint; empty if there is none."""
         return next(iter(self._hints), "")
 
     def hint(self, text: str) -> None:
-        """Offer a short sentence to be said in place of the filler, should one be due."""
+        """Offer a short sentence to say in place of the filler, should one be due."""
         self._hints.append(text)
 
     def report(self, text: str) -> None:
@@ -125,23 +128,23 @@ class SessionScope:
 
     Attributes:
         agent: The agent's name.
-        caller: Whom it converses with; None for a stranger.
+        caller: The caller; None for a stranger.
         shop: What the agent sells.
-        said: The user's last messages that say more than "yes", newest first, of the request whose
+        said: The user's last messages that say more than "yes", newest first, up to the one whose
             tools run.
-        order: Drinks ordered so far → how many of each, oldest first.
-        removed: What the call before has taken back, in an answer that calls another tool as well:
-            that one may put it back, changed.
-        done: The calls that were made for the last message of the user's that changed anything.
+        order: Drink → how many of it are ordered so far, oldest first.
+        removed: What the last undoing call has taken back. Another call of the same answer, or a
+            later undoing one, may put it back, changed; an answer without undoing calls clears it.
+        done: The calls made for the user's last message that changed anything.
         done_for: That message.
-        customer: Whose name is to stand on the order; empty while it is unknown.
-        placed: Set once the order is placed, as long as nothing else is ordered.
-        in_order: Held by a call that changes something, so that those of one answer run one after
-            the other: a correction takes back before it puts anew.
+        customer: The name for the order; empty while it is unknown.
+        placed: Set once the order is placed, until something else is ordered.
+        in_order: Held by each call that changes something if its answer makes several, so that they
+            run one after the other: a correction removes the old before it adds the new.
         end_requested: Whether the user has asked to end the conversation; read by the session.
-        transfer_to: Whom the call is to be handed over to; None without such a request.
-        known: What the flow of the conversation knows, by name.
-        line: The telephone line; None where there is none, or where the client controls it.
+        transfer_to: Whom the call is to be transferred to; None without such a request.
+        known: Name → value, as far as the flow of the conversation knows it.
+        line: The telephone line; None if there is none, or if the client controls it.
         tools: Tools of this conversation alone, by name.
     """
 
@@ -167,7 +170,7 @@ class SessionScope:
 
     @property
     def owner(self) -> Owner:
-        """Whose is what tools keep here; a stranger has no more than this conversation."""
+        """The owner of what tools keep; for a stranger it is this conversation."""
         stranger = Caller(CallerKind.CONVERSATION, self.session_id)
         return Owner(self.agent, self.caller or stranger)
 
@@ -176,17 +179,17 @@ class SessionScope:
         self.end_requested = True
 
     def forget(self) -> None:
-        """Note that the user has had all deleted that was kept of them, a placed order too."""
+        """Note that everything kept for the user was deleted, a placed order too."""
         self._forgotten = True
         self.put_order({} if self.placed else self.order.copy(), "", None)
 
     def take_forgotten(self) -> bool:
-        """Whether that was noted since this was asked last."""
+        """Whether `forget` was called since the last call of this."""
         forgotten, self._forgotten = self._forgotten, False
         return forgotten
 
     def note(self, done: Done) -> None:
-        """Remember a call that has changed something, with the others for the same message."""
+        """Remember a call that has changed something, together with those for the same message."""
         message = next(iter(self.said), "")
         if message != self.done_for:
             self.done.clear()
@@ -194,15 +197,15 @@ class SessionScope:
         self.done.append(done)
 
     def kept_order(self) -> tuple[dict[Drink, int], str, Placed | None]:
-        """What is ordered now, for whom, and whether it is placed; for `put_order`."""
+        """The order as it is now: drinks, customer, and whether it is placed; for `put_order`."""
         return dict(self.order), self.customer, self.placed
 
     def put_order(self, order: Mapping[Drink, int], customer: str, placed: Placed | None) -> None:
-        """Have ordered just these."""
+        """Replace the order."""
         self.order.clear()
         self.order.update(order)
         self.customer, self.placed = customer, placed
 
     def request_transfer(self, to: str) -> None:
-        """Ask for the call to be handed to ``to`` once the reply has been spoken."""
+        """Ask for the call to be transferred to ``to`` once the reply has been spoken."""
         self.transfer_to = to

@@ -1,8 +1,8 @@
-"""Reads spoken days, times of day and moments, given the time that it is now.
+"""Reads spoken days, times of day and moments, given the current time.
 
-A moment is a length of time from now ("in ten minutes"), or else a day ("tomorrow", "friday",
-"december 25") is taken out of the text and the rest is a time of day ("half past seven", "seven
-thirty p m"). dateparser reads calendar dates.
+A moment is a length of time from now ("in ten minutes"), or a day and a time of day. The day
+("tomorrow", "friday", "december 25") is taken out of the text, and the rest is read as a time of
+day ("half past seven", "seven thirty p m"). dateparser reads calendar dates.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _BY_EASTER = {
     "shrove tuesday": -47, "pancake day": -47, "ash wednesday": -46, "palm sunday": -7,
     "good friday": -2, "easter monday": 1, "easter sunday": 0, "easter": 0, "whit monday": 50,
 }  # fmt: skip
-"""Days behind Easter Sunday."""
+"""Days after Easter Sunday."""
 _SHORT = {
     **{name[:3]: name for name in MONTHS if name != "may"}, "sept": "september",
     "mon": "monday", "tue": "tuesday", "tues": "tuesday", "wed": "wednesday", "weds": "wednesday",
@@ -59,7 +59,7 @@ PARTS_OF_DAY = {
     "before lunch": 11, "lunch": 12, "after lunch": 14, "tea": 17, "end of day": 17,
     "after work": 18, "dinner": 18, "after dinner": 20, "bed": 22,
 }  # fmt: skip
-"""Where nothing but the part is said, the hour that is meant."""
+"""Part of the day → the hour that is meant if nothing else is said."""
 _MORNINGS = ("morning", "first thing", "breakfast", "before lunch")
 _PART = re.compile(
     r"\b(?:(?:in|at|on|by|during) )?(?:(?:the|this|my|early|late|later) )*"
@@ -73,7 +73,7 @@ _HEDGES = re.compile(
     r"(?: (?:around|about|before|after|gone))?"
     r"|early(?= tomorrow)|or so|or there ?abouts|ish|on the dot|sharp|exactly|if possible)\b"
 )
-"""What makes a time less or more certain, and no other."""
+"""Words that make a time more or less exact without changing it."""
 
 _PART_HOURS = {
     "morning": range(12), "afternoon": range(12, 18), "evening": range(17, 24),
@@ -89,7 +89,7 @@ _PUSHED = re.compile(
 )
 _MINUTES = r"(?:a )?(half|quarter|\d{1,2})(?: minutes?)?"
 _NO_HOUR = re.compile(rf"(?:at )?{_MINUTES} (past|after|to|before)")
-"""Of a moment that is moved the hour is known: "ten to"."""
+"""A time without its hour, "ten to", which suffices when a moment is moved."""
 _BESIDE = re.compile(
     r"(?P<length>(?:the|an?|\d+) [a-z]+(?: [\w ]+?)?) (?P<way>after|before) (?P<other>.+)"
 )
@@ -113,7 +113,7 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class _Clock:
-    """A spoken time of day; ``certain`` when the hour is already one of 24.
+    """A spoken time of day; ``certain`` if the hour is one of 24 rather than of 12.
 
     Hour 24 is midnight at the end of a day.
     """
@@ -123,7 +123,10 @@ class _Clock:
     certain: bool
 
     def hours(self, part: str | None, first_hour: int) -> list[int]:
-        """The hours of the day that it may mean, in order; ``part`` of the day if spoken."""
+        """The hours of the day that it may mean, in order, given the ``part`` of the day if spoken.
+
+        A certain hour, or one with a part of the day, may be before ``first_hour``.
+        """
         if self.certain:
             return [self.hour]
         before, after = self.hour % 12, self.hour % 12 + 12
@@ -155,11 +158,11 @@ def day(text: str, now: datetime) -> date:
 def moment(text: str, now: datetime, first_hour: int = 1, near: datetime | None = None) -> When:
     """A spoken moment: "half past seven", "tomorrow at five", "in ten minutes", "an hour later".
 
-    A time without a.m. or p.m. is the next one to come; on a day that was named, the first one
-    of that day not before ``first_hour``; where another moment is moved, the one nearest to it.
+    A time without a.m. or p.m. is the next one to come; on a named day, the first one not before
+    ``first_hour``; if a moment is moved, the one nearest to it.
 
     Args:
-        near: The moment that is moved; None where none is.
+        near: The moment that is moved; None if there is none.
 
     Raises:
         Unreadable: It is not a moment.
@@ -184,7 +187,7 @@ def moment(text: str, now: datetime, first_hour: int = 1, near: datetime | None 
     if rest or (found is None and clock is None and part is None):
         raise Unreadable("time", text)
     if found is not None and found.year == MAXYEAR:
-        # Its last midnight, and its last hours in another time zone, are beyond the calendar.
+        # The last hours of that year may be beyond the calendar in another time zone.
         raise Unreadable("time", text)
     named = found == now.date() and re.search(WEEKDAY, said) is not None
     if clock is None:
@@ -199,21 +202,21 @@ def moment(text: str, now: datetime, first_hour: int = 1, near: datetime | None 
 
 
 def _length(said: str) -> timedelta | None:
-    """How far beside another moment one is: "the day", "an hour"; None for no length."""
+    """The distance from another moment: "the day", "an hour"; None if it is not a length."""
     with contextlib.suppress(Unreadable):
         return duration(re.sub(r"^the ", "1 ", said))
     return None
 
 
 def beside(old: str, said: str) -> str:
-    """A moment said by way of another: "the day after", "on Thursday too", "an hour later".
+    """A moment given relative to another: "the day after", "on Thursday", "an hour later".
 
     Args:
-        old: The words of the other one.
-        said: What is said of the new one; without a day or a time it has that of the old.
+        old: The words for the other moment.
+        said: The words for the new one; if they lack a day or a time, it is that of the other.
 
     Returns:
-        Words that `moment` reads; empty where they say nothing of the kind.
+        Words that `moment` can read; empty if ``said`` names no such moment.
 
     >>> beside("tomorrow at nine", "the day after"), beside("seven tomorrow", "on thursday")
     ('the day after tomorrow at nine', 'thursday at 7')
@@ -243,7 +246,7 @@ def beside(old: str, said: str) -> str:
 
 
 def pushed(said: str, message: str) -> str:
-    """The time that a message moves something to, or by, as `moment` reads it.
+    """The time to which, or by which, a message moves something, in words that `moment` reads.
 
     >>> pushed("half an hour", "push it back half an hour"), pushed("ten", "move it back to ten")
     ('half an hour later', 'ten')
@@ -259,7 +262,7 @@ def pushed(said: str, message: str) -> str:
 
 
 def may_mean(text: str, then: datetime, now: datetime) -> bool:
-    """Whether a spoken day, time or both may mean this moment: "seven" is 7 a.m. and 7 p.m."""
+    """Whether a spoken day, time or both may mean ``then``: "seven" is 7 a.m. or 7 p.m."""
     with contextlib.suppress(ToolError):
         if moment(text, now).moment == then:
             return True
@@ -276,9 +279,9 @@ def may_mean(text: str, then: datetime, now: datetime) -> bool:
 
 
 def _shifted(near: datetime, length: timedelta, now: datetime) -> datetime:
-    """The moment a length behind another one; from a day on, at the same time of day."""
+    """The moment that is ``length`` after ``near``; from a day on, at the same time of day."""
     if abs(length) < timedelta(1):
-        # By way of UTC: adding to local time is wrong by an hour when summer time changes.
+        # In UTC: adding to local time is wrong by an hour when summer time begins or ends.
         then = (near.astimezone(UTC) + length).astimezone(now.tzinfo)
     else:
         then = near + length
@@ -288,7 +291,7 @@ def _shifted(near: datetime, length: timedelta, now: datetime) -> datetime:
 
 
 def _beside_the_hour(near: datetime, match: re.Match[str], now: datetime) -> datetime:
-    """The moment nearest to another one that is so many minutes past or to an hour."""
+    """The coming moment nearest to ``near`` that is so many minutes past or to an hour."""
     minute = {"half": 30, "quarter": 15}.get(match[1]) or int(match[1])
     past = minute if match[2] in ("past", "after") else -minute
     hour = near.replace(minute=0, second=0, microsecond=0).astimezone(UTC)
@@ -300,7 +303,7 @@ def _beside_the_hour(near: datetime, match: re.Match[str], now: datetime) -> dat
 
 
 def _nearest(near: datetime, clock: _Clock, part: str | None, now: datetime) -> datetime:
-    """The time of day nearest to another moment, on its day or the first one after."""
+    """The time of day nearest to ``near`` on its day, or the first one on the day after."""
     hours = sorted(clock.hours(part, 0), key=lambda hour: abs(hour - near.hour))
     with contextlib.suppress(ToolError):
         return _first_after(now, [near.date()], hours, clock.minute)
@@ -308,13 +311,13 @@ def _nearest(near: datetime, clock: _Clock, part: str | None, now: datetime) -> 
 
 
 def time_of_day(text: str, first_hour: int = 1) -> tuple[int, int] | None:
-    """The hour and minute that words in `normal_form` say; None for no words.
+    """The hour and minute of a time of day in `normal_form`; None for no words.
 
     Args:
-        first_hour: Of those that it may mean, the first one not before this is meant.
+        first_hour: An ambiguous time is the first one not before this hour.
 
     Raises:
-        Unreadable: It is no time of day.
+        Unreadable: It is not a time of day.
     """
     clock, part, rest = _take_time(text)
     if rest:
@@ -327,7 +330,7 @@ def time_of_day(text: str, first_hour: int = 1) -> tuple[int, int] | None:
 
 def normal_form(text: str) -> str:
     """A text in lower case with numbers in digits, "a.m." as "am" and plain apostrophes."""
-    # "First" is a day where it is written so, and else may be any.
+    # "1st" in digits is a day of the month; the word "first" may be anything.
     written = re.sub(r"^(?:on )?(?=[123](?:st|nd|rd)\b)", "the ", text.replace("’", "'").strip())
     said = digits(written, ordinals=True, fractions=False)
     said = re.sub(r"(?<=\d)-?(?=(?:[ap]\.?m|ish)\b)|-(?=ish\b)", " ", said)
@@ -339,7 +342,7 @@ def normal_form(text: str) -> str:
 
 
 def take_day(said: str, now: datetime) -> tuple[date | None, str]:
-    """The day in the text, and the text without it."""
+    """The day that a text in `normal_form` names, if any, and the text without it."""
     today = now.date()
     if match := re.search(
         r"\b(?:in )?(\d+|an?) (day|week)s?(?: (?:from )?(?:now|today))?\b(?! (?:on|from) \w+day)",
@@ -421,7 +424,7 @@ def _take_weekday(said: str, today: date) -> tuple[date | None, str]:
     ahead = (WEEKDAYS.index(match[3]) - today.weekday()) % 7
     meant = today + timedelta(ahead + 7 * bool(match["week"] or match["after"]))
     if match[2] == "next ":
-        # The one of the week that begins next Monday.
+        # The one in the week that begins next Monday.
         meant = today + timedelta(7 - today.weekday() + WEEKDAYS.index(match[3]))
     elif match[2] == "last ":
         meant = today + timedelta(ahead - 7)
@@ -429,11 +432,11 @@ def _take_weekday(said: str, today: date) -> tuple[date | None, str]:
 
 
 def _take_time(said: str) -> tuple[_Clock | None, str | None, str]:
-    """The time of day, the part of the day, and what could not be read."""
+    """The time of day, the part of the day, and the words that could not be read."""
     part = None
     if match := _PART.search(said):
         part, said = _part_named(match["part"] or "night"), _without(said, match)
-    # "And one at seven" is one more alarm.
+    # "And one at seven" asks for one more alarm.
     said = re.sub(r"^(?:another )?(?:1 )?(?:more )?(?=(?:at|for|by|around|about) )", "", said)
     said = re.sub(
         r"^(?:at|for|by|around|about|on)\b|\b(?:at|for|by|on|sharp|exactly|please)$", "", said
@@ -497,10 +500,11 @@ def _first_after(now: datetime, days: list[date], hours: list[int], minute: int)
 
 
 def _some_time_on(found: date | None, part: str | None, now: datetime, named: bool) -> datetime:
-    """The moment for a reminder if only a day, or a part of one, was spoken.
+    """The moment of a reminder if only a day, or a part of one, was spoken.
 
     Args:
-        named: Whether the day is today by its weekday; the next one is meant once it is over.
+        named: Whether today was named by its weekday; then that day next week is meant if the time
+            has passed.
     """
     hour = PARTS_OF_DAY[part or "morning"]
     if found == now.date() and part is None and now.hour >= hour:
@@ -519,7 +523,7 @@ def is_weekday(text: str) -> bool:
 
 
 def titled(text: str) -> str:
-    """The names of weekdays, months and holidays with a capital: "next friday" → "next Friday"."""
+    """The text with weekdays, months and holidays capitalised: "next friday" → "next Friday"."""
     words = {*WEEKDAYS, *MONTHS}
     for holiday in (*_HOLIDAYS, *_BY_EASTER, "thanksgiving"):
         words.update(holiday.split())
@@ -543,7 +547,7 @@ def _is_read(read: Callable[[str, datetime], object], said: str) -> bool:
         read(said, datetime(2026, 1, 7, 0, 0, 1, tzinfo=UTC))
     except Unreadable:
         return False
-    # One that has passed was read.
+    # A moment that has passed was read all the same.
     except ToolError:
         return True
     return True

@@ -1,7 +1,7 @@
-"""Amounts of money in JSON, by the customs of public APIs, as one value with its currency.
+"""Joins amounts of money in JSON with their currency, by the conventions of public APIs.
 
-An amount stands beside its currency; in cents where the key says so, or where the currency is in
-lower case, as in Stripe's API; or in units and nanos, as in Google's ``google.type.Money``.
+An amount is a field beside that of its currency. It is in cents if its key says so or the currency
+is in lower case, as in Stripe's API, or in units and nanos, as in Google's ``google.type.Money``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NANO = Decimal(10) ** -9
 
 
 def with_money(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an object, keys in words, with each amount and the currency as one text.
+    """The fields of an object, whose keys are words, with each amount and its currency as one text.
 
     >>> with_money({"amount": 2680, "currency": "eur", "status": "paid"})
     {'amount': '€26.80', 'status': 'paid'}
@@ -46,7 +46,7 @@ def with_money(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def money(amount: Decimal, code: str) -> str:
-    """An amount in a currency of ISO 4217: "€26.80", "109.50 Swedish kronor"."""
+    """An amount in words or signs, by ISO 4217 code: "€26.80", "109.50 Swedish kronor"."""
     digits = max(-int(amount.normalize().as_tuple().exponent), 0)
     shown = f"{abs(amount):.{max(get_currency_precision(code), digits)}f}"
     shown = shown.removesuffix(".00")

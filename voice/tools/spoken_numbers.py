@@ -1,8 +1,8 @@
 """Reads spoken numbers, amounts and durations.
 
-Values come from a speech recogniser, so they are words ("an hour and a half", "two and a half"),
-but digits are read as well. text2num turns number words into digits; this module adds fractions,
-articles and units of time. It does not know days or times of day.
+Values come from a speech recogniser, so they are mostly words ("an hour and a half", "two and a
+half"), but digits are read as well. text2num turns number words into digits; this module adds
+fractions, articles and units of time. It does not know days or times of day.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NUMBER = r"\d+(?:\.\d+)?"
 DIGITS = {name: str(digit) for digit, name in enumerate(
     ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 )} | {"oh": "0"}  # fmt: skip
-"""How digits are said one by one, as those of a telephone's number."""
+"""Words for single digits, as in a telephone number."""
 _FRACTIONS = {"half": "0.5", "quarter": "0.25", "third": "0.333333333333333333"}
 _FRACTION_WORD = "(half|quarter|third)"
 _UNIT_SECONDS = {
@@ -32,13 +32,13 @@ _SMALLER = {"week": "day", "day": "hour", "hour": "minute", "minute": "second"}
 _UNIT = "(" + "|".join(_UNIT_SECONDS) + ")s?"
 _LONGEST_S = 366 * 86_400
 _LEAST_BARE = 10
-"""A smaller number without a unit is no part of a length: "eleven minutes one for the fish"."""
+"""A smaller number without a unit is not part of a length: "eleven minutes one for the fish"."""
 _MOST_DIGITS = 24
 """Within the precision of decimal numbers, and more than anybody says."""
 _LONGEST_CHARS = 300
-"""More than anybody says; the patterns below take time that is quadratic in the length."""
+"""More than anybody says; the patterns below take quadratic time."""
 _KEPT = 8192
-"""Texts whose digits are kept: several readers read the same spans of a message."""
+"""Cached texts: several readers read the same spans of a message."""
 
 
 @lru_cache(_KEPT)
@@ -76,7 +76,7 @@ def amount(text: str, kind: str = "number") -> Decimal:
     """A spoken number: "twenty", "two and a half", "a", "half a", "minus five", "1,200".
 
     Raises:
-        Unreadable: It is no ``kind``, or not 0 and not within 1e-24 and 1e24.
+        Unreadable: It is not a ``kind``, or is neither 0 nor of a magnitude from 1e-24 to 1e24.
     """
     said = re.sub(r"^(?:about|around|the) ", "", digits(text))
     said = re.sub(rf"^({NUMBER})(?: of)? an?$", r"\1", said)
@@ -105,13 +105,13 @@ def duration(text: str) -> timedelta:
     said = re.sub(r" (?:from now|later|please|long|timer)$", "", said).replace("-", " ")
     said = re.sub(r"\ba (?:couple(?: of)?) ", "2 ", said)
     said = re.sub(r"\ba few ", "3 ", said)
-    # "half an hour" and "three quarters of an hour" are 0.5 and 0.75 hours by now.
+    # "half an hour" and "three quarters of an hour" begin with 0.5 and 0.75 by now.
     said = re.sub(rf"({NUMBER})(?: of)? an? ", r"\1 ", said)
     said = re.sub(rf"^an? (?={NUMBER})", "", said)
     said = re.sub(r"\ban? ", "1 ", said)
     said = re.sub(rf"^({'|'.join(_UNIT_SECONDS)})\b", r"1 \1", said)
     seconds, rest = _summed(said)
-    # Before it becomes a timedelta, which does not hold any number.
+    # Checked before it becomes a timedelta, which cannot hold every number.
     if rest or seconds > _LONGEST_S:
         raise Unreadable("duration", text)
     total = timedelta(seconds=float(seconds))
@@ -121,7 +121,7 @@ def duration(text: str) -> timedelta:
 
 
 def _summed(said: str) -> tuple[Decimal, str]:
-    """The sum of the parts of a duration in seconds, and the rest that could not be read."""
+    """The sum of a duration's parts in seconds, and the rest that could not be read."""
     seconds = Decimal(0)
     smaller: str | None = None
     largest = _LONGEST_S
@@ -136,7 +136,7 @@ def _summed(said: str) -> tuple[Decimal, str]:
             unit = smaller if value >= 1 else _larger(smaller)
         if unit is None or min(value, Decimal(1)) * _UNIT_SECONDS[unit] >= largest:
             break
-        # Of "ten minutes and an hour" each is a length of its own.
+        # Each part must be smaller than the one before: "ten minutes and an hour" is no sum.
         largest = _UNIT_SECONDS[unit]
         seconds += value * _UNIT_SECONDS[unit]
         smaller = _SMALLER.get(unit)
@@ -156,7 +156,7 @@ def _dozen(match: re.Match[str]) -> str:
 def _fractions(said: str) -> str:
     """Turn "2 and a half", "3 quarters", "a half" and "half" into decimal numbers.
 
-    "half past" and "quarter to" are times of day, and "half of" is a sum: they stay.
+    "half past" and "quarter to" stay, because they are times of day.
     """
 
     def mixed(match: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
-"""Reads moments that come again and again: "every weekday at half past six", "every two hours".
+"""Reads recurring moments: "every weekday at half past six", "every two hours".
 
-A repeat is a recurrence rule of RFC 5545 in local time; python-dateutil finds its moments. It knows
-nothing of what is repeated.
+A repeat is a recurrence rule of RFC 5545 in local time; python-dateutil finds its moments. This
+module does not know what is repeated.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ _ALWAYS = (
     (r"(daily|hourly|weekly|monthly|yearly)", "", "1"),
     (r"(?:every|each) (?:single )?(?:(other|\d+) )?(minute|hour|day|week|month|year)s?", "", ""),
 )
-"""What is said; the frequency; the interval. The first that is found counts."""
+"""Pattern of what is said, frequency, interval; the first pattern that is found counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Moments that come again: ``rule`` as in RFC 5545, and the first of them."""
+    """Recurring moments: their ``rule`` as in RFC 5545, and the first of them."""
 
     rule: str
     first: datetime
 
 
 def repeat(text: str, now: datetime, first_hour: int = 1) -> Repeat | None:
-    """What a text says to repeat; None where it says nothing of the kind.
+    """The recurring moments that a text names; None if it names none.
 
     A time without a.m. or p.m. is the first one of the day not before ``first_hour``; without a
     time it is in the morning, or in the part of the day that was named.
 
     Raises:
-        Unreadable: It repeats, but when cannot be read.
+        Unreadable: They recur, but the times cannot be read.
     """
     said = spoken_dates.normal_form(text).replace("monday to friday", "weekdays")
     for pattern, frequency, interval in _ALWAYS:
@@ -85,12 +85,12 @@ def repeat(text: str, now: datetime, first_hour: int = 1) -> Repeat | None:
 
 
 def after(rule: str, moment: datetime, now: datetime) -> datetime:
-    """The next moment of a rule after ``now``, of which ``moment`` is one."""
+    """The next moment of a rule after ``now``, counted from ``moment``, which is one of them."""
     return _next(_parts(rule), moment, now)
 
 
 def at_time(rule: str, when: datetime, now: datetime) -> Repeat:
-    """A rule with the time of day of a moment; one within a day begins at that moment."""
+    """A rule with a new time of day; one that repeats within a day begins at ``when`` instead."""
     parts = _parts(rule)
     if parts["FREQ"] in _WITHIN_A_DAY:
         return Repeat(rule, when)
@@ -99,9 +99,9 @@ def at_time(rule: str, when: datetime, now: datetime) -> Repeat:
 
 
 def without(rule: str, days: str, now: datetime) -> Repeat | None:
-    """A rule on its other days: of every weekday, without Fridays.
+    """A rule without the days of another rule, ``days``: every weekday but Fridays.
 
-    None where those of the other rule, ``days``, are not some of its own.
+    None if it does not have these days, or has no others.
     """
     parts, other = _parts(rule), _parts(days)
     weekly = parts["FREQ"] == "WEEKLY" or (parts["FREQ"], parts["INTERVAL"]) == ("DAILY", "1")
@@ -117,7 +117,10 @@ def without(rule: str, days: str, now: datetime) -> Repeat | None:
 
 
 def alike(rule: str, other: str, said: str) -> bool:
-    """Whether two rules have the same days, and the same time where words say one."""
+    """Whether two rules have the same days, and the same time of day if the words say one.
+
+    Times are compared without a.m. and p.m.
+    """
     if not other:
         return False
     one, two = _parts(rule), _parts(other)
@@ -131,7 +134,7 @@ def alike(rule: str, other: str, said: str) -> bool:
 
 
 def described(rule: str) -> str:
-    """A rule as the tools write it: "6:30 AM every weekday", "every 2 hours"."""
+    """A rule in words: "6:30 AM every weekday", "every 2 hours"."""
     parts = _parts(rule)
     unit = next(unit for unit, frequency in _UNITS.items() if frequency == parts["FREQ"])
     interval = int(parts.get("INTERVAL", "1"))
@@ -177,7 +180,7 @@ def _frequency(match: re.Match[str], frequency: str, interval: str) -> dict[str,
 def _on_days(
     parts: dict[str, str], said: str, rest: str, now: datetime
 ) -> tuple[dict[str, str], str]:
-    """The rule with the days that were named, and what else was said."""
+    """The rule with the days that were named, and the remaining words."""
     named = [WEEKDAYS.index(name) for name in re.findall(WEEKDAY, said)]
     if parts["FREQ"] == "WEEKLY" and not named:
         if re.search(r"week ?day|work", said):
@@ -227,9 +230,10 @@ def _parts(rule: str) -> dict[str, str]:
 
 
 def _next(parts: dict[str, str], start: datetime, now: datetime) -> datetime:
-    """The first moment after ``now``, counted from ``start``, whose time zone is ``now``'s.
+    """The rule's first moment after ``now``, counted from ``start``, in the time zone of ``now``.
 
-    Times of day are local, so that summer time does not move them; lengths of time are not.
+    Times of day are local, so that summer time does not move them; intervals within a day are
+    counted in UTC.
     """
     zone = UTC if parts["FREQ"] in _WITHIN_A_DAY else now.tzinfo
     began, current = (moment.astimezone(zone).replace(tzinfo=None) for moment in (start, now))

@@ -1,9 +1,9 @@
-"""Says what a tool has answered, in sentences: plain text as it is, JSON by a rule.
+"""Puts a tool's answer into sentences: plain text stays as it is, JSON is worded by fixed rules.
 
-The rule keeps every value. "temperature" and 18 become "the temperature is 18", true and false "it
-is open" or "it is not open", null "no tracking number". Of long lists it says how many there are
-and the first few. Identifiers, addresses of pages and hashes are left out, unless there is nothing
-else. It knows nothing of the tool or of what it was asked.
+"temperature" and 18 become "the temperature is 18", true and false "it is open" or "it is not
+open", null "there is no tracking number". A long list becomes its length and its first few items.
+Identifiers, URLs and hashes are left out, unless there is nothing else. The rules know neither the
+tool nor what it was asked.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from voice.tools import phrasing
 from voice.tools.spoken_money import with_money
 
 DONE = "Done."
-"""Said of a tool that answered with nothing, or with no more than that it has worked."""
+"""Said for an answer that is empty, or says no more than that the call has worked."""
 FAILED = "That did not work."
 NOTHING = "There is nothing to report."
 
 LONGEST_LIST = 6
 FIRST_ITEMS = 5
-"""So many are said of a list that is longer than `LONGEST_LIST`."""
+"""How many items are said of a list that is longer than `LONGEST_LIST`."""
 _CLAUSES = 4
 """Most facts in one sentence."""
 
@@ -40,9 +40,9 @@ _TEXTS = frozenset((
     "message", "msg", "text", "summary", "description", "detail", "details", "answer", "content",
     "note", "speech", "reply", *_WRAPPERS, *_ERRORS,
 ))  # fmt: skip
-"""Keys of words that say enough by themselves."""
+"""Keys whose text is said without the key."""
 _NAMES = frozenset(("name", "title", "label", "item", "product", "subject"))
-"""Keys of words that a row of a table begins with."""
+"""Keys whose text comes first in a row of a table."""
 _HIDDEN = frozenset((
     "id", "ids", "uuid", "guid", "hash", "sha", "etag", "token", "cursor", "url", "urls", "uri",
     "href", "link", "links", "slug", "icon", "image", "images", "thumbnail", "avatar", "checksum",
@@ -83,7 +83,7 @@ _SINCE_EPOCH = re.compile(
     r"\b(?:at|on|time|timestamp|date|dt|created|updated|expires|sunrise|sunset)$"
 )
 _DIGITS = re.compile(r"\b(?:phone|mobile|fax|zip|postcode|code|pin|number|account)$")
-"""Keys of numbers that count nothing."""
+"""Keys whose numbers are strings of digits rather than amounts."""
 _EPOCH_S = range(10**9, 4 * 10**9)
 _PAGES = frozenset(("next", "prev", "previous"))
 _CONSTANT = re.compile(r"[A-Z]+(?:_[A-Z\d]+)+|[a-z]+(?:_[a-z\d]+)+|[a-z]{3,}(?:[A-Z][a-z]+)+")
@@ -96,7 +96,7 @@ _BLOCKS = frozenset((
 ))  # fmt: skip
 _DECIMAL_COMMA = re.compile(r"(?<![\d.,])(\d+),(\d\d)(?= ?(?:[€$£]|[A-Z]{3}\b|kr\b))")
 _THIN = re.compile(r"(?<=\d)[  ](?=\d{3}(?:[.,]\d+)? ?(?:[€$£]|[A-Z]{3}\b|kr\b))")
-"""Spaces between thousands of an amount of money."""
+"""Spaces between the thousands of an amount of money."""
 
 
 def spoken_result(content: str) -> str:
@@ -107,21 +107,21 @@ def spoken_result(content: str) -> str:
     """
     value = _read(content.strip().removeprefix(_ERROR))
     if isinstance(value, str) and value.strip() and not _TAGGED.search(value):
-        # Lines and marks of a text are read as they are in a model's words.
+        # Line breaks and markup of plain text are handled later, as in a model's words.
         return _ended(value)
     told = list(_sentences(value)) or list(_sentences(value, hidden=True))
     return " ".join(dict.fromkeys(told)) or (DONE if _has_worked(value) else NOTHING)
 
 
 def _has_worked(value: Any) -> bool:
-    """Whether an answer says no more than that the call has worked: no words, or flags alone."""
+    """Whether an answer says no more than that the call has worked: it is empty, or only flags."""
     if isinstance(value, dict):
         return bool(value) and all(_is_flag(key_words(key), flag) for key, flag in value.items())
     return isinstance(value, str) and not value.strip()
 
 
 def _read(text: str) -> Any:
-    """The value of a text: what it holds as JSON, also in a string of JSON, else itself."""
+    """The value of a JSON text, also if it is wrapped in a JSON string; any other text as it is."""
     stripped = text.strip()
     if not stripped.startswith(("{", "[", '"')) and not re.fullmatch(
         r"true|false|null|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", stripped
@@ -135,7 +135,7 @@ def _read(text: str) -> Any:
 
 
 def _sentences(value: Any, title: str = "", hidden: bool = False) -> Iterator[str]:
-    """What a value says; a ``title`` names it, and ``hidden`` tells what is left out otherwise."""
+    """A value in sentences; ``title`` names it, ``hidden`` includes what is usually left out."""
     if isinstance(value, dict) and not title:
         yield from _of_object(value, hidden)
     elif isinstance(value, list) and len(value) == 1 and not title:
@@ -150,7 +150,7 @@ def _sentences(value: Any, title: str = "", hidden: bool = False) -> Iterator[st
 
 
 def _of_object(given: Mapping[str, Any], hidden: bool) -> Iterator[str]:
-    """Whether it has worked, then what is text, then the plain facts, then what has parts."""
+    """An object in sentences: failure, then texts, then plain facts, then fields with parts."""
     fields = _fields(given)
     if any(fields.get(flag) is False for flag in _FLAGS) or any(map(fields.get, _ERRORS)):
         yield FAILED
@@ -168,17 +168,17 @@ def _of_object(given: Mapping[str, Any], hidden: bool) -> Iterator[str]:
 
 
 def _fields(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an object, keys in words and amounts of money with their currency."""
+    """The fields of an object, with keys in words, and amounts of money with their currency."""
     fields: dict[str, Any] = {}
     for key, value in given.items():
         words = key_words(key)
-        # "aB" and "a_b" are the same words.
+        # "aB" and "a_b" would have the same words; the second keeps its key.
         fields[key if words in fields else words] = _inner(value)
     return with_money(fields)
 
 
 def _many(items: Sequence[Any], title: str, hidden: bool) -> str:
-    """Several values: all of them, or how many there are and the first few."""
+    """A list in words: all of its items, or how many there are and the first few."""
     flat = not any(isinstance(item, dict | list) for item in items)
     shown = items if len(items) <= LONGEST_LIST else items[:FIRST_ITEMS]
     rows = [row for item in shown if (row := _row(_inner(item), hidden))]
@@ -193,13 +193,13 @@ def _many(items: Sequence[Any], title: str, hidden: bool) -> str:
 
 
 def _listed(rows: Sequence[str]) -> str:
-    """Values in a sentence; letters are spelled."""
+    """Items as part of a sentence; single letters are listed as in spelling."""
     spelled = all(len(row) == 1 and row.isalpha() for row in rows)
     return ", ".join(rows) if spelled else phrasing.joined(rows)
 
 
 def _clause(key: str, value: Any, hidden: bool = False) -> str:
-    """One fact: "the status is shipped"; empty where it is left out."""
+    """One fact: "the status is shipped"; empty if it is left out."""
     if isinstance(value, bool):
         return _yes_or_no(key, value)
     if value is None:
@@ -230,7 +230,7 @@ def _yes_or_no(key: str, value: bool) -> str:
 
 
 def _row(value: Any, hidden: bool = False) -> str:
-    """A value in few words, as one of many: "Bergen, temperature 18"."""
+    """A value in a few words, as an item of a list: "Bergen, temperature 18"."""
     match value:
         case dict():
             fields = _fields(value)
@@ -263,7 +263,7 @@ def _cell(key: str, value: Any, hidden: bool) -> str:
 
 
 def _leaf(key: str, value: Any, hidden: bool = False) -> str:
-    """A value in words; empty where it is an identifier or an address."""
+    """A plain value in words; empty for an identifier or a URL, unless ``hidden``."""
     if not hidden and key.split(" ")[-1] in _HIDDEN:
         return ""
     if isinstance(value, int | float):
@@ -277,7 +277,7 @@ def _leaf(key: str, value: Any, hidden: bool = False) -> str:
 
 
 def _inner(value: Any) -> Any:
-    """A string of JSON opened, and a block of text taken out of its object."""
+    """A value without its wrapping: JSON in a string is read, a text block gives its text."""
     if isinstance(value, str) and value.strip()[:1] in ("{", "["):
         return _read(value)
     if isinstance(value, dict) and value.keys() == {"type", "text"} and value["type"] == "text":
@@ -286,7 +286,7 @@ def _inner(value: Any) -> Any:
 
 
 def _speaks_for_itself(key: str, value: Any) -> bool:
-    """Whether a value says enough without its key."""
+    """Whether a value is said without its key."""
     return key in _WRAPPERS or key in _ERRORS or (key in _TEXTS and not _is_number(value))
 
 
@@ -295,7 +295,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_fact(value: Any) -> bool:
-    """Whether a field fits into a clause among others."""
+    """Whether a value fits into one clause among others."""
     if isinstance(value, list):
         flat = not any(isinstance(item, dict | list) for item in value)
         return flat and 0 < len(value) <= LONGEST_LIST
@@ -321,7 +321,7 @@ def key_words(key: str) -> str:
 
 
 def _subject(key: str) -> str:
-    """A key as a sentence's subject; a name in upper case has no article."""
+    """A key as a sentence's subject; names and numbers have no article."""
     return key if (key[:1].isupper() and key != "ETA") or key[:1].isdigit() else f"the {key}"
 
 
@@ -333,7 +333,7 @@ def _unit(key: str) -> tuple[str, str]:
 
 
 def is_plural(key: str) -> bool:
-    """Whether a key in words names several."""
+    """Whether a key in words is plural."""
     return re.search(r"(?:[^aious]|ie)s$|[aeo]es$", key) is not None and key[:1].islower()
 
 
@@ -341,7 +341,7 @@ def _number(value: float) -> str:
     if isinstance(value, float) and not value.is_integer():
         return str(value)
     whole = int(value)
-    # Without separators the digits would be read one by one.
+    # Without separators a voice would read the digits one by one.
     return f"{whole:,}" if abs(whole) >= 10_000 else str(whole)
 
 
@@ -394,7 +394,7 @@ def _constant(key: str, text: str) -> str:
 
 
 class _Page(HTMLParser):
-    """The words of an HTML page, a line for each block; those of its title aside."""
+    """The words of an HTML page: ``lines``, one for each block, and the page's ``title``."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -435,7 +435,7 @@ def _plain(text: str) -> str:
 def _words_of_page(text: str) -> str:
     try:
         page = _Page(text)
-    # So the parser says that it cannot read a declaration.
+    # The parser raises this for a declaration that it cannot read.
     except AssertionError:
         return re.sub("<[^<>]*>", " ", text)
     lines = [" ".join(line.split()) for line in page.lines]
@@ -443,6 +443,6 @@ def _words_of_page(text: str) -> str:
 
 
 def _ended(text: str) -> str:
-    """A sentence: its first letter in upper case and a full stop at its end."""
+    """The text as a sentence, with a capital first letter and closing punctuation."""
     text = text.strip()
     return phrasing.sentence(text) if text[-1:] in ".!?…" else f"{phrasing.sentence(text)}."

@@ -1,7 +1,7 @@
-"""What one owner has that outlives a conversation: timers, lists, orders, appointments, and more.
+"""One owner's entries that outlive a conversation: timers, lists, orders, appointments, and more.
 
-Whose the entries are is said once, when a store is made: no tool sees those of another. The store
-does not know what an entry means or when it is announced.
+The owner is given once, when a store is made, so no tool sees the entries of another owner. The
+store does not know what an entry means or when it is announced.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Alert:
         due: Seconds since the epoch; None for a reminder without a time.
         length_s: The length of a timer; 0 for the others.
         session_id: The session that set it.
-        repeat: The rule by which it comes again, as in RFC 5545; empty where it does not.
+        repeat: The rule by which it repeats, as in RFC 5545; empty if it does not.
     """
 
     id: int
@@ -71,10 +71,10 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What the owner asked to be remembered, in their own words.
+    """Something the owner asked the agent to remember, in their own words.
 
     Attributes:
-        about: "name" where the content is what they want to be called; else empty.
+        about: "name" if the content is what they want to be called; else empty.
     """
 
     id: int
@@ -86,12 +86,12 @@ _FIELDS = [alerts.c[name] for name in Alert.__dataclass_fields__]
 
 
 class Store:
-    """What is kept for one caller of one agent; cheap to make.
+    """The entries of one caller at one agent; cheap to make.
 
     Args:
-        database: Where it is kept.
-        owner: Whose it is.
-        inverses: Gets what takes back each change that can be taken back.
+        database: Where they are kept.
+        owner: The agent and the caller.
+        inverses: Gets a function that undoes each change that can be undone.
     """
 
     def __init__(self, database: Database, owner: Owner, inverses: Inverses | None = None) -> None:
@@ -146,23 +146,23 @@ class Store:
         return self._alerts(query.order_by(alerts.c.due.nulls_last(), alerts.c.id))
 
     def next_due(self, after: float) -> float | None:
-        """When the first entry behind ``after`` is due, seconds since the epoch; None without."""
+        """When the first entry after ``after`` is due, seconds since the epoch; None if none is."""
         query = select(alerts.c.due).where(self._mine(alerts), ~alerts.c.told, alerts.c.due > after)
         rows = self._database.read(query.order_by(alerts.c.due).limit(1))
         return rows[0][0] if rows else None
 
     def take_alert(self, alert: Alert, now: float, until: float) -> bool:
-        """Have an entry for oneself, to announce it.
+        """Take an entry, so that nobody else announces it.
 
-        It is everybody's again at ``until``, in seconds since the epoch as ``now`` is: who has
-        taken it may have crashed. False if another has it, or it was told, changed or removed.
+        At ``until``, in seconds since the epoch like ``now``, it is free again, because its taker
+        may have crashed. False if another has taken it, or it was told, changed or removed.
         """
         free = alerts.c.due.is_not_distinct_from(alert.due) & (alerts.c.taken_until <= now)
         taken = self._untold(alert.id).where(free)
         return self._changes(taken.values(taken_until=until, taken_by=self._database.name))
 
     def hold_alerts(self, taken: Iterable[Alert], until: float) -> None:
-        """Have for longer what one has taken, but for what is another's by now."""
+        """Extend the hold on taken entries, except on those that another has taken since."""
         held = update(alerts).where(self._taken(), alerts.c.id.in_([alert.id for alert in taken]))
         self._database.write(held.values(taken_until=until))
 
@@ -177,7 +177,7 @@ class Store:
         self._database.write(told.values(again), self._put_back(alert))
 
     def change_alert(self, alert: Alert) -> bool:
-        """Give an entry other times; False if it was announced or deleted before."""
+        """Change an entry's due time, length and repeat; False if it was announced or deleted."""
         had = self._alerts(select(*_FIELDS).where(self._kept(alert.id)))
         changed = self._changes(
             self._untold(alert.id).values(
@@ -192,13 +192,13 @@ class Store:
         return changed
 
     def remove_alert(self, alert_id: int) -> bool:
-        """Delete an entry; False if it was announced or deleted before."""
+        """Delete an entry; False if it was already announced or deleted."""
         removed = self._alerts(delete(alerts).where(self._kept(alert_id)).returning(*_FIELDS))
         self._inverses.extend(partial(self._put, old) for old in removed)
         return bool(removed)
 
     def add_item(self, list_name: str, *items: str) -> None:
-        """Put items, all or none, at the end of a list, which need not exist."""
+        """Append items to a list, all or none; the list need not exist."""
         add = insert(list_items)
         self._database.write(
             *(add.values(**self._owned, list=list_name, item=item) for item in items)
@@ -206,7 +206,7 @@ class Store:
         self._inverses.extend(partial(self.remove_item, list_name, item) for item in items)
 
     def remove_item(self, list_name: str, item: str) -> bool:
-        """Take the oldest such item off a list; False if it is not there."""
+        """Remove the oldest such item from a list; False if it is not there."""
         oldest = self._oldest(list_name, item)
         removed = self._changes(delete(list_items).where(list_items.c.id == oldest))
         if removed:
@@ -214,10 +214,10 @@ class Store:
         return removed
 
     def move_item(self, list_name: str, item: str, to: str) -> bool:
-        """Put an item of a list at the end of another; False if it is not there."""
+        """Move an item to the end of another list; False if it is not there."""
         oldest = list_items.c.id == self._oldest(list_name, item)
         same = [list_items.c[name] for name in ("agent", "caller", "created", "item")]
-        # A new row, for items come in the order of their ids.
+        # A new row, because items are listed in the order of their ids.
         new = insert(list_items).from_select(
             [*same, list_items.c.list], select(*same, literal(to)).where(oldest)
         )
@@ -248,7 +248,7 @@ class Store:
         return [item for (item,) in self._database.read(query.order_by(list_items.c.id))]
 
     def place_order(self, customer: str, content: str, placed: float) -> int:
-        """Keep a confirmed order; ``placed`` in seconds since the epoch. Returns its id."""
+        """Keep a confirmed order and return its id; ``placed`` is in seconds since the epoch."""
         order = {"placed": placed, "customer": customer, "content": content}
         placing = insert(orders).values(**self._owned, **order).returning(orders.c.id)
         ((order_id,),) = self._database.read(placing)
@@ -258,10 +258,7 @@ class Store:
         self._database.write(insert(orders).values(**order))
 
     def change_order(self, order_id: int, customer: str, content: str) -> bool:
-        """Put another content in the place of a placed order's, none deletes it.
-
-        False if there is no such order.
-        """
+        """Change a placed order; an empty content deletes it. False if there is no such order."""
         mine = self._mine(orders) & (orders.c.id == order_id)
         had = [row._asdict() for row in self._database.read(select(orders).where(mine))]
         if not content:
@@ -280,7 +277,7 @@ class Store:
         return [(placed, customer, content) for placed, customer, content in rows]
 
     def book(self, due: float, name: str, about: str) -> bool:
-        """Keep an appointment at ``due``, seconds since the epoch; False if that is taken."""
+        """Keep an appointment at ``due``, seconds since the epoch; False if that time is taken."""
         booked = insert(appointments).values(**self._owned, due=due, name=name, about=about)
         try:
             self._database.write(booked)
@@ -289,7 +286,7 @@ class Store:
         return True
 
     def move_appointment(self, old: float, due: float) -> bool:
-        """Move an appointment from ``old`` to ``due``; False if there is none, or that is taken."""
+        """Move an appointment; False if there is none at ``old``, or if ``due`` is taken."""
         mine = self._mine(appointments) & (appointments.c.due == old)
         try:
             return self._changes(update(appointments).where(mine).values(due=due))
@@ -297,13 +294,16 @@ class Store:
             return False
 
     def taken_between(self, first: float, last: float) -> set[float]:
-        """When anybody has an appointment with the agent, ends included; whose, is not told."""
+        """The times of anybody's appointments with the agent from ``first`` to ``last`` inclusive.
+
+        It does not tell whose they are.
+        """
         there = appointments.c.agent == self._owner.agent
         taken = select(appointments.c.due).where(there, appointments.c.due.between(first, last))
         return {due for (due,) in self._database.read(taken)}
 
     def appointments(self, after: float) -> list[tuple[float, str, str]]:
-        """Moment, name and matter of every appointment behind ``after``, soonest first."""
+        """Moment, name and matter of every appointment later than ``after``, soonest first."""
         query = select(appointments.c.due, appointments.c.name, appointments.c.about).where(
             self._mine(appointments), appointments.c.due > after
         )
@@ -311,28 +311,28 @@ class Store:
         return [(due, name, about) for due, name, about in rows]
 
     def cancel_appointment(self, due: float) -> bool:
-        """Delete an appointment; False if there is none then."""
+        """Delete the appointment at ``due``; False if there is none."""
         mine = self._mine(appointments) & (appointments.c.due == due)
         return self._changes(delete(appointments).where(mine))
 
     def save_flow(self, content: str, saved: float, session_id: str, until: float) -> None:
-        """Keep where a conversation is in a flow, in place of what it had kept; empty for nothing.
+        """Keep a conversation's position in a flow, replacing the one kept before.
 
         Args:
-            content: Where it is.
-            saved: When, in seconds since the epoch.
-            session_id: Of the conversation, which alone has it until `hold_flow` says otherwise.
-            until: As of `hold_flow`.
+            content: The position; if empty, nothing is kept.
+            saved: When it was reached, in seconds since the epoch.
+            session_id: The conversation.
+            until: Until when no other conversation may take it, in seconds since the epoch.
         """
         row = {"saved": saved, "content": content, "session_id": session_id, "taken_until": until}
         kept = [insert(flows).values(**self._owned, **row)] if content else []
         self._database.write(delete(flows).where(self._flow_of(session_id)), *kept)
 
     def take_flow(self, session_id: str, now: float, until: float, after: float) -> str:
-        """Have the newest flow that no conversation has, if it was saved behind ``after``.
+        """Take the caller's newest flow that no conversation holds, if saved after ``after``.
 
         Returns:
-            Where the caller is in it; empty if there is none.
+            The position in it; empty if there is none.
         """
         free = self._mine(flows) & (flows.c.taken_until <= now) & (flows.c.saved > after)
         newest = select(flows.c.id).where(free).order_by(flows.c.id.desc()).limit(1)
@@ -341,7 +341,7 @@ class Store:
         return next((content for (content,) in self._database.read(had)), "")
 
     def hold_flow(self, session_id: str, until: float) -> None:
-        """Leave a conversation's flow to others from then on, in seconds since the epoch."""
+        """Hold a conversation's flow until ``until``, seconds since the epoch; then it is free."""
         held = update(flows).where(self._flow_of(session_id))
         self._database.write(held.values(taken_until=until))
 
@@ -349,14 +349,14 @@ class Store:
         return self._mine(flows) & (flows.c.session_id == session_id)
 
     def facts(self) -> list[Fact]:
-        """What is remembered, oldest first."""
+        """All remembered facts, oldest first."""
         query = select(facts.c.id, facts.c.about, facts.c.content).where(self._mine(facts))
         return [Fact(*row) for row in self._database.read(query.order_by(facts.c.id))]
 
     def keep_fact(
         self, content: str, changed: float, about: str = "", was: Fact | None = None
     ) -> None:
-        """Remember something, in the place of what it ``was``; ``changed`` as moments elsewhere."""
+        """Remember a fact, in place of ``was`` if given; ``changed``: seconds since the epoch."""
         row = {"content": content, "changed": changed, "about": about}
         if was is None:
             (added,) = self._database.write(insert(facts).values(**self._owned, **row))
@@ -370,14 +370,14 @@ class Store:
             )
 
     def remove_fact(self, fact_id: int) -> bool:
-        """Forget something; False if it was not there."""
+        """Forget a fact; False if it was not there."""
         mine = delete(facts).where(self._mine(facts), facts.c.id == fact_id)
         rows = self._database.read(mine.returning(facts.c.content, facts.c.changed, facts.c.about))
         self._inverses.extend(partial(self.keep_fact, *row) for row in rows)
         return bool(rows)
 
     def forget(self) -> None:
-        """Delete all that is the owner's."""
+        """Delete all entries of the owner."""
         self._database.delete(self._owner.caller, self._owner.agent)
 
     def _alerts(self, statement: Executable) -> list[Alert]:
@@ -385,7 +385,7 @@ class Store:
         return [Alert(row[0], AlertKind(row[1]), *row[2:]) for row in rows]
 
     def _kept(self, alert_id: int) -> ColumnElement[bool]:
-        """The entry of an id, unless it was announced."""
+        """Selects the entry of an id, unless it was announced."""
         return self._mine(alerts) & (alerts.c.id == alert_id) & ~alerts.c.told
 
     def _put(self, old: Alert) -> None:
@@ -395,7 +395,7 @@ class Store:
         return owned_by(table, self._owner.caller, self._owner.agent)
 
     def _untold(self, alert_id: int) -> Update:
-        """A change of an entry that was not announced yet."""
+        """An update of an entry, unless it was announced."""
         return update(alerts).where(self._kept(alert_id))
 
     def _put_back(self, alert: Alert) -> Update:
@@ -406,7 +406,7 @@ class Store:
         return self._mine(alerts) & (alerts.c.taken_by == self._database.name)
 
     def _oldest(self, list_name: str, item: str) -> ScalarSelect[int]:
-        """The id of the oldest such item that nobody else is taking off."""
+        """The id of the oldest such item that nobody else is removing."""
         same = (list_items.c.list == list_name) & (list_items.c.item == item)
         query = select(list_items.c.id).where(self._mine(list_items), same)
         return (
@@ -417,15 +417,15 @@ class Store:
         )
 
     def _changes(self, statement: Update | Delete) -> bool:
-        """Whether it has changed an entry."""
+        """Execute a statement and return whether it changed an entry."""
         (result,) = self._database.write(statement)
         return result.rowcount == 1
 
 
 class Glance(Store):
-    """What is kept, as it was at one moment: what is asked for again is not read again.
+    """A store that reads lists, items and facts once and then returns them from memory.
 
-    For readers of values, which look at every span of a message.
+    It is for readers of values, which look up every span of a message.
     """
 
     def __init__(self, database: Database, owner: Owner) -> None:

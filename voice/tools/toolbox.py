@@ -1,8 +1,8 @@
 """Runs the tools that the model calls: checks the arguments, limits the time, reports failures.
 
-Every call is answered by a short text that can be spoken; a failure begins with "Error: ". A call
-of a tool with side effects that has begun is finished even if nobody waits for it any more, and its
-key answers with the same result from then on: an interruption neither loses nor repeats it.
+Every call is answered by a short text that can be spoken; a failure begins with "Error: ". Once
+begun, a call with side effects is finished even if nobody waits for it any more, and its key always
+returns the same result: an interruption neither loses nor repeats it.
 """
 
 from __future__ import annotations
@@ -78,11 +78,11 @@ _MODULES = (
 )  # fmt: skip
 _SWEEP_S = 3600.0
 _GLANCE_S = 1.0
-"""What other processes change is seen within this; what this one changes, at once."""
+"""Changes by other processes are seen within this time; those by this process, at once."""
 _BREAK_OFF_S = 3.0
-"""Calls of other programs that take longer are broken off at the end."""
+"""When the toolbox closes, calls of MCP servers that take longer are broken off."""
 _THREADS = 4
-"""A blocking tool that hangs keeps its thread; with none free, others wait until they time out."""
+"""Threads for blocking tools; one that hangs keeps its thread, and others wait for a free one."""
 
 
 class Toolbox:
@@ -90,18 +90,18 @@ class Toolbox:
 
     Args:
         config: Options of the tools; ``modules`` adds modules of tools.
-        turn: Has the longest time that a tool may take.
+        turn: Has the time limits of tools.
         now: The clock of all conversations; None is this machine's.
-        memory: What is kept of what callers ask to be remembered.
+        memory: Options for facts that callers ask to be remembered.
 
     Raises:
         ConfigError: A module cannot be imported, two tools share a name, or an option is wrong.
 
     Attributes:
-        clock: Of all conversations.
-        flow_thread: Reads and writes where callers are in their flows, in order.
-        named_servers: Connects MCP servers that clients name; None where they may not, and before
-            `connect`.
+        clock: The clock of all conversations.
+        flow_thread: Reads and writes callers' positions in their flows, one at a time and in order.
+        named_servers: Connects MCP servers that clients name; None if they may not name any, and
+            before `connect`.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Toolbox:
         self._offered: dict[str, tuple[str, ...]] = {}
         self._ends: set[asyncio.Task[None]] = set()
         self._threads = Threads(_THREADS)
-        # Of one thread: who comes back reads behind what was written before.
+        # One thread, so that a caller who comes back reads what was written before.
         self.flow_thread = ThreadPoolExecutor(1, thread_name_prefix="flow")
         self._runs = Runs(turn.tool_timeout_s)
 
@@ -144,7 +144,7 @@ class Toolbox:
 
     @property
     def flows_kept_s(self) -> float:
-        """How long a caller can go on in a flow after hanging up."""
+        """How long after hanging up a caller can go on with a flow."""
         return self._config.keep_flows_minutes * 60
 
     def specs(
@@ -155,11 +155,11 @@ class Toolbox:
     ) -> tuple[ToolSpec, ...]:
         """Declarations of some tools for the model, in the order of ``names``.
 
-        Those for a session know what their values can be, and what the user is to be asked. Those
-        that were ``made`` for a flow are no tools of the toolbox.
+        For a session they can read values and make the questions to the user. ``made`` has tools
+        made for a flow, which are not among those of the toolbox.
 
         Raises:
-            ConfigError: There is no such tool.
+            ConfigError: A tool does not exist.
         """
         tools = [made.get(name) or self._named(name) for name in names]
         return tuple(self._spec_for(tool, session) if session else tool.spec for tool in tools)
@@ -167,12 +167,12 @@ class Toolbox:
     def specs_for(
         self, agent: AgentConfig, session: SessionScope | None = None
     ) -> tuple[ToolSpec, ...]:
-        """As `specs`, of the agent's tools, and of those of MCP servers that it may use.
+        """Like `specs`, for the agent's tools and those of MCP servers that it may use.
 
         Raises:
-            ConfigError: The agent names a tool that there is not.
+            ConfigError: The agent names a tool that does not exist.
         """
-        # As it is now: a server may change its tools meanwhile.
+        # Both as they are now: a server may change its tools meanwhile.
         tools, offered = self._tools, self._offered
         found = {spec.name: spec for spec in self.specs(agent.tools, session)}
         for server, names in offered.items():
@@ -185,7 +185,7 @@ class Toolbox:
         """Connect the MCP servers of the configuration, and prepare for those of clients; blocks.
 
         Args:
-            check: Raises `ProtocolError` where the model could not call some tools.
+            check: Raises `ProtocolError` if the model could not call some tools.
 
         Returns:
             A line for each server.
@@ -213,7 +213,7 @@ class Toolbox:
         return self._tools.keys() - set(self._offered.get(server, ()))
 
     def _put(self, server: str, offers: Offers) -> None:
-        """Take a server's tools in the place of those before; called in the servers' thread."""
+        """Replace a server's tools; called in the servers' thread."""
         kept = {name: self._tools[name] for name in self._names_beside(server)}
         added = {offer.tool.spec.name: offer.tool for offer in offers}
         # New objects: the event loop may be reading the old ones.
@@ -223,19 +223,19 @@ class Toolbox:
     def warm_up(self) -> None:
         """Load what the first calls would wait for; blocks."""
         units.warm_up()
-        # A search reads for a while as well; nobody waits here.
+        # In the background: a search also reads changed files itself, for a limited time.
         Thread(target=self._documents.read, name="documents", daemon=True).start()
 
     def is_read_only(self, name: str) -> bool:
-        """Whether a tool changes nothing; an unknown tool, or a session's, may change anything."""
+        """Whether a tool changes nothing; False for an unknown tool and for one of a session."""
         return name in self._tools and self._tools[name].spec.read_only
 
     def sees_words(self, name: str) -> bool:
-        """Whether a tool is given the conversation, and with it the user's words."""
+        """Whether a tool gets the `SessionScope`, and with it the user's words."""
         return name in self._tools and SessionScope in self._tools[name].provided.values()
 
     def can_ring(self, names: Iterable[str]) -> bool:
-        """Whether one of these tools sets what rings later."""
+        """Whether one of these tools sets something that is announced later."""
         tools = (self._tools[name] for name in names if name in self._tools)
         return any(Ringer in tool.provided.values() for tool in tools)
 
@@ -258,17 +258,19 @@ class Toolbox:
         progress: Progress | None = None,
         beside: Sequence[ToolCall] = (),
     ) -> ToolResult:
-        """Run a call; failure is a result as well.
+        """Run a call and return its result; a failure is a result as well.
 
         Args:
-            call: As the model made it.
+            call: The model's call.
             session: The conversation that calls.
-            key: A tool with side effects runs once for each key; empty takes the call's id.
-            progress: For a tool with a parameter of that type.
+            key: A tool with side effects runs once for each key; if empty, the key is the call's
+                id.
+            progress: Passed to a tool that has a parameter of that type.
             beside: The other calls of the same answer.
 
         Returns:
-            ``unfinished`` where a tool with side effects took too long: `outcome` has the rest.
+            The result. It is ``unfinished`` if a tool with side effects took too long: then
+            `outcome` has its result later.
         """
         tool = session.tools.get(call.name) or self._tools.get(call.name)
         if tool is None:
@@ -280,10 +282,10 @@ class Toolbox:
         full = (session.session_id, key or call.call_id)
         read_only = tool.spec.read_only
         run = self._runs.read_only if read_only else self._runs.once
-        # `Runs.read_only` has a time limit of its own.
+        # `Runs.read_only` cancels at its own time limit.
         limit_s = None if read_only else self._finish_s
         provided = {**self._provided_to(session), Progress: progress or Progress()}
-        # One that may be stopped could not be while it waited for its turn.
+        # A call waiting for its turn could not be stopped, so cancellable ones do not wait.
         in_order = bool(beside) and not (read_only or tool.spec.cancellable)
 
         async def work() -> ToolResult:
@@ -299,7 +301,7 @@ class Toolbox:
         return replace(result, call_id=call.call_id)
 
     async def outcome(self, call: ToolCall, session: SessionScope, key: str = "") -> ToolResult:
-        """The result of an unfinished run, however long it takes.
+        """Wait for an unfinished run, however long it takes, and return its result.
 
         Raises:
             KeyError: No such run has begun.
@@ -315,7 +317,7 @@ class Toolbox:
         self._runs.cancel((session.session_id, key))
 
     def end(self, session: SessionScope) -> None:
-        """A conversation is over: what a stranger has is deleted, behind calls that still run."""
+        """End a conversation; a stranger's entries are deleted after the calls that still run."""
         if session.caller is None:
             end = asyncio.create_task(self._delete_stranger(session))
             self._ends.add(end)
@@ -323,9 +325,9 @@ class Toolbox:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
-        """While the context lasts, delete what has been kept long enough, every hour.
+        """Delete entries that were kept long enough, every hour while the context lasts.
 
-        What the first calls would wait for is loaded as it begins, for which nobody waits.
+        In the background it also loads what the first calls would wait for.
         """
         tasks = [
             asyncio.create_task(each) for each in (asyncio.to_thread(self.warm_up), self._sweep())
@@ -347,7 +349,7 @@ class Toolbox:
         draining = asyncio.create_task(self.drain())
         servers = [one for one in (self._mcp, self.named_servers) if one is not None]
         if servers:
-            # Nobody knows how long another program may take.
+            # An MCP server may take any time, so its calls are broken off.
             await asyncio.wait({draining}, timeout=_BREAK_OFF_S)
         for each in servers:
             await each.close()
@@ -362,10 +364,10 @@ class Toolbox:
 
     async def _delete_stranger(self, session: SessionScope) -> None:
         await self._runs.drain(session.session_id)
-        # Else a sweep deletes them.
+        # If this fails, a sweep deletes the entries later.
         with suppress(StoreError):
             loop = asyncio.get_running_loop()
-            # Behind what is still to be written of where they are in a flow.
+            # In the flow thread, after any position in a flow that is still to be written.
             delete, caller = self.database.delete_stranger, session.owner.caller
             await loop.run_in_executor(self.flow_thread, delete, caller)
 
@@ -410,7 +412,7 @@ class Toolbox:
             return True if value.binds and not complaint(find, said) else None
 
         def there(said: str) -> bool:
-            # Where nothing is known yet, no name is refused, not even none.
+            # While nothing is known yet, `find` refuses no name, not even an empty one.
             return bool(complaint(find, "")) and not complaint(find, said)
 
         return Reading(found, question, anywhere=True, there=there)
@@ -420,7 +422,7 @@ class Toolbox:
         kinds = provided_to(function)
 
         def ask(*said: Any) -> Any:
-            # Whose the data are hangs on the agent that has the conversation by then.
+            # At each call, because the owner of the data depends on the current agent.
             moment = self.database.changes, int(time.monotonic() / _GLANCE_S)
             provided = self._provided_to(session)
             provided[Store] = self._glance(session.owner, moment)
@@ -448,7 +450,7 @@ class Toolbox:
             if scope.kept_order() != ordered:
                 inverses.append(partial(scope.put_order, *ordered))
             if not tool.spec.read_only:
-                # What the user is asked about first cannot be taken back, nor what took back.
+                # A call that the user was asked about cannot be undone, nor can an undo.
                 final = tool.asked or tool.function is conversation.undo_last
                 scope.note(Done(call.name, content, () if final else (*inverses,)))
             result = ToolResult(call.call_id, call.name, content, values=noted.values)
@@ -456,7 +458,7 @@ class Toolbox:
             result = results.refused(call, failure, self._cut(str(failure)))
         except TimeoutError:
             result = results.too_long(call)
-        # A tool that exits ends itself, not the program.
+        # A tool that calls `sys.exit` must not end the program.
         except (Exception, SystemExit, KeyboardInterrupt) as failure:
             cause = failure.__cause__ if isinstance(failure, NotCarried) else None
             result = results.broken(call, cause or failure)
@@ -479,7 +481,7 @@ class Toolbox:
         return call.name in self._tools and self._tools[call.name].spec.undoes
 
     def _can_read(self, call: ToolCall, session: SessionScope) -> bool:
-        """Whether a call's arguments can be read; those of unknown tools cannot."""
+        """Whether a call's arguments can be read; False for an unknown tool."""
         try:
             checked(self._tools[call.name], call.arguments, session.now())
         except (KeyError, ToolError):
@@ -508,7 +510,7 @@ class Toolbox:
         # A lone surrogate cannot be encoded: every later prompt would fail with it.
         content = content.encode("utf-8", "replace").decode("utf-8")
         if len(content) > most:
-            # Part of a JSON text would be none.
+            # A JSON text cut short is no longer JSON, so it is put into words first.
             content = spoken_result(content)
         return content if len(content) <= most else f"{content[: most - 1].rsplit(' ', 1)[0]}…"
 
@@ -532,7 +534,7 @@ def _extra_modules(names: Iterable[str]) -> list[ModuleType]:
     for name in names:
         try:
             modules.append(importlib.import_module(name))
-        # A module may raise anything while it is imported; one that is a program exits.
+        # A module may raise anything when imported; one that is a program may exit.
         except (Exception, SystemExit) as error:
             reason = f"{type(error).__name__}: {error}".partition("\n")[0]
             raise ConfigError(f"tools.modules: cannot import {name!r}: {reason}") from error

@@ -1,4 +1,4 @@
-"""GET requests to public services, within one deadline and with one way to fail."""
+"""HTTP requests to services, each with one deadline and one way to fail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class Unreachable(ToolError):
-    """A service, such as "weather service", did not answer in time, or not as it should."""
+    """A service, such as "weather service", did not answer in time or did not answer properly."""
 
     def __init__(self, service: str) -> None:
         super().__init__(f"The {service} cannot be reached.")
@@ -29,7 +29,7 @@ class Web:
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
         self._client: httpx.AsyncClient | None = None
-        # Two who ask first have one client, and one that is being made is closed as well.
+        # So two first requests share one client, and `close` waits for one that is being made.
         self._changing = asyncio.Lock()
 
     async def get(self, service: str, url: str, params: Query) -> httpx.Response:
@@ -66,8 +66,8 @@ class Web:
     async def _connected(self) -> httpx.AsyncClient:
         async with self._changing:
             if self._client is None:
-                # It takes a tenth of a second to import this and to read the certificates, for
-                # which neither the start nor audio can wait.
+                # Importing httpx and reading the certificates takes a tenth of a second, and
+                # neither the start nor audio can wait that long.
                 self._client = await asyncio.to_thread(_client)
             return self._client
 
@@ -79,7 +79,7 @@ def _client() -> httpx.AsyncClient:
 
 
 def json_of(service: str, response: httpx.Response) -> Any:
-    """The JSON that a service answered.
+    """The JSON in a service's answer.
 
     Raises:
         Unreachable: It is not JSON.

@@ -1,1 +1,1 @@
-"""The tools that every agent may be given; each module defines one group of them."""
+"""The tools that any agent may be given; each module defines a group of them."""

@@ -1,4 +1,4 @@
-"""What is to come of all kinds: alarms, reminders and timers."""
+"""What is coming up: alarms, reminders and timers together."""
 
 from __future__ import annotations
 

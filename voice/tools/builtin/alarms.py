@@ -1,4 +1,4 @@
-"""Alarms: set once or again and again, listed, moved, cancelled."""
+"""Alarms, for once or repeating: set, listed, moved, cancelled."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from voice.tools.store import Alert, AlertKind, Store
 
 _WAKING = re.compile(r"\b(?:wak(?:e|ing)|get(?:ting)? up|be up)\b")
 _EVENING = 16
-"""Hours before it may be those of a nap."""
+"""The hour from which an alarm that wakes is moved to the morning; before it, it may end a nap."""
 _UNSET = Alert(0, AlertKind.ALARM, "", None, 0.0, "")
-# Of an alarm that is moved "an hour later" can be read as well.
+# "An hour later" can only be read for an alarm that has a time.
 _SET = replace(_UNSET, due=datetime(9000, 1, 1).timestamp())
 _When = Annotated[str, Readable(lambda said, now: _timed(_UNSET, said, now), "For what time?")]
 _To = Annotated[
@@ -98,7 +98,7 @@ def _timed(alarm: Alert, said: str, now: datetime) -> Alert:
 
 
 def _in_the_morning(alarm: Alert, said: str, now: datetime) -> Alert:
-    """An alarm that wakes: "seven" is no time at which anybody gets up in the evening."""
+    """An alarm that wakes, in the morning rather than the evening: "seven" is 7 a.m."""
     due = moment_due(alarm, now)
     morning = due + timedelta(hours=12)
     if alarm.repeat or due.hour < _EVENING or not may_mean(said, morning, now):
@@ -107,10 +107,10 @@ def _in_the_morning(alarm: Alert, said: str, now: datetime) -> Alert:
 
 
 def _chosen(said: str, alarms: Sequence[Alert], now: datetime) -> Alert:
-    """The alarm that is called so, or the only one.
+    """The alarm that the words name, or the only one.
 
     Raises:
-        ToolError: There is none; or there are several that it may be.
+        ToolError: There is none, or several may be meant.
     """
     if not alarms:
         raise ToolError("No alarm is set.")

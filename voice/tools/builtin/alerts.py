@@ -1,4 +1,4 @@
-"""What timers, alarms and reminders share: which of several is meant, and when it is due."""
+"""Shared by timers, alarms and reminders: which of several is meant, and when it is due."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from voice.tools.scope import SessionScope
 from voice.tools.store import Alert, Store
 
 EVERY_ONE = re.compile(r"(?:all|both|every|each)(?: of)?(?: (?:them|the|my|our))?")
-"""How a user says that all of them are meant."""
+"""Words for all entries."""
 _LONGEST = 250
-"""Characters of a message that are read for a day."""
+"""Most characters of a message that are searched for a day."""
 _PLACES = {"next": 0, "first": 0, "earliest": 0, "second": 1, "last": -1, "latest": -1}
 
 
@@ -26,10 +26,10 @@ def only(
     argument: str,
     article: str = "",
 ) -> Alert:
-    """The only one of some entries, of which there is at least one.
+    """The only one of at least one entry.
 
     Raises:
-        Choose: There are more; their descriptions are values of the ``argument``.
+        Choose: There are several; their descriptions are the options of ``argument``.
     """
     if len(alerts) == 1:
         return alerts[0]
@@ -41,11 +41,11 @@ def only(
 def every_one(
     alerts: Sequence[Alert], scope: SessionScope, describe: Callable[[Alert], str], argument: str
 ) -> list[Alert]:
-    """All of some entries, or of those on the day that the user's message names.
+    """All entries, or those on the day that the user's message names.
 
     Raises:
         ToolError: There are none on that day.
-        Choose: "Both" are meant, and there are more.
+        Choose: The user said "both", and there are more than two.
     """
     said = next(iter(scope.said), "").lower().replace("’", "'").replace("'s", "")
     now = scope.now()
@@ -60,7 +60,7 @@ def every_one(
 
 
 def _days(said: str, now: datetime) -> tuple[date, ...]:
-    """The days that a message names; none where it names none."""
+    """The days that a message names, if any."""
     day, _ = spoken_dates.take_day(spoken_dates.normal_form(said[:_LONGEST]), now)
     if day and re.search(r"\bweekends?\b", said):
         return (day, day + timedelta(6 - day.weekday()))
@@ -68,7 +68,7 @@ def _days(said: str, now: datetime) -> tuple[date, ...]:
 
 
 def listed(alerts: Sequence[Alert], none: str, describe: Callable[[Alert], str]) -> str:
-    """Entries of one kind in a sentence, or ``none`` where there are none."""
+    """Entries of one kind in a sentence, or the text ``none`` if there are none."""
     if not alerts:
         return none
     described = "; ".join(describe(alert) for alert in alerts)
@@ -76,7 +76,7 @@ def listed(alerts: Sequence[Alert], none: str, describe: Callable[[Alert], str])
 
 
 def when_due(alert: Alert, now: datetime) -> str:
-    """When an entry is due, as it is said: "7:00 AM tomorrow", "6:30 AM every weekday".
+    """When an entry is due, in words: "7:00 AM tomorrow", "6:30 AM every weekday".
 
     Raises:
         ValueError: It has no time.
@@ -98,7 +98,7 @@ def moment_due(alert: Alert, now: datetime) -> datetime:
 
 
 def due_at(said: str, alerts: Sequence[Alert], now: datetime) -> list[Alert]:
-    """Those of some entries, soonest first, that a spoken time may name."""
+    """Those of the entries, which are sorted soonest first, that a spoken time may name."""
     dated = [alert for alert in alerts if alert.due is not None]
     if said in _PLACES:
         place = _PLACES[said]
@@ -116,9 +116,9 @@ def _repeat(said: str, now: datetime) -> spoken_repeats.Repeat | None:
 
 
 def moved(alert: Alert, said: str, now: datetime, first_hour: int = 1) -> tuple[Alert, bool]:
-    """An entry with the time that is said, and whether a time of day was said.
+    """An entry moved to a spoken time, and whether a time of day was said.
 
-    A time of day alone leaves the day, or the days on which it repeats, as they are.
+    A time of day alone keeps its day, or the days on which it repeats.
 
     Raises:
         ToolError: It cannot be read, or has passed.
@@ -134,10 +134,10 @@ def moved(alert: Alert, said: str, now: datetime, first_hour: int = 1) -> tuple[
 
 
 def cancel(store: Store, alerts: Sequence[Alert]) -> list[Alert]:
-    """Delete some entries; returns those that were still there.
+    """Delete entries; returns those that were still there.
 
     Raises:
-        ToolError: None was.
+        ToolError: None of them was.
     """
     cancelled = [alert for alert in alerts if store.remove_alert(alert.id)]
     if not cancelled:
@@ -148,13 +148,13 @@ def cancel(store: Store, alerts: Sequence[Alert]) -> list[Alert]:
 def change(
     store: Store, alert: Alert, changed: Alert, scope: SessionScope, gone: str
 ) -> Alert | None:
-    """Give an entry other times; where these are on some of its days, "on Fridays", those alone.
+    """Change an entry's times; if it repeats and only some of its days are named, only on those.
 
     Returns:
-        What stays on its other days, if anything does.
+        The entry that stays on the other days, if any.
 
     Raises:
-        ToolError: It was announced or deleted before; its words are ``gone``.
+        ToolError: It was already announced or deleted; the message is ``gone``.
     """
     both = alert.repeat and changed.repeat
     left = spoken_repeats.without(alert.repeat, changed.repeat, scope.now()) if both else None

@@ -1,7 +1,7 @@
-"""Appointments of a practice: when there are some; booked, listed, moved, cancelled; calls back.
+"""Appointments of a practice: free times, booking, listing, moving, cancelling, and callbacks.
 
 `choose_time` finds a time and changes nothing: a flow keeps the values (`scope.known`), and
-`book_appointment` makes an appointment of them.
+`book_appointment` books what they say.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _OPENS, _CLOSES, _SLOT_MIN = 9, 17, 30
 OPEN = "We are open Monday to Friday, from 9 AM to 5 PM."
 _FULL = "That day has no time left."
 _ABOUT = ("problem", "doctor", "born", "number")
-"""What of the known values is kept with an appointment."""
+"""Names of the known values that are kept with an appointment."""
 _EVERY_SLOT = range(_OPENS * 60, _CLOSES * 60, _SLOT_MIN)
 _WHOLE_DAY = (0, 24 * 60)
 _AHEAD = timedelta(days=60)
-"""How far free times are looked for where no day was said."""
+"""How far ahead free times are looked for if no day was said."""
 _MOST_WORDS, _LONGEST_DAY = 60, 4
-"""Words of a message that days are looked for in, and of a day."""
+"""Most words of a message that are searched for days, and of a day."""
 _A_WEEK = timedelta(7)
 _TOLD = 3
 """Free times that are offered at once."""
@@ -49,7 +49,7 @@ _PADDING = re.compile(
 )
 _YOURS = r"(?: (?:do |that )?you(?:'ve)? (?:have|got|can(?: do)?)| there is)?"
 _EVERY = re.compile(rf"{_NAMED}(?: (?:or|and) {_NAMED})*")
-"""Weekdays without a week, all of which are ruled out."""
+"""Weekdays without a week: if ruled out, they are so in every week."""
 _WEEK_ON = re.compile(r"(?:(?:the )?(?:one|week) after(?: that)?|the following week)")
 _SOON = re.compile(
     r"(?:(?:when|what|which)(?:'s| is| are)? )?(?:(?:the|your|very) )*"
@@ -65,7 +65,7 @@ _ANY = re.compile(
     r"(?:first|soonest|earliest|next|free|have|got)"
     r"|(?:i )?don't (?:mind|care)|no preference|you (?:choose|pick|decide)"
 )
-"""What is offered will do."""
+"""Words that accept any time, or what is offered."""
 _SLOT = r"(?: (?:available|free|appointment|time|slot|thing|one|opening))*"
 _LAST = re.compile(
     rf"(?:(?:when|what|which)(?:'s| is)? )?(?:(?:the|your|very) )*(?:latest|last){_SLOT}"
@@ -87,7 +87,7 @@ _THAT = re.compile(rf"(?:the )?({'|'.join(_OFFERED)}|last)(?: one)?(?: of (?:tho
 
 
 def _days(said: str, now: datetime) -> tuple[date, ...]:
-    """The days that some words may mean, in order: one, several, or those of a week."""
+    """The days that words may mean, in order: one, several, or the working days of a week."""
     words = spoken_dates.normal_form(said.strip(" ."))
     words = re.sub(r"^(?:on|for) |(?: (?:at|in|on|the|for|by|please))+$", "", words)
     padded = " ".join(_PADDING.sub(" ", words).split())
@@ -99,7 +99,7 @@ def _days(said: str, now: datetime) -> tuple[date, ...]:
         week, some = found[1] or found[3], re.findall(spoken_dates.WEEKDAY, found["days"])
         if week or len(some) > 1:
             named = [monday + timedelta(spoken_dates.WEEKDAYS.index(one)) for one in some]
-            # Who means today says so.
+            # A caller who means today says "today".
             ahead = [7 * (week == "next" if week else day <= now.date()) for day in named]
             return tuple(sorted(d + timedelta(n) for d, n in zip(named, ahead, strict=True)))
     on = kinds.day_of(said, now)
@@ -109,7 +109,10 @@ def _days(said: str, now: datetime) -> tuple[date, ...]:
 
 
 def _ruled_out(said: str, now: datetime) -> frozenset[date | int]:
-    """Days within reach, and minutes since midnight, of words with commas; others are none."""
+    """The days and times (minutes since midnight) in a list separated by commas.
+
+    Words that are neither are skipped.
+    """
     out: set[date | int] = set()
     for words in filter(None, said.split(", ")):
         with suppress(ToolError):
@@ -123,9 +126,14 @@ def _ruled_out(said: str, now: datetime) -> frozenset[date | int]:
 
 
 def _soon(said: str, _: datetime) -> timedelta | str | int:
-    """A wish: "next", "last", "any", "later", by how much later, or which of what was offered.
+    """A wish that names no day or time.
 
-    The last of that is -1.
+    Returns:
+        "next", "last", "any", "later" or "earlier"; by how much later; or the index of one of the
+        offered times, -1 for the last.
+
+    Raises:
+        Unreadable: It is not a wish.
     """
     words = said.lower().replace("’", "'").strip(" .?")
     if found := _LATER.fullmatch(words):
@@ -151,12 +159,14 @@ def _soon(said: str, _: datetime) -> timedelta | str | int:
 
 @dataclass(frozen=True, slots=True)
 class _Days:
-    """On which days somebody would come.
+    """The days on which the caller would come.
 
     Attributes:
-        day: Their words; empty for any.
-        soon: A wish that is no day.
-        out: The words of what they do not want, with commas; `excluded` is what these mean.
+        day: The caller's words; empty for any day.
+        days: The days that they mean.
+        soon: The words of a wish that names no day.
+        out: The words for what the caller does not want, separated by commas.
+        excluded: The days and times that these mean.
     """
 
     day: str
@@ -167,19 +177,19 @@ class _Days:
 
     @property
     def on(self) -> date | None:
-        """The day, where it is certain."""
+        """The day, if only one is meant."""
         return self.days[0] if self.day and len(self.days) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Wish:
-    """What time of a day somebody would come.
+    """The time of day at which the caller would come, in minutes since midnight.
 
     Attributes:
-        at: Minutes since midnight; None where no time was said.
-        within: The part of the day, in minutes since midnight, the second no more.
-        near: The minute to which a free time should be near.
-        which: Which of those that are free from there on; None for no certain one.
+        at: The time; None if none was said.
+        within: The part of the day, end excluded.
+        near: The time to which a free one should be near.
+        which: Index of the chosen one among the free times within the part; None if none is chosen.
     """
 
     at: int | None = None
@@ -215,11 +225,11 @@ def choose_time(
 def _found(
     given: Mapping[str, str], known: Mapping[str, str], scope: SessionScope, store: Store
 ) -> Noted:
-    """The day and the time that are meant, or what is free then.
+    """The day and the time that are meant, or the times that are free then.
 
     Args:
-        given: What was said of it, by the arguments of `choose_time`; empty for nothing.
-        known: What is known of it by now.
+        given: Argument of `choose_time` → what the caller said now; empty for nothing.
+        known: What is known from before, by the same names.
     """
     now = scope.now()
     if "offered" in known and _takes_any(given, now):
@@ -269,23 +279,23 @@ def _found(
 
 
 def _takes_any(given: Mapping[str, str], now: datetime) -> bool:
-    """Whether all that was said is that any time will do."""
+    """Whether the caller said only that any time will do."""
     said = [name for name, words in given.items() if words]
     return said == ["soon"] and _soon(given["soon"], now) == "any"
 
 
 def _asked_for(given: Mapping[str, str], known: Mapping[str, str], now: datetime) -> _Days:
-    """The days that are asked for, by what was said and what is known."""
+    """The days that are asked for, from what was said now and what is known from before."""
     day, out, soon = given["day"] or known.get("day", ""), known.get("ruled_out", ""), given["soon"]
     days = _days(day, now) if day else _reach(now.date(), now)
     new = ", ".join(re.split(", | or | and ", given["ruled_out"]))
     if (day or new) and soon and _soon(soon, now) == _A_WEEK:
-        # "Not this Friday, the one after" rules out this one alone.
+        # "Not this Friday, the one after" rules out only this Friday.
         not_this = sorted(one for one in _ruled_out(new, now) if isinstance(one, date))[:1]
         new = f"{not_this[0]:%Y-%m-%d}" if not_this else new
         days, soon, day = tuple(one + _A_WEEK for one in not_this or days), "", day or new
     if given["day"] and len(days) == 1:
-        # Who names a day does not mind any more that it was ruled out.
+        # A caller who names a day no longer rules it out.
         out = ", ".join(one for one in out.split(", ") if not {*days} & _ruled_out(one, now))
     out = ", ".join(filter(None, (out, new)))
     excluded = _ruled_out(out, now)
@@ -295,12 +305,12 @@ def _asked_for(given: Mapping[str, str], known: Mapping[str, str], now: datetime
 
 
 def _reach(first: date, now: datetime) -> tuple[date, ...]:
-    """The days from one on that free times are looked for in."""
+    """The days from ``first`` on that are searched for free times."""
     return tuple(first + timedelta(n) for n in range(((now + _AHEAD).date() - first).days + 1))
 
 
 def _left(free: list[datetime], then: str = "then") -> str:
-    """What is free, as a sentence."""
+    """The free times as a sentence."""
     times = [phrasing.time(one) for one in sorted(free)]
     return f"Free {then}: {phrasing.joined(times)}." if times else _FULL
 
@@ -347,7 +357,7 @@ def _free(
     store: Store,
     out: frozenset[date | int] = frozenset(),
 ) -> list[datetime]:
-    """What is free, and not ruled ``out``, on the first of some days that has anything."""
+    """The free times, except those ruled ``out``, on the first of the days that has any."""
     slots = [at for at in _EVERY_SLOT if within[0] <= at < within[1] and at not in out]
     open_days = [day for day in days if day.weekday() < 5 and day not in out]
     if not (slots and open_days):
@@ -371,7 +381,7 @@ def _noted(
     choices: str = "",
     out: str = "",
 ) -> Noted:
-    """What is known by now; what is empty is not."""
+    """The result with the values for the flow; an empty value makes it forget the one before."""
     day = {"day": f"{on:%Y-%m-%d}"} if on else {}
     values = {"time": time, "part": part, "soon": "", "offered": offered, "choices": choices}
     return Noted(said, {**day, **values, "ruled_out": out})
@@ -458,7 +468,7 @@ def change_appointment(
     given = {"day": day, "time": time, "part": part, "soon": soon, "ruled_out": ruled_out}
     if not any(given.values()):
         return Noted(f"Your appointment is on {_told(due)} at {at}.", which)
-    # Another day alone is at the same time, and another time on the same day.
+    # Another day alone keeps the time, and another time alone keeps the day.
     same = {"day": f"{due:%Y-%m-%d}", **({} if part or (time and not day) else {"time": at})}
     try:
         found = _found(given, {**same, **begun}, scope, store)
@@ -477,12 +487,12 @@ def change_appointment(
 
 
 def _being_moved(begun: Mapping[str, str], scope: SessionScope, store: Store) -> datetime | None:
-    """The appointment that messages before were about to move; None where there is none."""
+    """The appointment that earlier messages were about to move; None if there is none."""
     return next((due for due in _had(scope, store) if due.isoformat() == begun.get("old")), None)
 
 
 def _other_day(day: str, old: datetime, scope: SessionScope) -> str:
-    """The day to move to, where a message may name that of the appointment as well, or alone."""
+    """The words for the new day; a message may also, or only, name the appointment's old day."""
     now = scope.now()
     if not day or _days(day, now) != (old.date(),):
         return day
@@ -491,7 +501,7 @@ def _other_day(day: str, old: datetime, scope: SessionScope) -> str:
 
 
 def _days_named(said: str, now: datetime) -> list[tuple[str, date]]:
-    """The words of a message that are days, and the first day of each."""
+    """The parts of a message that name days, each with the first day that it means."""
     words, at, found = re.findall(r"[\w']+", said), 0, list[tuple[str, date]]()
     while at < min(len(words), _MOST_WORDS):
         step = 1
@@ -570,13 +580,13 @@ def _had(scope: SessionScope, store: Store) -> list[datetime]:
 
 
 def _meant(scope: SessionScope, store: Store, said: str) -> datetime:
-    """The appointment that is spoken of: of a day that is said, of the known name, or the next.
+    """The appointment that is meant: one on a named day, or under the known name, or the next one.
 
     Args:
         said: Words that may name its day.
 
     Raises:
-        ToolError: There is none.
+        ToolError: There is no appointment.
     """
     now = scope.now()
     had = store.appointments(now.timestamp())

@@ -53,7 +53,7 @@ _REWRITES: tuple[tuple[str, str], ...] = (
     (r"\b(\d{1,4}) (?:(?:dollars?|pounds?|euros?) (?:and )?)?(\d\d)(?: cents?| pence)?(?![\d.])",
      r"\1.\2"),
 )  # fmt: skip
-"""Sentences around a sum → the sum; they change what is read back as well."""
+"""Sentences around a sum → the sum; what is read back to the user is rewritten too."""
 
 _WORDS: tuple[tuple[str, str], ...] = (
     (r"(?:raised )?to the (?:power of|power)", "^"),
@@ -97,7 +97,7 @@ def calculate(expression: _Sum) -> str:
 
 
 def _several(expression: str) -> Decimal:
-    """The value of a sum of more than a number."""
+    """The value of a sum that is more than a single number."""
     if len(_tokens(expression[:_LONGEST_CHARS])) < 2:
         raise Unreadable("sum", expression, _NO_SUM)
     return evaluate(expression)
@@ -234,14 +234,14 @@ class _Parser:
 
 
 def _divided(value: Decimal, divisor: Decimal) -> Decimal:
-    # 0 / 0 would be an invalid operation to decimal.
+    # Decimal raises another error for 0 / 0.
     if divisor == 0:
         raise DivisionByZero
     return _CONTEXT.divide(value, divisor)
 
 
 def _power(base: Decimal, exponent: Decimal) -> Decimal:
-    # Far outside of what can be said, and slow to work out.
+    # Far outside what can be said, and slow to compute.
     if abs(exponent) > 1000:
         raise Overflow
     if base == 0 and exponent < 0:

@@ -1,4 +1,4 @@
-"""The time, here or elsewhere, the date of a day, and the days until it."""
+"""The time here or elsewhere, the date of a day, and the number of days until it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def days_until(date: _Day, *, scope: SessionScope) -> str:
 
 
 def _day(said: str, now: datetime) -> tuple[str, date]:
-    """A spoken day without its preposition, and which day that is."""
+    """A spoken day without its preposition, and its date."""
     bare = said.lower().removeprefix("on ").strip()
     return bare, spoken_dates.day(bare, now)
 

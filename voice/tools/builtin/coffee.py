@@ -1,8 +1,8 @@
 """Orders of a coffee shop: drinks are added, merged, changed, removed, read back and placed.
 
-The order of a conversation is in its scope; a placed one is kept in the store. What there is to be
-had is in `coffee_menu`, how people say what a drink is to have in `coffee_details`, and which drink
-of the order they mean in `coffee_order`.
+The order of a conversation is in its scope; a placed one is kept in the store. `coffee_menu` has
+the menu, `coffee_details` reads the details of a drink, and `coffee_order` finds the drink of the
+order that is meant.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ _SUMMING_UP = re.compile(
     r"^(?:yes|yeah|yep|right|correct|exactly)\b(?!.*\b(?:another|more|too|second)\b)"
     r".*\bthat(?:'s| is|'ll be| will be) (?:it|all|everything)\b"
 )
-"""Says over again what is ordered: "yes, a small tea, that's it"."""
+"""Sums up what is already ordered: "yes, a small tea, that's it"."""
 _REFINING = re.compile(r"(?<!and )(?<!but )\bthen\b(?! (?:an?|one|some|also|i|we)\b)")
-"""Says that what is ordered is what was spoken of: "a medium mocha then"."""
+"""Refines the drink that was just ordered: "a medium mocha then"."""
 _TAKEN_OUT = re.compile(
     r"\b(?:take|leave|get|remove|keep) (?:the |any )?(?P<what>\w+(?: \w+){0,2}?)"
     r"(?: (?:out|off)(?: (?:of|from))?| from) (?:the |my )?(?P<drink>\w+(?: \w+){0,2}?)"
@@ -85,23 +85,23 @@ class Ordered:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """What an order had that was cancelled."""
+    """The drinks of an order that was cancelled."""
 
     order: Mapping[Drink, int]
 
 
 def _ordered(said: str, *, scope: SessionScope) -> None:
-    """Find a drink of the order.
+    """Check that words name a drink of the order.
 
     Raises:
-        ToolError: There is none of that name.
+        ToolError: They do not, or the order is being made.
     """
     _check_open(scope)
     found_in(said, scope.order)
 
 
 def _is_made(scope: SessionScope) -> bool:
-    """Whether the order is placed and being made, too late for a change."""
+    """Whether the order is placed and already being made, so that it is too late for changes."""
     placed, now_s = scope.placed, scope.now().timestamp()
     return placed is not None and now_s > placed.at_s + 60 * scope.shop.change_min
 
@@ -110,7 +110,7 @@ def _check_open(scope: SessionScope) -> None:
     """Refuse to change an order that is being made.
 
     Raises:
-        ToolError: It is.
+        ToolError: It is being made.
     """
     if _is_made(scope):
         raise ToolError("The order is being made already, so I cannot change it.")
@@ -119,11 +119,11 @@ def _check_open(scope: SessionScope) -> None:
 def _saved(
     scope: SessionScope, store: Store, order: Mapping[Drink, int], told: str, customer: str = ""
 ) -> str:
-    """Have ordered these, and keep that where the order is placed; what is told says so.
+    """Replace the order, also in the store if it is placed; returns ``told`` and what follows.
 
     Raises:
-        ToolError: A placed order is not there any more.
-        StoreError: It cannot be kept, and nothing has changed.
+        ToolError: The placed order is no longer in the store.
+        StoreError: The store failed, and nothing has changed.
     """
     before, known = scope.kept_order(), scope.customer
     named = customer or name_beside(next(iter(scope.said), ""))
@@ -157,10 +157,10 @@ _Name = Annotated[
 
 
 def _check_sold(arguments: Mapping[str, str], message: str, *, scope: SessionScope) -> None:
-    """Refuse what the shop does not sell, by the name that a message has for it.
+    """Refuse a drink that the shop does not sell, by the message's name for it.
 
     Raises:
-        Choose: The menu has none of it.
+        Choose: The shop does not sell it.
     """
     drink = arguments["drink"]
     called = unoffered(drink, message)
@@ -170,10 +170,10 @@ def _check_sold(arguments: Mapping[str, str], message: str, *, scope: SessionSco
 
 
 def _drink_of(said: Mapping[str, str]) -> tuple[Drink, int]:
-    """What the arguments of a call order, and how many.
+    """The drink that a call's arguments order, and how many.
 
     Raises:
-        ToolError: One of them is not to be had.
+        ToolError: An argument cannot be read, or the drink is not on the menu.
     """
     given = defaultdict(str, said)
     drink = Drink(
@@ -241,7 +241,10 @@ def order_drink(
 
 
 def _flavored_anew(drink: Drink, message: str) -> Drink:
-    """A drink like the one before: "the same but with caramel" has no vanilla beside it."""
+    """A drink copied from another with a new flavor, which replaces the old one.
+
+    "The same but with caramel" must not keep the vanilla.
+    """
     flavor = drink.sweetener.partition(" ")[0]
     if not flavor or flavor in message or not details.is_flavor(drink.extras):
         return drink
@@ -249,7 +252,7 @@ def _flavored_anew(drink: Drink, message: str) -> Drink:
 
 
 def _named_instead(drink: str, scope: SessionScope) -> str:
-    """The drink that the newest message puts in the place of another; empty for none."""
+    """The drink that the newest message wants in place of ``drink``; empty for none."""
     message = next(iter(scope.said), "").lower()
     instead = _INSTEAD_OF.search(message)
     if instead is None or name_of(instead[1]) != name_of(drink):
@@ -259,7 +262,7 @@ def _named_instead(drink: str, scope: SessionScope) -> str:
 
 
 def _of_the_swapped(scope: SessionScope) -> list[str]:
-    """The details that a drink keeps of one of another kind in whose place it is put."""
+    """The details that a drink takes over from a removed one of another kind, if it is a swap."""
     said = next(iter(scope.said), "").lower()
     return ["size"] if re.search(r"\b(?:swap|replace|exchange|switch|change)\b", said) else []
 
@@ -298,10 +301,10 @@ def change_drink(
 
 
 def _meant(drink: str, scope: SessionScope) -> list[Drink]:
-    """The drinks of the order that are to be changed: one, unless the message says all of them.
+    """The drinks of the order to change: one, unless the message says all of them.
 
     Raises:
-        ToolError: There is none, or one of several.
+        ToolError: There is none, or several may be meant.
     """
     message = next(iter(scope.said), "").lower()
     last = newest(scope)
@@ -314,7 +317,7 @@ def _meant(drink: str, scope: SessionScope) -> list[Drink]:
 
 
 def newest(scope: SessionScope) -> Drink | None:
-    """The drink of the order that was spoken of last."""
+    """The drink of the order that was mentioned last; None if the order is empty."""
     return newest_of(scope.order, [one.said for one in scope.done])
 
 
@@ -326,10 +329,10 @@ def _changed(
     drink: str,
     scope: SessionScope,
 ) -> str:
-    """Change one drink of an order; returns how it is called then.
+    """Change one drink in ``order``; returns its new label.
 
     Raises:
-        ToolError: It is so already, or cannot be.
+        ToolError: It is like that already, or cannot be made.
     """
     had = order[ordered]
     changed = replace(
@@ -346,10 +349,10 @@ def _changed(
         extras=details.with_extras(said["extras"], ordered.extras),
     )
     if changed == ordered:
-        # The cream of "no cream" may be an extra, or milk.
+        # The cream of "no cream" may be an extra or the milk.
         changed = details.without(changed, said["milk"], said["sweetener"], said["extras"])
     _check_goes(changed)
-    # Details of some of several; a number alone is how many there are to be.
+    # With other details, a number says how many of the drinks change; alone, it is the new count.
     message = next((one for one in scope.said if not _AGREEING.fullmatch(one.lower())), "")
     values = [said[name] for name in ("size", "roast", "milk", "extras") if said[name]]
     number = details.count(quantity) if quantity else 0
@@ -424,10 +427,10 @@ def remove_drink(drink: _Ordered, *, scope: SessionScope, store: Store) -> str:
     _check_open(scope)
     placed = scope.placed and [one.tool for one in scope.done[-1:]] == ["confirm_order"]
     if placed and name_of(drink) in LAST:
-        # Of what was placed just now "it" is the order.
+        # Right after the order was placed, "it" is the order.
         return cancel_order(scope=scope, store=store)
     if name_of(drink) in ALL:
-        # Only in so many words: "make everything to go" takes nothing off.
+        # Only if the message says so: "make everything to go" removes nothing.
         if not _TAKING_OFF.search(next(iter(scope.said), "").lower()):
             raise ToolError("I have changed nothing. What would you like?")
         return cancel_order(scope=scope, store=store)
@@ -454,10 +457,10 @@ def remove_drink(drink: _Ordered, *, scope: SessionScope, store: Store) -> str:
 
 
 def _taken_out(scope: SessionScope) -> tuple[Drink, Drink] | None:
-    """A drink that a detail is to be taken out of by the newest message, and what is left of it.
+    """The drink from which the newest message removes a detail, before and after; None if none.
 
     Raises:
-        ToolError: It has none of that, or several may be meant.
+        ToolError: The drink does not have the detail, or several may be meant.
     """
     found = _TAKEN_OUT.search(next(iter(scope.said), "").lower())
     if found is None or called_so(name_of(found["what"]), scope.order):
@@ -476,7 +479,7 @@ def _taken_out(scope: SessionScope) -> tuple[Drink, Drink] | None:
 
 
 def _lacking(drink: Drink, what: str) -> Drink:
-    """A drink without a detail, also one that is a part of its name."""
+    """A drink without a detail, which may be a part of its name."""
     plain = drink.name.removeprefix(f"{what} ")
     if plain != drink.name and plain in MENU:
         return replace(drink, name=plain)
@@ -484,8 +487,8 @@ def _lacking(drink: Drink, what: str) -> Drink:
 
 
 def _flavored(flavor: str, scope: SessionScope) -> Drink | None:
-    """The ordered drink that a flavor is to be taken off which is in its name."""
-    # Behind a "yes" as well.
+    """The ordered drink from whose name a flavor is to be removed; None if there is none."""
+    # The message before counts too: the newest one may be a mere "yes".
     asked = any(_OFF.search(message.lower()) for message in scope.said[:2])
     found = [one for one in scope.order if one.name.startswith(f"{flavor} ")]
     plain = found and found[-1].name.removeprefix(f"{flavor} ")
@@ -529,7 +532,7 @@ _NOT_YET = re.compile(r"\b(?:don't|do not|not|wait|hang on|hold on|before|isn't|
 
 
 def places_order(message: str) -> bool:
-    """Whether a message of the user's says plainly that the order is complete."""
+    """Whether a user's message says plainly that the order is complete."""
     said = " ".join(message.lower().replace("’", "'").split())
     return bool(_PLACE_IT.search(said)) and not _NOT_YET.search(said)
 
@@ -560,10 +563,10 @@ def confirm_order(name: _Name = "", *, scope: SessionScope, store: Store) -> str
 
 
 def _check_goes(drink: Drink) -> None:
-    """Refuse to put coffee or milk into what has none.
+    """Refuse shots or milk in water or lemonade.
 
     Raises:
-        ToolError: It is water or lemonade.
+        ToolError: The drink has them.
     """
     added = [part for part in (drink.shots, drink.milk) if part]
     if added and drink.name.split()[-1] in ("water", "lemonade"):
@@ -577,7 +580,7 @@ def _content(scope: SessionScope) -> str:
 
 
 def total(scope: SessionScope) -> str:
-    """A sentence on what the order costs; empty where a price is unknown, or nothing is ordered."""
+    """A sentence on what the order costs; empty if a price is unknown or nothing is ordered."""
     costs = [
         (price(drink.name, " ".join((drink.size, *additions(drink))), scope.shop), count)
         for drink, count in scope.order.items()

@@ -1,4 +1,4 @@
-"""The name that an order is for, as customers say it."""
+"""Reads the name for an order, as customers say it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAME_BESIDE = re.compile(
     r"|(?<![^\s,])(?i:for|i'm|i am) (?P<name>[A-Z][^\W\d_]+(?:[- '][A-Z][^\W\d_]+)?))"
     r"(?i:,? (?:please|thanks|then))*(?i:,? with an? [a-z]| ?,? spel[a-z]+ [a-z -]{1,20})?[.!]*$",
 )
-"""A name at the end of a message; behind "for" or "I'm" alone it has a capital."""
+"""A name at the end of a message; after a mere "for" or "I'm" it must have a capital."""
 _NO_NAMES = """
 i you he she it we they me him her them his hers my your our their mine yours this that these those
 the a an and or but so to of in on at with for from is are was be no not yes yeah ok okay please
@@ -34,7 +34,7 @@ def customer(said: str) -> str:
     """A name without the words before it.
 
     Raises:
-        Unreadable: A word of it is no name.
+        Unreadable: It is not a name.
     """
     bare = re.sub(r"^(?:for|under|my name is|name is|it's)\s+", "", said.strip())
     words = bare.lower().split()
@@ -47,7 +47,7 @@ def customer(said: str) -> str:
 
 
 def given_customer(said: str, messages: Sequence[str]) -> str:
-    """The customer's name, if it is one and the messages, where they are known, give it."""
+    """The customer's name, if it is a name and one of the messages, if there are any, gives it."""
     try:
         called = customer(said)
     except Unreadable:
@@ -62,7 +62,7 @@ def given_customer(said: str, messages: Sequence[str]) -> str:
 
 
 def name_beside(message: str) -> str:
-    """The customer's name that a message gives beside what it orders; empty for none."""
+    """The customer's name that a message gives along with an order; empty for none."""
     found = _NAME_BESIDE.search(message.replace("’", "'"))
     if found is None:
         return ""

@@ -1,6 +1,7 @@
-"""How people say what a drink is to have: its size, roast, milk, shots, sweetener and extras.
+"""Reads the details of a drink as people say them: size, roast, milk, shots, sweetener, extras.
 
-Spoken values are tidied to how a cup would be labelled; who knows the drinks is `coffee_menu`.
+Spoken values are tidied into the words with which a cup would be labelled. `coffee_menu` knows the
+drinks.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _SIZES_SAID = {
     "lrg": "large", "lrge": "large", "larg": "large", "largest": "large", "biggest": "large",
     "venti": "large", "xl": "extra large",
 }  # fmt: skip
-"""Sizes for short, as typed, or as other shops call them."""
+"""Sizes in short, as people type them, or as other shops call them."""
 _ROASTS = (
     r"(?:dark|light|blonde?|french|italian|vienna|strong|mild)(?:ly)?(?: roast(?:ed)?)?",
     r"medium roast(?:ed)?", "decaf(?:feinated)?", "half caf", "house blend",
@@ -42,7 +43,7 @@ _MILKS = (
     "(?:normal )?milks?", "(?:heavy )?cream", "creamer", "half and half",
 )  # fmt: skip
 _UNIT = r"(?:pumps?|(?:tea|table)?spoon(?:ful)?s?|packets?|sachets?|cubes?)"
-"""What sweeteners are measured in."""
+"""Units in which sweeteners are measured."""
 _SHOTS = (
     rf"(?:\d+(?! {_UNIT})|single|double|triple|quadruple)(?: (?:extra )?shots?)?(?: of espresso)?",
     "(?:extra )?shots?(?: of espresso)?",
@@ -65,7 +66,7 @@ _MEASURES = (
     r"0\.5", "bit", "little", "touch", "dash", "splash", "drop", "lots?", "shots?",
     _UNIT, "of", "brown", "white", "raw", "artificial", "out", "off",
 )  # fmt: skip
-"""Words of how much of something there is to be, which say nothing of what it is."""
+"""Words that say how much of something is wanted, but not what it is."""
 _PRAISE = (
     "nice", "good", "lovely", "normal", "proper", "quick", "real", "strong", "weak", "usual",
     "ordinary", "standard", "fresh", "decent", "tiny", "huge", "of",
@@ -77,7 +78,7 @@ _CLAUSE = re.compile(
     r".*\b(?:is|wants?|ha(?:ve|s|ving)|gets?|likes?|takes?(?! away)|drinks?|needs?|orders?"
     r"|and|with|for) "
 )
-"""What a drink is named behind; the last one, if several are."""
+"""The words up to the last one after which a drink is named."""
 _KNOWN = re.compile(
     "(?:(?:"
     + "|".join(
@@ -105,22 +106,22 @@ def is_flavor(said: str) -> bool:
 
 
 def are_known(words: str) -> bool:
-    """Whether up to four words before a drink of the menu are no other drink's name.
+    """Whether all words before a drink of the menu are known, so that none makes another drink.
 
     Args:
-        words: In lower case, a blank behind each.
+        words: Up to four words in lower case, each followed by a blank.
     """
     clause = _CLAUSE.match(words)
     return _KNOWN.fullmatch(words, clause.end() if clause else 0) is not None
 
 
 def _naming(kind: str, *named: str) -> Readable:
-    """Words that name something of a kind, and how much of it, and say nothing else.
+    """Reads words that name something of a kind and how much of it, and say nothing else.
 
-    What the shop does not know is taken down all the same, where a caller of the tool insists.
+    The tool itself also accepts other words: it only keeps a model from copying them.
     """
     words = "|".join(dict.fromkeys((*named, *_MEASURES)))
-    # Without end it would take exponential time: "half and half" is one and three of these.
+    # Without the limit it would take exponential time: "half and half" is both one name and three.
     whole = re.compile(rf"\A(?=.*(?<!\S)(?:{'|'.join(named)})(?!\S))(?:(?:{words})(?: |$)){{1,12}}")
 
     def read(said: str, _: datetime) -> None:
@@ -131,7 +132,7 @@ def _naming(kind: str, *named: str) -> Readable:
 
 
 def size(said: str) -> str:
-    """A cup's size: "small", "16 ounce" in words; empty for none.
+    """A cup's size: "small", "sixteen ounce"; empty for none.
 
     Raises:
         ToolError: It cannot be read.
@@ -141,13 +142,13 @@ def size(said: str) -> str:
     if not size or size in SIZES:
         return size
     if match := re.fullmatch(r"(\d{1,2}) ?-?(?:ounces?|oz)", size):
-        # In words: "1 16 ounce latte" would be heard as 116.
+        # The number in words: "1 16 ounce latte" would be heard as 116.
         return f"{num2words(int(match[1]))} ounce"
     raise Unreadable("size", said)
 
 
 def roast(said: str) -> str:
-    """A roast, named in full: "dark roast"."""
+    """A roast with its full name: "dark roast"."""
     roast = re.sub(r"(?:ly)? roast(?:ed)?$", "", said.lower().strip())
     if not roast or roast in ("decaf", "half caf", "house blend"):
         return roast
@@ -198,10 +199,10 @@ def addition(said: str) -> str:
 
 
 def count(said: str) -> int:
-    """How many of a drink.
+    """The number of drinks; 1 if nothing was said.
 
     Raises:
-        ToolError: It cannot be read, or is too many.
+        ToolError: It cannot be read, or is too high.
     """
     if not said:
         return 1
@@ -217,21 +218,21 @@ def count(said: str) -> int:
 
 
 def replaced(said: str, before: str, read: Callable[[str], str]) -> str:
-    """A part of a drink as it is now: as before where nothing was said of it."""
+    """A detail after a change: as before if nothing was said of it, empty for "no milk"."""
     if not said:
         return before
     return "" if _is_none(said) else read(said)
 
 
 def of_the_same(said: str, before: str) -> str:
-    """What is said of a sweetener; an amount alone is of the one before: "two pumps"."""
+    """The words for a sweetener; an amount alone, "two pumps", is of the sweetener before."""
     if not before or not re.fullmatch(rf"\d+ {_UNIT}", digits(said)):
         return said
     return f"{said} of {singular(re.sub(rf'^(?:an?|[0-9]+) (?:{_UNIT} of )?', '', before))}"
 
 
 def with_extras(said: str, before: str) -> str:
-    """Extras with those that are said, or without them."""
+    """The extras after a change that adds the spoken ones, or removes them: "no ice"."""
     kept = before.split(" and ") if before else []
     if not said:
         return before
@@ -244,7 +245,7 @@ def with_extras(said: str, before: str) -> str:
 
 
 def without(drink: Drink, *said: str) -> Drink:
-    """A drink without what words say to leave out, whichever part of it that is."""
+    """A drink without the things that words say to leave out, whichever detail has them."""
     gone = {word for one in said if one and _is_none(one) for word in _words_of_what(one)}
     left = {
         of: " and ".join(
@@ -261,7 +262,7 @@ def _is_none(said: str) -> bool:
 
 
 def _words_of_what(said: str) -> list[str]:
-    """What is to be left out: "hold the whipped cream" → whipped, cream."""
+    """The words for what is to be left out: "hold the whipped cream" → whipped, cream."""
     small = (*_NONE, *_LEAVING_OUT, "the", "any", "want", "off", "out", "extras", "of")
     return [word for word in said.lower().split() if word not in small]
 
@@ -271,10 +272,10 @@ _NOUN = re.compile(r" (?:syrup|milk|sauce|drizzle)s?$")
 
 
 def detail(said: str) -> tuple[str, str]:
-    """The part of a drink that words are, and how a cup would be labelled: "name" for "iced".
+    """The field of `Drink` to which words belong, and its label: "name" and "iced" for "iced".
 
     Raises:
-        Unreadable: They are no detail of a drink.
+        Unreadable: They are not a detail of a drink.
     """
     if said in _HOT_OR_COLD:
         return "name", _HOT_OR_COLD[said]
@@ -287,10 +288,12 @@ def detail(said: str) -> tuple[str, str]:
 
 
 def swapped(drink: Drink, old: str, new: str) -> Drink | None:
-    """A drink with a detail in another's place, if it has one; None where the old is not in it.
+    """A drink with a new detail in place of an old one, or added if ``old`` is empty.
+
+    None if the drink does not have the old one.
 
     Raises:
-        Unreadable: The new one is no detail of a drink.
+        Unreadable: The new one is not a detail of a drink.
     """
     part, value = detail(new)
     if part == "name" and old in ("", "hot", "iced", "cold"):
@@ -307,18 +310,18 @@ def swapped(drink: Drink, old: str, new: str) -> Drink | None:
                 name = re.sub(rf"\b{re.escape(key)}\b", new, drink.name)
                 return replace(drink, name=name) if offered(name) else None
             return _put(drink, of, found[0], new)
-    # A drink that has none yet gets one: "swap the milk for almond".
+    # A drink without any yet gets the new one: "swap the milk for almond".
     return _given(drink, part, value) if old == part else None
 
 
 def _given(drink: Drink, part: str, value: str) -> Drink:
-    """A drink with a detail; what is extra comes to those it has."""
+    """A drink with a detail, which replaces the one before; an extra is added to the others."""
     before = getattr(drink, part)
     return replace(drink, **{part: with_extras(value, before) if part == "extras" else value})
 
 
 def _put(drink: Drink, of: str, old: str, new: str) -> Drink:
-    """A drink whose part ``of`` has something else in the place of the old."""
+    """A drink whose field ``of`` has new words in place of old ones."""
     part, value = (of, _PARTS[of][1](new)) if _reads(of, new) else detail(new)
     pieces = getattr(drink, of).split(" and ") if of == "extras" else [getattr(drink, of)]
     kept = [piece for piece in pieces if old not in piece]
@@ -350,5 +353,5 @@ _PARTS: Mapping[str, tuple[Any, Callable[[str], str]]] = {
     "size": (Size, size), "roast": (Roast, roast), "milk": (Milk, milk), "shots": (Shots, shots),
     "sweetener": (Sweetener, addition), "extras": (Extra, addition),
 }  # fmt: skip
-"""A drink's details: how each is read, and how it is labelled."""
+"""Field of `Drink` → the type that reads it, and the function that makes its label."""
 Detail = Annotated[str, Readable(lambda said, _: detail(said))]

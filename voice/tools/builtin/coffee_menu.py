@@ -1,7 +1,7 @@
-"""What a coffee shop offers, how its drinks are called, and what it can say of them.
+"""The menu of a coffee shop: its drinks, their names, and answers to questions about them.
 
-It knows of no order. What a shop sells of it, the prices, hours and the like are in the agent's
-file. Nothing is made up: what neither says is said to be unknown.
+It does not know any order. Which drinks a shop sells, its prices, hours and the like are in the
+agent's file. Nothing is made up: the answer to anything else is that it is unknown.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ MENU = {
     "green tea": "", "black tea": "", "herbal tea": "", "peppermint tea": "", "earl grey": "",
     "cocoa": "", "steamed milk": "",
 }  # fmt: skip
-"""Drink → what it is, where a caller may not know; those that are asked for most first."""
+"""Drink → what it is, if a caller may not know; the most popular first."""
 STYLES = (
     "iced", "hot", "decaf", "vanilla", "caramel", "hazelnut", "white", "chai", "matcha", "nitro",
     "house", "double", "single", "triple", "turkish", "mocha", "cafe", "latte", "half", "caf",
     "dark", "dirty", "peppermint", "cinnamon", "honey", "skinny", "plain", "chamomile", "tap",
 )  # fmt: skip
-"""Words before a drink of the menu that make another drink."""
+"""Words that, before a drink of the menu, make another drink."""
 _ALSO_CALLED = {
     "drip(?! coffee)": "drip coffee", "filter(?! coffee)": "filter coffee",
     "(?:hot choc|choccy)": "hot chocolate",
@@ -53,21 +53,21 @@ _ALSO_CALLED = {
     "cham?omile(?: tea)?": "chamomile tea", "camomile(?: tea)?": "chamomile tea",
     "chai tea latte": "chai latte", "white chocolate": "white",
 }  # fmt: skip
-"""What people call a drink for short → its name on the menu."""
+"""Pattern of another name for a drink → its name on the menu."""
 ANY = ShopConfig()
-"""A shop that sells all of it, and tells no prices."""
+"""A shop that sells everything and has no prices."""
 SIZES = ("small", "medium", "large", "extra large", "regular", "tall", "big", "short")
 _MILKS = ("whole", "skimmed", "oat", "almond", "soy", "coconut")
 _SYRUPS = ("vanilla", "caramel", "hazelnut", "honey", "sugar")
 _READ_OUT = 14
-"""Drinks of the menu, the first ones, that are named where all are asked for."""
+"""How many drinks, from the first, are named when the menu is asked for."""
 
 _DO_YOU_HAVE = re.compile(
     r"\b(?:(?:do|have|can) (?:you|i|we)(?: guys)? (?:have|got|get|do|sell|serve|make|offer)"
     r"|have you(?: got)?|got) (?:any |some |an? |the )?(?P<thing>[\w ']+)"
 )
 _NO_THING = re.compile(r"(?:(?:down|for|me|us|now|here|there|today|left|in|on|up|so|far)(?: |$))+")
-"""Words that name nothing which might be had: "how many have you got down for me"."""
+"""Words that name nothing that could be sold: "how many have you got down for me"."""
 _FOOD = re.compile(
     r"\b(?:food|eat|nibble|munch|cakes?|pastr\w+|muffins?|croissants?|sandwich\w*|toasties?|cookies?|snacks?"
     r"|bagels?|scones?|biscuits?|brownies?|bread|rolls?)\b"
@@ -78,7 +78,7 @@ _PRICE = re.compile(
     r"|(?:is|are)(?: \w+){1,4} extra)\b"
 )
 _READ = 200
-"""Characters of a question for prices."""
+"""Most characters of a question that are searched for additions."""
 _READY = re.compile(
     r"\b(?:ready|how long|how (?:many|much) (?:more )?(?:minutes|time|longer)|how soon"
     r"|(?:take|be) (?:very |too )?long"
@@ -104,7 +104,7 @@ _WHICH = re.compile(
     r"\b(?:what|which)(?: (?:kinds?|sorts?|types?) of)? (?P<kind>[\w ]+?) (?:do|have|can|are|is)\b"
 )
 _GOES_ON = re.compile(r"(?:and|or|what about|how about) (?!.*\b(?:please|thanks)\b)")
-"""How a question goes on with another thing: "and a small one"."""
+"""The beginning of a question that continues the one before: "and a small one"."""
 _SIZE = re.compile(rf"\b(?:{'|'.join(SIZES)}) ?\b")
 _WHAT_IT_IS = re.compile(
     r"\bwhat(?:'s| is| are|s) (?:in |the difference|an? |the )|\b(?:made of|made with|consist)"
@@ -112,7 +112,7 @@ _WHAT_IT_IS = re.compile(
 
 
 def offered(name: str) -> bool:
-    """Whether a drink, in the singular, is on the menu, in one of the styles or plain."""
+    """Whether a drink, in the singular, is on the menu, plain or in some of the `STYLES`."""
     if name in MENU:
         return True
     return any(
@@ -138,7 +138,7 @@ def drink_named(said: str) -> str:
 
 
 def in_full(name: str) -> str:
-    """A drink as the menu calls it: "hot choc", and "coffee black"; others as they are.
+    """A drink by its name on the menu, if it has one: "hot choc", "coffee black".
 
     >>> in_full("decaf drip"), in_full("tea green"), in_full("latte")
     ('decaf drip coffee', 'green tea', 'latte')
@@ -151,7 +151,7 @@ def in_full(name: str) -> str:
 
 
 def not_offered(said: str, shop: ShopConfig = ANY) -> str:
-    """Refuse by its name what is not on the menu, and name the nearest that is."""
+    """A sentence that refuses a drink that is not on the menu and offers the nearest ones."""
     name = bare(said)
     if {*name.split()} <= {*SIZES, *STYLES, "one", "extra", "it", "that", "them"}:
         return "Which drink would you like?"
@@ -164,16 +164,16 @@ def not_offered(said: str, shop: ShopConfig = ANY) -> str:
 
 
 def near(said: str, shop: ShopConfig) -> list[str]:
-    """The drinks of the menu that have a word in common with what was said, three at most."""
+    """Up to three drinks of the menu that share a word with what was said."""
     words = {singular(word) for word in bare(said).split()}
     return [one for one in MENU if words & {*one.split()} and sold(one, shop)][:3]
 
 
 def answer(question: str, shop: ShopConfig) -> str:
-    """What the shop and the menu say to a question.
+    """The answer that the shop and the menu give to a question.
 
     Raises:
-        ToolError: They say nothing to it.
+        ToolError: They do not answer it.
     """
     said = question.lower().replace("’", "'")
     if known := answers_to(shop.answers, question):
@@ -202,13 +202,13 @@ def answer(question: str, shop: ShopConfig) -> str:
 
 
 def asks_the_price(message: str, shop: ShopConfig) -> bool:
-    """Whether a question is what something costs, and not of a drink or an extra that it names."""
+    """Whether a message asks for a price without naming a drink or an extra."""
     said = message.lower()
     return _PRICE.search(said) is not None and not (named_in(said) or _extras(said, shop))
 
 
 def asked_on(message: str, before: Sequence[str], shop: ShopConfig) -> str:
-    """A message with the question for a price that it goes on with; empty where it does not.
+    """A message completed by the question for a price that it continues; empty if there is none.
 
     >>> asked_on("and a small one", ["how much is a large latte"], ANY)
     'how much is a latte and a small one'
@@ -227,17 +227,17 @@ def asked_on(message: str, before: Sequence[str], shop: ShopConfig) -> str:
 
 
 def asks_when_ready(message: str) -> bool:
-    """Whether a question is when an order will be ready."""
+    """Whether a message asks when an order will be ready."""
     return _READY.search(message.lower()) is not None
 
 
 def sold(name: str, shop: ShopConfig) -> bool:
-    """Whether a shop sells a drink of the menu; one that tells no prices sells them all."""
+    """Whether a shop sells a drink of the menu; a shop without prices sells them all."""
     return not shop.prices or _priced(name, shop) is not None
 
 
 def price(name: str, parts: str, shop: ShopConfig) -> Decimal | None:
-    """What a drink costs with what its ``parts`` say; None where that is unknown."""
+    """The price of a drink with its size and additions, ``parts``; None if it is unknown."""
     base = _priced(name, shop)
     if base is None:
         return None
@@ -246,14 +246,14 @@ def price(name: str, parts: str, shop: ShopConfig) -> Decimal | None:
 
 
 def _priced(name: str, shop: ShopConfig) -> str | None:
-    """What a drink is called in the list of prices: an iced vanilla latte is a latte."""
+    """A drink's name in the list of prices, "latte" for an iced vanilla latte; None if absent."""
     called = (one for one in (*MENU, *shop.prices) if f" {name}".endswith(f" {one}"))
     base = max(called, key=len, default="")
     return base if base in shop.prices else None
 
 
 def _times(part: str, parts: str) -> int:
-    """How often something is in a drink: "a double shot" is one shot more than a drink has."""
+    """How often to charge for an addition: once for "a double shot", as a drink has one shot."""
     found = re.search(rf"(?:\b(?P<many>\w+) )?\b{re.escape(part)}s?\b", parts)
     if found is None:
         return 0
@@ -262,9 +262,9 @@ def _times(part: str, parts: str) -> int:
 
 
 def _prices(said: str, shop: ShopConfig) -> str:
-    """What the drinks cost that a question names, or the first of the list.
+    """The prices of the drinks that a question names, or of the first three in the list.
 
-    What it adds ("with oat milk") is counted where it names one drink.
+    If it names one drink, what it adds ("with oat milk") is included.
     """
     if not shop.prices:
         return "Sorry, I do not know the prices."
@@ -294,7 +294,7 @@ def _with_milk(said: str) -> str:
 
 
 def _extras(said: str, shop: ShopConfig) -> list[str]:
-    """What is added to drinks for a price, as far as it is named."""
+    """The additions with a price that some words name."""
     whole = _with_milk(said)
     extras = (part for part in shop.more if part not in SIZES)
     return [part for part in extras if re.search(rf"\b{re.escape(part)}s?\b", whole)]
@@ -306,7 +306,7 @@ def _kinds_of(said: str, menu: list[str]) -> list[str]:
 
 
 def named_in(said: str) -> list[str]:
-    """The drinks of the menu that some words name, the longest name of each."""
+    """The drinks of the menu that some words name, in that order, each by its longest name."""
     found: list[str] = []
     for drink in sorted(MENU, key=len, reverse=True):
         if re.search(rf"\b{drink}(?:e?s)?\b", said) and not any(drink in one for one in found):
@@ -326,7 +326,7 @@ def _has(thing: str, shop: ShopConfig) -> str:
 
 
 def bare(said: str) -> str:
-    """Words without the article before them."""
+    """Words in lower case, without the article before them."""
     return re.sub(r"^(?:the|my|that|one|an?)\s+", "", said.lower().strip().rstrip("."))
 
 

@@ -1,4 +1,4 @@
-"""Which drink of an order is meant, and how a drink is read back."""
+"""Finds the drink of an order that is meant, and puts drinks into words."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from voice.tools.scope import Drink
 from voice.tools.spoken_numbers import digits
 
 LAST = ("it", "that", "this", "drink", "last", "last one", "that drink", "one")
-"""What the drink that was ordered last may be called."""
+"""Words for the drink that was ordered last."""
 ALL = ("everything", "all", "all of them", "all of it")
-"""What all drinks of an order may be called."""
+"""Words for all drinks of an order."""
 _PLACES = ("first", "second", "third", "fourth")
 _SWEARING = re.compile(rf"\b(?:{OATHS}) ")
 COUNTED = "one|two|three|four|five|six|seven|eight|nine|ten"
@@ -24,7 +24,7 @@ COUNTED = "one|two|three|four|five|six|seven|eight|nine|ten"
 
 
 def label_of(drink: Drink, count: int, always_count: bool) -> str:
-    """A drink as it is read back: "2 small mochas with oat milk"."""
+    """A drink in words, as it is read back: "2 small mochas with oat milk"."""
     named = drink.name if count == 1 else plural(drink.name)
     name = " ".join(filter(None, (drink.size, drink.roast, named)))
     number = f"{count} " if always_count or count > 1 else ""
@@ -34,12 +34,12 @@ def label_of(drink: Drink, count: int, always_count: bool) -> str:
 
 
 def additions(drink: Drink) -> list[str]:
-    """What comes with a drink."""
+    """The things that come with a drink: shots, milk, sweetener, extras."""
     return list(filter(None, (drink.shots, drink.milk, drink.sweetener, drink.extras)))
 
 
 def is_kind_of(name: str, other: str) -> bool:
-    """Whether one is the other, or a kind of it: a green tea is a tea."""
+    """Whether two drinks are the same, or either is a kind of the other: a green tea is a tea."""
     return name == other or name.endswith(f" {other}") or other.endswith(f" {name}")
 
 
@@ -49,7 +49,7 @@ def is_cold(label: str) -> bool:
 
 
 def _is_part(said: str, ordered: Drink) -> bool:
-    """Whether all the words said are of this drink, its name's last one or "one" among them."""
+    """Whether all spoken words belong to a drink, and its name's last word, or "one", is there."""
     has, _, lacks = re.sub(
         r"\b(?:drinks?|ones?|cups?)\b", ordered.name.split()[-1], said
     ).partition("without")
@@ -60,7 +60,7 @@ def _is_part(said: str, ordered: Drink) -> bool:
 
 
 def called_so(said: str, order: Mapping[Drink, int]) -> list[Drink]:
-    """The ordered drinks that may be called so, oldest first."""
+    """The ordered drinks that some words may name, oldest first."""
     return [
         ordered
         for ordered in order
@@ -70,7 +70,7 @@ def called_so(said: str, order: Mapping[Drink, int]) -> list[Drink]:
 
 
 def _styled(said: str, order: Mapping[Drink, int]) -> list[Drink]:
-    """The ordered drinks of which some words are the size, the roast or a part of the name."""
+    """The ordered drinks whose size, roast and name include all of some words."""
     own = {one: {*f"{one.size} {one.roast} {one.name}".split()} for one in order}
     return [one for one, words in own.items() if {*said.split()} <= words]
 
@@ -84,7 +84,7 @@ _TAKEN_OFF = re.compile(
 
 
 def taken_off(said: str) -> int:
-    """How many of a drink are to go: of "remove one latte" one; 0 for all of them."""
+    """How many of a drink to remove: 1 for "remove one latte"; 0 for all of them."""
     found = _TAKEN_OFF.search(said)
     return details.count(found["count"]) if found else 0
 
@@ -98,7 +98,7 @@ _SOME_OF_THEM = re.compile(
 
 
 def some_of(said: str, values: Sequence[str]) -> int:
-    """Of how many drinks a change to some values is; 0 for all: of "make two of them iced" two."""
+    """How many drinks to change to some values: 2 for "make two of them iced"; 0 for all."""
     to = "|".join(map(re.escape, values))
     own = rf"(?<!of the )\b({COUNTED}|\d+) (?:of (?:them|those) )?(?:with |to be |an? )?(?:{to})\b"
     found = (values and re.search(own, said, re.IGNORECASE)) or _SOME_OF_THEM.search(said)
@@ -106,14 +106,14 @@ def some_of(said: str, values: Sequence[str]) -> int:
 
 
 def name_of(said: str) -> str:
-    """What a drink of the order is called, without how many of it: "two of the teas" is tea."""
+    """The name of a drink of the order, without the number: "two of the teas" → "tea"."""
     name = re.sub(r"\b(?:just|only|off)\b", "", said.lower()).strip()
     of = r"(?: of (?:the|my|those|these|them)\b)?"
     name = re.sub(rf"^(?:{COUNTED}|\d+)\b{of}(?: (?:{COUNTED}|\d+)\b)?", "", name).strip()
     name = re.sub(r"^.*'s ", "", name)
     name = re.sub(r"^(?:the )?no (?P<what>[\w ]+?) one$", r"drink without \g<what>", name)
     name = singular(bare(f"drink {name}" if name.startswith("with ") else name))
-    # "Two" may be two of them; "just" is no drink.
+    # A number alone, "two", means so many of one of the drinks; "just" alone names no drink.
     name = name or ("one" if re.search(rf"\b(?:{COUNTED}|\d+|off)\b", said.lower()) else said)
     try:
         return drink_named(name)
@@ -122,13 +122,13 @@ def name_of(said: str) -> str:
 
 
 def pointed_at(said: str) -> str:
-    """How a drink of the order is called in a question: "it" where no word names one."""
+    """A spoken drink as a question refers to it: "the latte", or "it" if no word names one."""
     name = name_of(said)
     return "it" if name in LAST else name if name in ALL else f"the {bare(said)}"
 
 
 def newest_of(order: Mapping[Drink, int], told: Sequence[str]) -> Drink | None:
-    """The drink that tools have told of last, else the last one; None in an empty order."""
+    """The drink that the tools' results named last, else the order's last; None if it is empty."""
     said = " ".join(told)
     ends = {
         one: [*re.finditer(rf": {re.escape(_named(one, n))}\.", said)] for one, n in order.items()
@@ -142,7 +142,7 @@ def _named(drink: Drink, count: int) -> str:
 
 
 def found_in(drink: str, order: Mapping[Drink, int], newest: Drink | None = None) -> list[Drink]:
-    """The ordered drinks that may be meant, oldest first, for "it" the newest or the last.
+    """The ordered drinks that may be meant, oldest first; "it" is ``newest``, or else the last one.
 
     Raises:
         ToolError: There is none.
@@ -166,10 +166,16 @@ def found_in(drink: str, order: Mapping[Drink, int], newest: Drink | None = None
 def meant_in(
     drink: str, order: Mapping[Drink, int], count: int = 0, newest: Drink | None = None
 ) -> Drink:
-    """The one ordered drink that is meant; so many of it, where that counts.
+    """The one ordered drink that is meant.
+
+    Args:
+        drink: The words for it.
+        order: Ordered drink → how many.
+        count: How many of it are meant, for the question which one; 0 for all.
+        newest: The drink that "it" means; None is the last one.
 
     Raises:
-        ToolError: There is none, or several that it may be.
+        ToolError: There is none, or several may be meant.
     """
     found = list(order) if count and name_of(drink) == "one" else found_in(drink, order, newest)
     exactly = [one for one in found if label_of(one, 1, always_count=False) == name_of(drink)]
@@ -180,7 +186,7 @@ def only_one(found: Sequence[Drink], count: int = 0) -> Drink:
     """The only one of some drinks.
 
     Raises:
-        Choose: There are several.
+        Choose: There are several; ``count`` goes before each option.
     """
     if len(found) > 1:
         labels = [label_of(one, 1, always_count=False) for one in found]
@@ -191,7 +197,7 @@ def only_one(found: Sequence[Drink], count: int = 0) -> Drink:
 
 
 def put_in_place(order: dict[Drink, int], old: Drink, new: Drink, count: int, left: int) -> None:
-    """Put a drink where another stood in the order, of which some may be left."""
+    """Put ``count`` of a drink in an order where another stood, of which ``left`` stay."""
     before = list(order.items())
     order.clear()
     for drink, had in before:
@@ -204,9 +210,9 @@ def put_in_place(order: dict[Drink, int], old: Drink, new: Drink, count: int, le
 
 
 def unoffered(drink: str, message: str) -> str:
-    """What a drink is called in a message, if that is none of the menu's; else empty.
+    """The full name of a drink in a message, if it is not on the menu; else empty.
 
-    A model copies what can be read: of "a pumpkin spice latte" the latte.
+    A model copies only what can be read: "latte" from "a pumpkin spice latte".
     """
     newest = _SWEARING.sub("", re.sub(r"[^\w' ]", " ", message.lower()))
     called = rf"\b(?:an?|another|{COUNTED}) ((?:[a-z']+ ){{1,3}}){re.escape(drink.lower())}\b"

@@ -1,4 +1,4 @@
-"""What a customer asks of the menu, the prices and the order."""
+"""Answers a customer's questions about the menu, the prices and the order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from voice.tools.scope import SessionScope
 
 
 def _ready(scope: SessionScope) -> str:
-    """When a placed order will be ready, as a sentence; empty where that is unknown."""
+    """A sentence on when a placed order will be ready; empty if that is unknown."""
     if scope.placed is None or not scope.shop.ready_min:
         return ""
     left_s = scope.placed.at_s + 60 * scope.shop.ready_min - scope.now().timestamp()
@@ -33,10 +33,10 @@ def _ready(scope: SessionScope) -> str:
 
 
 def _check_known(arguments: Mapping[str, str], _: str, *, scope: SessionScope) -> None:
-    """Refuse a question that only the model may understand.
+    """Refuse a question that this module cannot answer, which only the model may understand.
 
     Raises:
-        ToolError: Nothing is known of it.
+        ToolError: The shop and the menu do not answer it.
     """
     answer_question(arguments["message"], scope=scope)
 
@@ -45,7 +45,7 @@ def _check_known(arguments: Mapping[str, str], _: str, *, scope: SessionScope) -
 def answer_question(message: str, *, scope: SessionScope) -> str:
     """Answer a question about what there is to be had."""
     shop_knows = answers_to(scope.shop.answers, message)
-    # "Can I pay by card?" asks no price.
+    # "Can I pay by card?" does not ask for a price.
     if not shop_knows and asks_the_price(message, scope.shop) and (told := _what_it_costs(scope)):
         return told
     if asks_when_ready(message) and (told := _ready(scope)):
@@ -58,7 +58,8 @@ def answer_question(message: str, *, scope: SessionScope) -> str:
     if _ASKS_THE_NAME.search(message.lower()):
         return f"The name is {scope.customer}." if scope.customer else "The order has no name yet."
     try:
-        # The toolbox has cut the "and" off the message; a check comes before it is the newest one.
+        # The toolbox has cut a leading "and" off the message. During the check before the call, the
+        # message is not yet the first of `scope.said`.
         there = any(one.endswith(message) for one in scope.said[:1])
         said, *before = scope.said if there else (message, *scope.said)
         return answer(asked_on(said, before, scope.shop) or message, scope.shop)
@@ -71,10 +72,10 @@ def answer_question(message: str, *, scope: SessionScope) -> str:
 
 
 def _whether_fine(message: str, scope: SessionScope) -> str:
-    """What the shop says to "so a mocha would be fine?": what it said to the question before.
+    """The answer to "so a mocha would be fine?": the shop's answer to the question before it.
 
     Raises:
-        ToolError: It is no question, or nothing was asked before that the shop knows.
+        ToolError: It is not a question, or the shop knows no answer to one before it.
     """
     known = (answers_to(scope.shop.answers, one) for one in scope.said if one != message)
     told = next(filter(None, known), []) if message.rstrip().endswith("?") else []
@@ -84,7 +85,7 @@ def _whether_fine(message: str, scope: SessionScope) -> str:
 
 
 def _what_it_costs(scope: SessionScope) -> str:
-    """What a question for the price points at: the drink just asked about, or else the order."""
+    """The price of what a question points at: the drinks just asked about, or else the order."""
     asked = " ".join(one.lower() for one in scope.said[:2] if is_question(one))
     named = [one for one in named_in(asked) if not called_so(one, scope.order)]
     if not scope.order and not named:

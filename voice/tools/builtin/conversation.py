@@ -1,4 +1,4 @@
-"""Ends a conversation or hands a call over, after the reply was spoken; presses keys; undoes."""
+"""Ends a conversation or transfers a call once the reply is spoken; presses keys; undoes calls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from voice.tools.scope import Done, SessionScope
 from voice.tools.spoken_numbers import DIGITS
 
 _NOT_MEANT = re.compile(r"^\W*(?:(?:oh|no|ok|okay|actually)\W+)*(?:never ?mind|forget)\b")
-"""Of what was done just before; behind anything else it takes nothing back."""
+"""Words that undo only what the message just before has done."""
 
 
 @tool(ends=True)
@@ -44,17 +44,17 @@ async def undo_last(message: str, *, scope: SessionScope, ringer: Ringer) -> str
 
 
 async def _take_back(chosen: Sequence[Done], scope: SessionScope) -> None:
-    """Run what takes some calls back, the last first; from one that fails on, they stay done."""
+    """Undo some calls, the last first; if one fails, it and those before it stay noted as done."""
     left = [*chosen]
     scope.done[:] = [one for one in scope.done if one not in left]
     try:
         while left:
             for inverse in reversed(left[-1].inverses):
-                # It may block.
+                # An inverse may block.
                 waiting = await asyncio.to_thread(inverse)
                 if inspect.isawaitable(waiting):
                     await waiting
-                # What has run must not run again.
+                # An inverse that has run must not run again.
                 left[-1] = replace(left[-1], inverses=left[-1].inverses[:-1])
             left.pop()
     finally:
@@ -68,7 +68,7 @@ def list_done(*, scope: SessionScope) -> str:
 
 
 def _words(tool: str, said: str) -> set[str]:
-    """What a call may be named by: the thing of its tool, and what is told of it."""
+    """Words that may name a call: the nouns of its tool's name, and the words of its result."""
     small = "a an the to of at on in for and is not i it my that this was set add added after all"
     told = set(re.findall(r"[a-z]+", said.lower())) - set(small.split())
     return told | set(tool.split("_")[1:])

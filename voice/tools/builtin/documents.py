@@ -1,8 +1,8 @@
 """Full-text search over a folder of the user's documents, by SQLite's FTS5.
 
-Passages are indexed in a file of the user's data folder, which the next start finds again; files
-that changed since are read again. No link that leads out of the folder is followed. How a format
-is read is `voice.tools.document_text`.
+Passages are indexed in a file in the user's data folder, which the next start uses again; only
+files that have changed are read again. No link that leads out of the folder is followed.
+`voice.tools.document_text` reads the formats.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _log = logging.getLogger(__name__)
 _PASSAGE_CHARS = 200
 _MOST_FILES = 10_000
 _MOST_PAGES = 65_536
-"""Of the index, 4 KiB each."""
+"""Largest size of the index, in pages of 4 KiB."""
 _BUDGET_S = 2.0
-"""A search reads changed files no longer than this; the others are read behind it."""
+"""A search reads changed files for no longer than this; later ones read the rest."""
 _LONGEST_WAIT_S = 3600.0
 _SHORT_WAIT_S = 0.02
 _STEM = 5
-"""Letters by which a word is known in another form."""
+"""Letters that other forms of a word share with it."""
 _VERSION = 1
 _TABLES = """
 CREATE TABLE files (path TEXT PRIMARY KEY, state TEXT NOT NULL);
@@ -45,18 +45,18 @@ CREATE VIRTUAL TABLE passages USING fts5(
 );
 """
 _WEIGHTS = "8.0, 4.0, 1.0"
-"""Of title, heading and text: what a heading names is what the passage is about."""
+"""Weights of title, heading and text: a heading names what its passages are about."""
 _WEIGHTS_IN_FILE = "0.0, 1.0, 2.0"
 _RANKED, _OF_FILE = 400, 3
-"""Passages that are looked at, and how many of one file add up; one may fit by chance."""
+"""Passages looked at, and how many of one file are summed up; a single one may fit by chance."""
 
 
 class Documents:
-    """An index of a folder with its subfolders; None has no documents.
+    """An index of a folder with its subfolders.
 
     Args:
-        folder: The documents.
-        file: Where the index is kept; None is in the user's data folder, "" in memory.
+        folder: The documents; None if there are none.
+        file: Where the index is kept; None is the user's data folder, "" is memory.
     """
 
     def __init__(self, folder: Path | None, file: str | None = None) -> None:
@@ -67,11 +67,11 @@ class Documents:
         self._index = _opened(_file_for(folder) if file is None and folder else file or "")
 
     def read(self) -> None:
-        """Read all that is new, however long it takes."""
+        """Read all new and changed files, however long it takes."""
         self._read(float("inf"))
 
     def search(self, query: str) -> tuple[str, str] | None:
-        """The best passage for the first words of a query that are no stop words, from any thread.
+        """Find the best passage for the first content words of a query; from any thread.
 
         Returns:
             The file's name without suffix and a passage of at most 200 characters, or None.
@@ -88,9 +88,9 @@ class Documents:
         return Path(path).stem.replace("_", " "), heading + _passage(text, words)
 
     def tells(self, question: str) -> bool:
-        """Whether a passage that is indexed has half of a question's words.
+        """Whether the best indexed passage has at least half of a question's content words.
 
-        From any thread, the event loop's too: while the index is being written, none has.
+        May be called in any thread, even the event loop's: False if the index is being written.
         """
         words = content_words(question)
         if not self._lock.acquire(timeout=_SHORT_WAIT_S):
@@ -105,7 +105,7 @@ class Documents:
         return 2 * sum(word[:_STEM] in passage for word in words) >= len(words)
 
     def ranked(self, query: str) -> list[str]:
-        """Paths of files for a query, the best first, of those that are indexed."""
+        """Paths of the indexed files that match a query, the best first."""
         with self._lock:
             return _ranking(self._index, content_words(query))
 
@@ -116,7 +116,7 @@ class Documents:
             self._index.close()
 
     def _read(self, budget_s: float) -> None:
-        """Read changed files, until that took too long; one that is being read is waited for."""
+        """Read changed files for about ``budget_s``; waits as long for a thread that is reading."""
         if self._folder is None:
             return
         end_s = time.monotonic() + budget_s
@@ -139,7 +139,7 @@ class Documents:
             self._reading.release()
 
     def _put(self, path: str, state: str, found: list[Passage]) -> None:
-        """Index a file in place of what it was; one without a state is gone."""
+        """Index a file in place of its earlier content; one with an empty state is removed."""
         title = f"{Path(path).stem.replace('_', ' ')} {found[0].heading if found else ''}"
         rows = [(title, each.heading, each.text, path, each.opens) for each in found]
         with self._lock, self._index:
@@ -151,7 +151,7 @@ class Documents:
 
 
 def _says_nothing(given: Mapping[str, Any], message: str, *, documents: Documents) -> None:
-    """Refuse a whole question, which nobody has asked to look up, without an answer to it."""
+    """Refuse a whole message as the query if no passage answers it: nobody asked for a search."""
     if given["query"] == message and not documents.tells(message):
         raise ToolError("Nothing about that was found.")
 
@@ -166,13 +166,13 @@ def search_documents(query: str, *, documents: Documents) -> str:
 
 
 def _file_for(folder: Path) -> str:
-    """The file that has the index of a folder."""
+    """The file for the index of a folder."""
     name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
     return str(data_path(f"documents/{name}.sqlite3"))
 
 
 def _opened(file: str) -> sqlite3.Connection:
-    """The index in a file; a new one where there is none of this version, in memory if need be."""
+    """The index in a file; a new one if it is missing or unusable, in memory if need be."""
     for place in (file, file, "") if file else ("",):
         try:
             return _connected(place)
@@ -203,11 +203,11 @@ def _connected(file: str) -> sqlite3.Connection:
 
 
 def _present(folder: Path) -> dict[str, str]:
-    """The documents of a folder, and what changes where one does."""
+    """Path of each document in a folder → a state that changes whenever the file does."""
     inside = folder.resolve()
     found: dict[str, str] = {}
     for path in sorted(folder.rglob("*")):
-        # It may be deleted meanwhile.
+        # A file may be deleted meanwhile.
         with suppress(OSError):
             if path.suffix.lower() in READERS and path.resolve().is_relative_to(inside):
                 status = path.stat()
@@ -229,12 +229,12 @@ def _ranking(index: sqlite3.Connection, words: list[str]) -> list[str]:
     files: dict[str, list[float]] = defaultdict(list)
     for path, score in rows:
         files[path].append(score)
-    # Less is better, and the best of a file comes first.
+    # A lower score is better, and the best of a file comes first.
     return sorted(files, key=lambda path: sum(files[path][:_OF_FILE]))
 
 
 def _best_passage(index: sqlite3.Connection, words: list[str]) -> tuple[str, str, str] | None:
-    """Path, heading as it is read aloud, and text."""
+    """Path, heading as it is read aloud, and text of the best passage of the best file."""
     ranked = _ranking(index, words)
     if not ranked:
         return None
@@ -247,7 +247,7 @@ def _best_passage(index: sqlite3.Connection, words: list[str]) -> tuple[str, str
 
 
 def _passage(paragraph: str, words: list[str]) -> str:
-    """As many sentences as fit, from the one with the most of the words on."""
+    """As many sentences as fit, starting with the one that has most of the words."""
     sentences = re.split(r"(?<=[.!?])\s+", paragraph)
     scores = [sum(word[:_STEM] in sentence.lower() for word in words) for sentence in sentences]
     start = scores.index(max(scores))

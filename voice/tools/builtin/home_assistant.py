@@ -1,4 +1,4 @@
-"""A Home Assistant instance as the house, over its REST API.
+"""A house that is a Home Assistant instance, over its REST API.
 
 Source: https://developers.home-assistant.io/docs/api/rest
 """
@@ -26,7 +26,7 @@ _SERVICES = {
     ("cover", "open"): "open_cover", ("cover", "closed"): "close_cover",
     ("vacuum", "on"): "start", ("vacuum", "off"): "return_to_base",
 }  # fmt: skip
-"""Domain and state → service; other domains are turned on and off."""
+"""Domain and state → service; everything else is turned on and off."""
 _LEVELS = {
     "light": ("turn_on", "brightness_pct"),
     "fan": ("set_percentage", "percentage"),
@@ -34,7 +34,7 @@ _LEVELS = {
     "climate": ("set_temperature", "temperature"),
     "media_player": ("volume_set", "volume_level"),
 }
-"""Domain → service and field that take a number."""
+"""Domain → the service that takes a number, and its field."""
 _OFF_STATES = {"docked": "off", "returning": "off", "cleaning": "on", "playing": "on",
                "paused": "on", "idle": "on", "standby": "off"}  # fmt: skip
 
@@ -82,7 +82,7 @@ class HomeAssistant:
         )
 
     async def close(self) -> None:
-        """See `House.close`; the connections are the toolbox's."""
+        """See `House.close`; does nothing, as the toolbox closes the connections."""
 
     async def _ask(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
         response = await self._web.request(
@@ -116,14 +116,14 @@ def _device(entity: dict[str, Any]) -> Device:
 
 
 def _call(domain: str, state: str) -> tuple[str, dict[str, Any]]:
-    """The service and its fields that put an entity of a domain into a state."""
+    """The service, and its fields, that sets an entity of a domain to a state."""
     if (domain, state) in _SERVICES:
         return _SERVICES[domain, state], {}
     if state in ("on", "off"):
         return f"turn_{state}", {}
     number = re.match(r"\d+(?:\.\d+)?", state)
     if number is None and (domain != "light" or state in _NO_STATES):
-        # It was the state before, to which an undo would go back.
+        # An undo may ask for such a state, because the device was in it before.
         raise ToolError(f"I cannot set it to {state}.")
     if number is None:
         return "turn_on", {"color_name": state.replace(" ", "")}

@@ -1,7 +1,8 @@
-"""Devices at home: finds the one that was asked for; a small house in memory.
+"""Devices at home: finds the ones that the user means, and has a small house in memory.
 
-A device is named by its words, room included ("kitchen light"), so that "the light in the kitchen"
-and "kitchen lights" find the same one. `home_assistant` has a real house with the same methods.
+A device is found by the words of its name, room included ("kitchen light"), so that "the light in
+the kitchen" and "kitchen lights" find the same one. `home_assistant` has the same methods for a
+real house.
 """
 
 from __future__ import annotations
@@ -67,24 +68,24 @@ _THINGS = {
     "dishwasher", "washer", "dryer", "kettle", "toaster", "boiler", "alarm", "camera", "gate",
     "sprinkler", "tap", "shower", "iron", "computer", "heater", "cooker", "hob",
 }  # fmt: skip
-"""What devices are, at home with whomever: of these it can be said that there is none."""
+"""Things that are devices in any home: the user can be told that there is no such device."""
 _STATE_WORDS = 4
-"""As "down to five percent"; before a colour there may be any."""
+"""Most words of a state, as in "down to five percent"."""
 _EVERY = {"all", "every", "of", "the", "in"}
 _EVERYTHING = {"everything", "all devices", "all of it", "the whole house", "whole house"}
 _SWITCHED = {"light", "fan", "switch", "media"}
-"""Kinds that are meant by everything; nobody unlocks the door with it."""
+"""Kinds of device that "everything" includes; it must not unlock a door."""
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device and the state it is in, for display and for matching.
+    """A device and its state.
 
     Attributes:
         name: Spoken name, with the room: "kitchen light".
         kind: light, fan, thermostat, lock, cover, switch or media.
-        state: As spoken: "on", "50 percent", "21 degrees", "green".
-        identity: The house's own name for the device.
+        state: In the form that is spoken: "on", "50 percent", "21 degrees", "green".
+        identity: The house's own id of the device.
     """
 
     name: str
@@ -97,17 +98,17 @@ class House(Protocol):
     """A house with devices."""
 
     async def devices(self) -> Sequence[Device]:
-        """Every device as it is now.
+        """Every device in its current state.
 
         Raises:
             ToolError: The house cannot be asked.
         """
 
     def seen(self) -> Sequence[Device]:
-        """Every device as it was when it was last asked for; none before."""
+        """The result of the last call of `devices`; empty before the first."""
 
     async def set_state(self, device: Device, state: str) -> None:
-        """Put a device into a state that `read_state` gave for it.
+        """Set a device to a state that `read_state` returned for it.
 
         Raises:
             ToolError: The house did not do it.
@@ -118,7 +119,7 @@ class House(Protocol):
 
 
 class MemoryHouse:
-    """A small house for trying out; its state ends with the program."""
+    """A small house to try things out; its state is lost when the program ends."""
 
     def __init__(self) -> None:
         rooms = ("kitchen", "living room", "bedroom", "bathroom", "hallway", "garage")
@@ -152,10 +153,10 @@ class MemoryHouse:
 
 
 def _is_kind(said: str) -> None:
-    """Read what may be the name of a device: "the back door".
+    """Check that words may name a device, whether or not there is one: "the back door".
 
     Raises:
-        Unreadable: It is none.
+        Unreadable: They do not.
     """
     words = _singular(_bare(said).split()[-1]) if _bare(said) else ""
     if _ALIASES.get(words, words) not in _THINGS:
@@ -166,7 +167,7 @@ _WHICH_DEVICE = "Sorry, which device do you mean?"
 
 
 def _seen(said: str, *, house: House) -> None:
-    """Find a device, or several, among those last seen, if any were.
+    """Check that words name one or several of the devices last seen; passes if none were seen.
 
     Raises:
         ToolError: There is none of that name.
@@ -225,7 +226,7 @@ async def get_device(device: _DeviceName, room: str = "", *, house: House) -> st
 
 
 def _called(words: set[str], devices: Sequence[Device]) -> list[Device]:
-    """The devices whose names have these words, or words like them."""
+    """The devices whose names have all these words, or similar ones."""
     found = [each for each in devices if words <= _words(each.name)]
     if not found:
         known = sorted({word for each in devices for word in _words(each.name)})
@@ -245,15 +246,16 @@ def find(
     messages: Sequence[str] = (),
     state: str = "",
 ) -> list[Device]:
-    """The spoken device: one, or all of a kind for a plural or "all".
+    """The devices that the user means: one, or all of a kind for a plural or "all".
 
     Args:
-        messages: The user's, newest first. Of several devices the one is meant whose whole name
-            stands in the newest: a model may leave the room out.
-        state: That it is to take; of several devices the one is meant that can: "garage", "open".
+        messages: The user's messages, newest first. If several devices match, the one whose whole
+            name is in the newest message is meant, as a model may leave the room out.
+        state: The state that it is to take. If several devices match, the only one that can take it
+            is meant: "garage", "open".
 
     Raises:
-        ToolError: There is none, or it is not clear which.
+        ToolError: There is none, or it is not clear which is meant.
     """
     said_device, said_room = _bare(device), _bare(room)
     if said_device in _EVERYTHING:
@@ -277,7 +279,7 @@ def find(
     if exact or (len(found) > 1 and wants_all) or len(found) == 1:
         return exact or found
     if not found and said_room:
-        # A heating of the whole house is in every room.
+        # A thermostat for the whole house serves every room.
         found = [each for each in devices if _words(each.name) == _words(said_device)]
         if len(found) == 1:
             return found
@@ -295,10 +297,10 @@ def find(
 
 
 def _state(said: str) -> str:
-    """Read a state that a device of some kind can be in.
+    """Read a state that some kind of device can have.
 
     Raises:
-        Unreadable: It is none.
+        Unreadable: No kind can have it.
     """
     if len(said.split()) > _STATE_WORDS:
         raise Unreadable("state", said)
@@ -318,7 +320,7 @@ def read_state(device: Device, said: str) -> str:
     """A spoken state in its stored form: "fifty percent" → "50 percent", "lock" → "locked".
 
     Raises:
-        ToolError: It is no state, or not one of this device.
+        ToolError: It is not a state, or not one that this device can have.
     """
     state = _BEFORE_STATES.sub("", digits(said, fractions=False)).strip()
     if device.kind == "cover" and state in ("higher", "lower"):
@@ -343,7 +345,7 @@ def read_state(device: Device, said: str) -> str:
 
 
 def _stepped(device: Device, step: re.Match[str]) -> str:
-    """A state more or less than the one a device is in; empty for none."""
+    """A device's state after a step up or down; empty if it has no level to change."""
     unit = next((one for one in _STEPS if one in _KINDS[device.kind].split()), "")
     number = _NUMBER.fullmatch(device.state)
     level = float(number[1]) if number else _LEVELS.get(device.state)
@@ -355,7 +357,7 @@ def _stepped(device: Device, step: re.Match[str]) -> str:
 
 
 def _level(value: float, unit: str, allowed: Sequence[str], said: str) -> str:
-    """A number as a state of a device that takes percents or degrees, without a unit either."""
+    """A number, with or without a unit, as the state of a device that takes percent or degrees."""
     unit = unit or ("degrees" if "degrees" in allowed else "percent")
     unit = "degrees" if unit == "degree" else unit
     low, high = _RANGES[unit]
@@ -365,7 +367,7 @@ def _level(value: float, unit: str, allowed: Sequence[str], said: str) -> str:
 
 
 def _named(devices: Sequence[Device], with_rooms: bool = False) -> str:
-    """The devices with "is" or "are": "kitchen light is", "lights are"; rooms on demand."""
+    """The devices with their verb: "kitchen light is", "lights are"; rooms if asked for."""
     if len(devices) == 1:
         return f"{devices[0].name} {_be(devices[0].name)}"
     kinds = {each.name.split()[-1] for each in devices}
@@ -387,7 +389,7 @@ def _bare(said: str) -> str:
 
 
 def _words(name: str) -> set[str]:
-    """The words of a name in the singular, other words for the same thing replaced."""
+    """The words of a name, in the singular and with aliases replaced."""
     words = [_singular(word) for word in name.split()]
     text = " ".join(words)
     for alias in sorted(_ALIASES, key=len, reverse=True):

@@ -1,4 +1,4 @@
-"""Shopping lists and others: add, remove, move, read aloud, clear."""
+"""Shopping and other lists: add, remove, move, read aloud, clear."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from voice.tools.store import Store
 _SHOPPING = "shopping"
 _ALIASES = {"grocery": _SHOPPING, "groceries": _SHOPPING, "todo": "to do", "to-do": "to do"}
 _TASKS = ("to do",)
-"""Lists whose entries are whole sentences, in which "and" separates nothing."""
-# One thing each, in spite of the "and".
+"""Lists whose items are whole sentences, in which "and" does not separate items."""
+# Each is one item in spite of the "and".
 _PAIRS = (
     "half and half", "mac and cheese", "macaroni and cheese", "bits and pieces", "fish and chips",
     "peanut butter and jelly", "salt and vinegar",
@@ -26,7 +26,7 @@ def add_to_list(item: str, list: str = "", *, scope: SessionScope, store: Store)
     """Put an item on a list."""
     name = _said_name(list)
     if re.search(rf"\blist (?:called|named) {re.escape(item)}\W*$", " ".join(scope.said[:1]), re.I):
-        # It is a list as soon as something is on it.
+        # A list need not be created: it exists as soon as something is on it.
         raise ToolError(f"Just tell me what to put on the {_said_name(item)} list.")
     items = [*{_key(each): each for each in _items_of(item, name)}.values()]
     on_list = {_key(known) for known in store.items(_stored_name(name))}
@@ -40,10 +40,10 @@ def add_to_list(item: str, list: str = "", *, scope: SessionScope, store: Store)
 
 
 def _on_a_list(said: str, *, store: Store) -> None:
-    """Find an item, or all of several, on any list.
+    """Check that an item is on some list, or each of several.
 
     Raises:
-        ToolError: One is on none.
+        ToolError: One is on no list.
     """
     names = store.lists()
     listed = [item for name in names for item in store.items(name)]
@@ -111,7 +111,7 @@ def read_list(list: str = "", *, store: Store) -> str:
 
 def _said_name(name: str) -> str:
     """The list's name without the words around it: "my shopping list" → "shopping"."""
-    # "The whole lot" is no list of that name.
+    # "The whole lot" does not name a list.
     said = re.sub(r"\b(?:lists?|please|whole|lot|everything|all)\b", "", name.lower()).strip()
     said = re.sub(r"^(?:the|my|our|a)\b", "", said).strip()
     return said or _SHOPPING
@@ -122,7 +122,7 @@ def _stored_name(name: str) -> str:
 
 
 def _list_with(item: str, not_on: str, store: Store) -> str:
-    """The list that items are taken from where none was named: one that has them, else shopping."""
+    """The list to take items from if none was named: the only one that has any, else shopping."""
     having = [
         name
         for name in store.lists()
@@ -132,7 +132,7 @@ def _list_with(item: str, not_on: str, store: Store) -> str:
 
 
 def _items_of(said: str, name: str) -> list[str]:
-    """The spoken items, each with its amount: "two litres of milk and eggs" are two."""
+    """The spoken items, each with its amount: "two litres of milk and eggs" is two items."""
     bare = _bare(said)
     if _stored_name(name) in _TASKS:
         return [bare]
@@ -152,7 +152,7 @@ def _bare(item: str) -> str:
 
 
 def _find(said: str, items: list[str]) -> str | None:
-    """The item with the same words, or else the only one that has them all."""
+    """The item with the same words, or else the only one that contains them all."""
     for item in items:
         if _key(item) == _key(said):
             return item
@@ -162,7 +162,7 @@ def _find(said: str, items: list[str]) -> str | None:
 
 
 def _key(item: str) -> str:
-    """A form that is equal for an item's singular and plural, with an article or without."""
+    """A form that is the same for an item's singular and plural, with or without an article."""
     words = re.sub(r"^(?:an?|the|some)\s+", "", item.lower()).split()
     stems = (re.sub(r"(?:ies|ie|y)$", "i", word) for word in words)
     return " ".join(re.sub(r"(?<=[^s])(?:es|s|e)$", "", stem) for stem in stems)

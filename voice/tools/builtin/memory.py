@@ -1,7 +1,7 @@
-"""What a caller asks to be remembered: kept, told, corrected, forgotten, one fact or all there is.
+"""Facts that a caller asks to be remembered: kept, told, corrected, and forgotten, one or all.
 
-A fact is a sentence in the caller's own words. A question is answered by the facts that have all
-its words; nothing is kept that nobody asked for, and nothing is concluded from what is kept.
+A fact is a sentence in the caller's own words. A question is answered by the facts that contain its
+words. Only what the caller asked for is kept, and nothing is inferred from it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ QUESTION = "That deletes your lists, timers, alarms, reminders and orders. Shall
 QUESTION_WITH_FACTS = QUESTION.replace("your lists", "what I remember of you, your lists")
 _NAME = "name"
 LONGEST = 300
-"""Characters of a fact."""
+"""Most characters of a fact."""
 _MOST_TOLD = 8
 _OF_A_STRANGER = "Until this conversation ends I"
 _SOFT = """
 again call called color colour date day keep kept know leave left long many month much name number
 old place put remember time told year
 """
-"""Words of a question that the fact which answers it need not have."""
+"""Words of a question that need not be in the fact that answers it."""
 _IS = re.compile(
     r"(?<!\s)\s+(?:is|are|was|were)\s+|(?<=\w)['’]s\s+(?=(?:on|at|in|an?|the)\b)", re.I
 )
@@ -49,7 +49,7 @@ _KINDS = tuple(
     re.compile(rf"\b(?:{kind})(?:[\s-]+(?:(?:past|and|to) )?(?:{kind}))*\b", re.I)
     for kind in (_ONES, _MONTHS, "(?:mon|tues|wednes|thurs|fri|satur|sun)day")
 )
-"""Words that stand in each other's place: numbers, months, days of the week."""
+"""Kinds of words that can replace each other in a correction: numbers, months, weekdays."""
 _BETWEEN = frozenset(("the", "of", "on", "at", "in", "and", "o'clock", "am", "pm"))
 _YOURS = {
     "i am": "you are", "i'm": "you're", "i was": "you were", "am i": "are you", "i": "you",
@@ -65,11 +65,11 @@ _FORGET_ALL = re.compile(
     r"(?: (?:about|of) (?:me|mine)| (?:that )?you (?:have|know|keep|kept)(?: (?:about|on|of) me)?)?"
     r"(?:\W+(?:please|now|then|thanks|thank you))*\W*"
 )
-"""What agrees to the question in its own words; of "everything but my alarms" nothing is known."""
+"""A whole message that asks to delete everything; "everything but my alarms" does not match."""
 
 
 def to_you(text: str) -> str:
-    """A sentence of the user's as it is said to them: "my car is red" → "your car is red"."""
+    """A user's sentence as it is said back to them: "my car is red" → "your car is red"."""
     said = "|".join(_YOURS).replace("'", "['’]")
     return re.sub(
         rf"\b(?:{said})\b(?!['’](?!s\b))",
@@ -80,12 +80,12 @@ def to_you(text: str) -> str:
 
 
 def wording(fact: Fact) -> str:
-    """A fact as a sentence of the user's."""
+    """A fact as a sentence in the user's words."""
     return f"my name is {fact.content}" if fact.about == _NAME else fact.content
 
 
 def note(facts: Sequence[Fact], most_chars: int = 1000) -> str:
-    """What a model is told at the beginning; the newest facts, as many as fit. Empty for none."""
+    """The note for the model at the beginning: as many of the newest facts as fit; or empty."""
     said: list[str] = []
     for fact in reversed(facts):
         most_chars -= len(wording(fact))
@@ -97,7 +97,7 @@ def note(facts: Sequence[Fact], most_chars: int = 1000) -> str:
 
 
 def greeting_by_name(greeting: str, facts: Iterable[Fact]) -> str:
-    """A greeting with what the caller wants to be called: "Hello Anna, this is …"."""
+    """A greeting with the name that the caller wants to be called: "Hello Anna, this is …"."""
     name = next((fact.content for fact in facts if fact.about == _NAME), "")
     if not name or not greeting:
         return greeting
@@ -154,7 +154,7 @@ def recall_fact(question: _OfFact, *, store: Store) -> str:
     found = _fitting(question, store.facts())
     if not found:
         raise ToolError("I do not know. You have not asked me to remember that.")
-    # What contradicts the best one is told as well.
+    # Facts with the same subject are told as well, since they may contradict the best one.
     return _told([one for one in found if _same(_subject(one), _subject(found[0]))])
 
 
@@ -212,10 +212,10 @@ def forget_me(*, scope: SessionScope, store: Store, ringer: Ringer) -> str:
 
 
 def _may_keep(store: Store, memory: MemoryConfig) -> list[Fact]:
-    """What is kept already.
+    """The facts kept so far, if facts may be kept.
 
     Raises:
-        ToolError: Nothing may be kept.
+        ToolError: The configuration does not allow it.
     """
     if not memory.keep:
         raise ToolError("I am not set up to remember things.")
@@ -223,15 +223,15 @@ def _may_keep(store: Store, memory: MemoryConfig) -> list[Fact]:
 
 
 def _fitting(said: str, facts: Sequence[Fact]) -> list[Fact]:
-    """The facts that have all words of a question, the best and then the newest first.
+    """The facts with all words of a question but soft ones, the best and then the newest first.
 
-    Where some are about nothing else than the question names, only those.
+    If the subject of some has exactly the question's words, only those.
     """
     words = content_words(said)
     needed = [word for word in words if word not in _SOFT.split()] or words
     wordings = [wording(fact) for fact in facts]
     known = "\n".join(wordings).lower()
-    # Of the spans of a message nearly none are about a fact; a stem keeps its first letters.
+    # A quick check, as most spans of a message match no fact; a stem keeps its first letters.
     if not needed or not all(word[:2] in known for word in needed):
         return []
     with closing(sqlite3.connect(":memory:")) as index:
@@ -261,7 +261,7 @@ def _told(facts: Sequence[Fact]) -> str:
 
 
 def _corrected(fact: Fact, to: str) -> str:
-    """The content of a fact that is otherwise; empty where the words do not fit it."""
+    """The content of a fact after a correction; empty if the words do not fit the fact."""
     right, text = " ".join(to.split()).rstrip(".!"), wording(fact)
     if _IS.search(right):
         return right if _same(_subject(fact), _IS.split(right, maxsplit=1)[0]) else ""

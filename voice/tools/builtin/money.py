@@ -1,4 +1,4 @@
-"""Exchange rates by Frankfurter and share prices by Stooq: public services without a key.
+"""Exchange rates from Frankfurter and share prices from Stooq: public services without a key.
 
 Sources: https://frankfurter.dev and https://stooq.com
 """
@@ -58,7 +58,7 @@ hilton=hlt
 _TICKERS = dict(
     cell.split("=") for line in _TICKER_TABLE.strip().splitlines() for cell in line.split("|")
 )
-"""Company as people call it → its symbol at Stooq."""
+"""Company's spoken name → its symbol at Stooq, without ".us"."""
 _Amount = Annotated[
     str, Readable(lambda said, _: read_amount(said, "amount"), "How much of it?", refuses=False)
 ]
@@ -134,7 +134,7 @@ def _currencies() -> dict[str, str]:
     """Currency names in lower case, singular → ISO code; the most common meaning wins."""
     names = {name.lower(): code for code, name in Locale("en").currencies.items()}
     last = Counter(name.split()[-1] for name in names)
-    # There is but one taka, and one tenge.
+    # The last word suffices where it is unique: there is only one taka.
     own = {word: code for name, code in names.items() if last[word := name.split()[-1]] == 1}
     return own | names | {name.removesuffix("s"): code for name, code in names.items()} | _COMMON
 

@@ -1,4 +1,4 @@
-"""Reminders: set for once or again and again, listed, moved, cancelled."""
+"""Reminders, for once or repeating: set, listed, moved, cancelled."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _SMALL_WORDS = {"the", "a", "an", "my", "to", "of", "about", "for", "and"}
 
 
 _UNSET = Alert(0, AlertKind.REMINDER, "", None, 0.0, "")
-# Of a reminder that is moved "an hour later" can be read as well.
+# "An hour later" can only be read for a reminder that has a time.
 _SET = replace(_UNSET, due=datetime(9000, 1, 1).timestamp())
 _When = Annotated[str, Readable(lambda said, now: moved(_UNSET, said, now, _FIRST_HOUR))]
 
 
 def _noted(said: str, *, store: Store) -> None:
-    """Find a reminder of these words.
+    """Check that there is a reminder with these words.
 
     Raises:
         ToolError: There is none.
@@ -112,10 +112,10 @@ def cancel_reminder(text: str = "", *, scope: SessionScope, store: Store, ringer
 
 
 def _chosen(said: str, reminders: Sequence[Alert], now: datetime) -> Alert:
-    """The reminder of these words or at this time, or the only one.
+    """The reminder with these words or at this time, or the only one.
 
     Raises:
-        ToolError: There is none; or there are several that it may be.
+        ToolError: There is none, or several may be meant.
     """
     if not reminders:
         raise ToolError("You have no reminders.")
@@ -127,7 +127,7 @@ def _chosen(said: str, reminders: Sequence[Alert], now: datetime) -> Alert:
 
 
 def _called(said: str, reminders: Sequence[Alert]) -> list[Alert]:
-    """Reminders of just these words, or else those that have them all."""
+    """The newest reminder of exactly these words, or else all that contain them."""
     words = _stems(said)
     exact = [one for one in reminders if _stems(one.label) == words]
     return exact[-1:] or [one for one in reminders if words and words <= _stems(one.label)]

@@ -24,16 +24,16 @@ _ADDING = re.compile(
 _TAKING = re.compile(
     r"\b(?:less|shorter|fewer|minus|subtract)\b|\btake\b.* off\b|\b(?:shorten|reduce|cut)\b.* by\b"
 )
-"""The same in a whole request, where "put" and "give" may be anything."""
+"""Like `_MORE` and `_LESS`, for a whole request, in which "put" and "give" may mean anything."""
 
 
 def _length(said: str, corrected: Alert | None = None) -> timedelta:
-    """A timer's length; a number alone is in the unit of the timer that it corrects, or minutes."""
+    """A timer's length; a bare number has the unit of the timer that it corrects, or minutes."""
     try:
         return _checked(spoken_numbers.duration(said))
     except Unreadable:
         number = spoken_numbers.amount(said, "duration")
-        # An article is an amount as well, and no length: "a".
+        # "A" is read as an amount as well, but is no length.
         if number < 1 or not re.search(r"\d", spoken_numbers.digits(said)):
             raise
     unit = _unit(corrected.length_s if corrected else 0)
@@ -78,7 +78,7 @@ def set_timer(
 @tool(read_only=True)
 def list_timers(*, scope: SessionScope, store: Store) -> str:
     """Say which timers are running."""
-    # "How long is left on the pasta?" asks for that one.
+    # "How long is left on the pasta?" asks for that timer alone.
     now, timers = scope.now(), _running(store, scope)
     newest = " ".join(scope.said[:1]).lower()
     named = [
@@ -130,7 +130,7 @@ def _chosen(label: str, timers: Sequence[Alert]) -> list[Alert]:
     """The timer of a name, or the only one.
 
     Raises:
-        ToolError: There is none; or there are several, and none was named.
+        ToolError: There is none, or there are several and none was named.
     """
     named = label and EVERY_ONE.fullmatch(label) is None
     if named and (found := _called(label, timers)):
@@ -141,13 +141,13 @@ def _chosen(label: str, timers: Sequence[Alert]) -> list[Alert]:
 
 
 def _change(said: str, timer: Alert | None) -> timedelta:
-    """The length of time in the words of a change: "five minutes more"."""
+    """The length of time in the words for a change: "five minutes more"."""
     plain = spoken_numbers.digits(said)
     return _length(" ".join(_LESS.sub(" ", _MORE.sub(" ", plain)).split()), timer)
 
 
 def _changed(said: str, left: timedelta, timer: Alert, request: str) -> timedelta:
-    """How long a timer still runs once it has been given more, less or another time."""
+    """How long a timer still runs after a change to more, less or another time."""
     plain, length = spoken_numbers.digits(said), _change(said, timer)
     if _LESS.search(plain) or _TAKING.search(request):
         if length >= left:
@@ -179,7 +179,7 @@ def _with_time_left(timer: Alert, now: datetime) -> str:
 
 
 def _called(label: str, timers: Sequence[Alert]) -> list[Alert]:
-    """Timers of a name, or of a length: "the ten minute one"."""
+    """Timers of a name, or unnamed ones of a length: "the ten minute one"."""
     named = [timer for timer in timers if _singular(timer.label) == _singular(label)]
     if named:
         return named

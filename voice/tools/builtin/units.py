@@ -87,12 +87,12 @@ def convert_units(amount: _Amount, from_unit: _From, to_unit: _To) -> str:
 
 
 def _amount(said: str) -> Decimal:
-    """A number; "three fifty" is a temperature more often than a price."""
+    """A number; "three fifty" is read as 350, as it is more often a temperature than a price."""
     return read_amount(re.sub(r"^(\d) (\d\d)$", r"\1\2", digits(said)), "amount")
 
 
 def _two_amounts(said: str) -> tuple[Decimal, str, str] | None:
-    """An amount in two units, "five foot eleven": in the larger one, that unit, and as it is said.
+    """An amount in two units, "five foot eleven": in the larger unit, that unit, and in words.
 
     None for anything else.
     """
@@ -109,7 +109,7 @@ def _two_amounts(said: str) -> tuple[Decimal, str, str] | None:
 
 
 def _in_parts(value: Decimal, unit: str, part: str) -> str:
-    """An amount in two units, to the nearest whole one of the smaller: "5 feet 11 inches"."""
+    """An amount in two units, rounded to a whole smaller one: "5 feet 11 inches"."""
     size = round(_converted(Decimal(1), unit, part))
     if size < 2:
         raise ToolError(f"I cannot convert to {_plural(unit)} and {_plural(part)}.")
@@ -132,13 +132,13 @@ def _converted(count: Decimal, source: str, target: str) -> Decimal:
 
 
 def _two_units(said: str) -> tuple[str, str]:
-    """A unit, and the smaller one of "feet and inches", or nothing."""
+    """A unit, and the smaller one of "feet and inches", which is empty if only one is named."""
     larger, _, smaller = said.lower().partition(" and ")
     return _unit(larger), _unit(smaller) if smaller else ""
 
 
 def _unit(said: str) -> str:
-    """Our name of a spoken unit.
+    """Our name for a spoken unit.
 
     Raises:
         Unreadable: The unit is unknown.
@@ -188,7 +188,7 @@ def _entries() -> list[tuple[str, str, list[str]]]:
 
 @cache
 def _names() -> dict[str, str]:
-    """A spoken unit, words joined by "_" → our name."""
+    """Spoken unit, its words joined by "_" → our name."""
     known = {}
     for name, _, said in _entries():
         known[name.lower().replace(" ", "_")] = name
@@ -203,7 +203,7 @@ def _pint_names() -> dict[str, str]:
 
 @lru_cache(_KEPT)
 def _pint_name(unit: str) -> str:
-    """What pint calls a unit: one of ours, or one that it alone knows; empty for none."""
+    """The name pint has for a unit, one of ours or one that only pint knows; empty if unknown."""
     if unit in _pint_names():
         return _pint_names()[unit]
     import pint

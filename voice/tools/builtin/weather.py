@@ -1,4 +1,4 @@
-"""The weather by Open-Meteo: a forecast of up to 16 days for any place that it can find.
+"""The weather from Open-Meteo: a forecast of up to 16 days for any place that it can find.
 
 Source: https://open-meteo.com/en/docs
 """
@@ -43,7 +43,7 @@ async def get_weather(
     if asked in ("now", "right now", "currently", "outside"):
         asked = "today"
     found = await find_place(where, web, config, _SERVICE)
-    # The forecast begins with the day that it is there.
+    # The forecast begins with the current day at the place.
     now = _time_at(found, scope.now())
     days_ahead = (spoken_dates.day(asked, now) - now.date()).days
     if not 0 <= days_ahead < _DAYS:
@@ -64,7 +64,7 @@ async def get_weather(
 def _time_at(place: Place, now: datetime) -> datetime:
     with suppress(ZoneInfoNotFoundError, ValueError):
         return now.astimezone(ZoneInfo(place.timezone))
-    # Not every place has one.
+    # Not every place has a time zone.
     return now
 
 

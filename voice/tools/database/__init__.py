@@ -1,12 +1,13 @@
-"""What outlives a conversation: a database, and what becomes of its entries in time.
+"""The database of what outlives a conversation, and how long its entries are kept.
 
-It is a SQLite file of its own (`sqlite_file`), or one on a PostgreSQL server that several servers
-of ours share (`postgresql`). `tables` says what it holds, `migration` brings older layouts there.
-What an entry means is not known here: `voice.tools.store` reads and writes those of one owner.
+It is a SQLite file (`sqlite_file`), or a database on a PostgreSQL server that several of our
+servers share (`postgresql`). `tables` says what it holds; `migration` brings older layouts up to
+date. It does not know what an entry means: `voice.tools.store` reads and writes the entries of one
+owner.
 
-Whatever is wrong with it is a `StoreError` for who wanted something of it, and one line in the log
-until something could be written again (`faults`). A timer is due by the wall clock, and moves with
-it when it is set.
+A fault raises `StoreError` in the caller, and each kind of fault is logged once until something
+could be written again (`faults`). Due times are kept in wall-clock time; if the wall clock is set,
+timers are moved with it.
 """
 
 from __future__ import annotations
@@ -55,10 +56,10 @@ from voice.tools.database.tables import (
 from voice.tools.scope import Clock, MachineClock
 
 _OUTLIVES_STRANGERS = (orders, appointments)
-"""A placed order is to be made, whoever placed it."""
+"""A placed order or an appointment stands, even if a stranger made it."""
 _DAY_S = 86_400.0
 _LONGEST_STRANGER_S = _DAY_S
-"""Entries of strangers that are older are left from a process that crashed."""
+"""Older entries of strangers were left by a process that crashed."""
 
 _log = logging.getLogger(__name__)
 
@@ -67,16 +68,16 @@ class Database:
     """The database.
 
     Args:
-        place: A PostgreSQL URL, or a SQLite file; "" is one in the user's data directory,
+        place: A PostgreSQL URL or a SQLite file; "" is a file in the user's data directory,
             ":memory:" keeps nothing.
-        clock: That alerts are due by.
+        clock: The clock by which alerts are due.
 
     Raises:
-        ConfigError: It cannot be opened, or is no database, or that of a newer version.
+        ConfigError: It cannot be opened, is not a database, or was made by a newer version.
 
     Attributes:
-        name: Tells it from all others that are open on the same place.
-        changes: Goes up with each that is made here.
+        name: Distinguishes this object from others that have the same database open.
+        changes: Counts the changes made through this object.
     """
 
     def __init__(self, place: str = "", clock: Clock | None = None) -> None:
@@ -99,10 +100,10 @@ class Database:
         self._place.close()
 
     def read(self, statement: Executable) -> Sequence[Row[*tuple[Any, ...]]]:
-        """The rows that a statement gives; it may also change some.
+        """Execute a statement that returns rows, which may also change some.
 
         Raises:
-            StoreError: It cannot be done, and nothing has changed; so does every other method.
+            StoreError: It failed and nothing has changed; every other method raises it as well.
         """
         with self._transaction() as connection:
             rows = connection.execute(statement).fetchall()
@@ -110,10 +111,10 @@ class Database:
         return rows
 
     def write(self, *statements: Executable) -> list[CursorResult[*tuple[Any, ...]]]:
-        """Execute statements that change something, in a transaction of their own.
+        """Execute statements that change something, in one transaction.
 
         Raises:
-            ConflictError: Somebody else has what only one can have.
+            ConflictError: A unique value, such as the time of an appointment, is taken.
         """
         with self._transaction() as connection:
             results = [connection.execute(statement) for statement in statements]
@@ -124,11 +125,11 @@ class Database:
         return results
 
     def countdown(self, due: float) -> tuple[float, str]:
-        """The uptime at which the wall clock will show ``due`` unless it is set, and since when."""
+        """The uptime at which the wall clock, unless set, will show ``due``, and the boot's id."""
         return due - self._offset_s(), _boot()
 
     def callers(self) -> list[dict[str, Any]]:
-        """Every owner of entries, as ``agent`` and ``caller``, with how many each table has."""
+        """Every owner, as ``agent`` and ``caller``, with the number of entries in each table."""
         counts: dict[tuple[str, str], dict[str, int]] = {}
         for table in TABLES:
             owner = table.c.agent, table.c.caller
@@ -152,14 +153,14 @@ class Database:
     def delete(self, caller: Caller, agent: str | None = None) -> dict[str, int]:
         """Delete all entries of a caller, at one agent or at any: table → how many there were."""
         deleted = self._delete(TABLES, caller, agent)
-        # Also where nothing is left: the log has what tools have deleted before.
+        # Even if none were left: SQLite's log still has what tools deleted before.
         self._erase()
         return deleted
 
     def correct_fact(self, caller: Caller, fact_id: int, content: str) -> bool:
-        """Put another content into a fact of a caller's, or delete it where that is empty.
+        """Change the content of a caller's fact; an empty content deletes it.
 
-        False if there is none with this id.
+        False if the caller has no fact with this id.
         """
         mine = owned_by(facts, caller) & (facts.c.id == fact_id)
         changed = {"content": content, "changed": self._clock().timestamp()}
@@ -170,7 +171,7 @@ class Database:
         return done.rowcount == 1
 
     def delete_stranger(self, caller: Caller) -> None:
-        """Delete what a conversation leaves that nobody can come back to."""
+        """Delete what a stranger's conversation leaves; placed orders and appointments stay."""
         tables = [table for table in TABLES if table not in _OUTLIVES_STRANGERS]
         if any(self._delete(tables, caller, None).values()):
             self._erase()
@@ -181,7 +182,7 @@ class Database:
         now_s: float,
         memory: MemoryConfig = MemoryConfig(),  # noqa: B008
     ) -> None:
-        """Delete what has been kept long enough, and overwrite all that was deleted so far."""
+        """Delete what has been kept long enough, and erase all that was deleted so far."""
         old = facts.c.changed < now_s - memory.keep_days * _DAY_S
         left = _strangers(facts, facts.c.changed, now_s)
         self.write(*_sweeps(kept, now_s), delete(facts).where(old | left))
@@ -199,7 +200,7 @@ class Database:
 
     @contextmanager
     def _transaction(self, **options: Any) -> Generator[Connection, None, None]:
-        """A connection for one thread."""
+        """A connection in a transaction of its own."""
         try:
             with self._place.held():
                 if self._closed:
@@ -221,11 +222,11 @@ class Database:
         return StoreError(trouble.spoken, trouble.passes)
 
     def _follow_clock(self, connection: Connection) -> None:
-        """Have timers due when their time has passed, by what the wall clock shows by now."""
+        """After the wall clock was set, move the due times of timers with it."""
         offset_s = self._offset_s()
         if self._followed_s is not None and abs(offset_s - self._followed_s) < 1:
             return
-        # Timers that are not due when they end, in seconds of uptime, since the clock was set.
+        # Timers whose due time no longer is when they end by the machine's uptime.
         due_s = alerts.c.ends_s + offset_s
         adrift = (
             (alerts.c.boot == _boot())
@@ -265,14 +266,14 @@ def _sweeps(kept: ToolsConfig, now_s: float) -> Generator[Executable, None, None
 
 
 def _strangers(table: Table, since: Column[float], now_s: float) -> ColumnElement[bool]:
-    """What a process that crashed has left of them: the table's rows that began long ago."""
+    """Selects the rows of strangers that a crashed process has left: those that are too old."""
     theirs = table.c.caller.startswith(f"{CallerKind.CONVERSATION}:")
     return and_(theirs, since < now_s - _LONGEST_STRANGER_S)
 
 
 @cache
 def _boot() -> str:
-    """The time from one start of the machine to the next; where it has no name, of this process."""
+    """The id of the machine's current boot; if there is none, an id of this process."""
     with suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     return uuid.uuid4().hex

@@ -1,4 +1,4 @@
-"""What can be wrong with a database: what callers are told, and what the operator can do."""
+"""The faults of a database: what callers are told, and what the operator can do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What is wrong: a sentence for callers, one for the operator, and whether it passes."""
+    """A fault: a sentence for callers, a remedy for the operator, and whether it is temporary."""
 
     spoken: str
     remedy: str
@@ -20,7 +20,7 @@ class Trouble:
 
 
 class Gone(OSError):
-    """The file is no longer where it was, or another is there."""
+    """The file is no longer where it was, or was replaced by another."""
 
 
 _GONE = Trouble(
@@ -77,7 +77,7 @@ _TROUBLES: Mapping[int | str, Trouble] = MappingProxyType(
 
 
 def trouble_of(error: Exception) -> Trouble:
-    """What an error of a driver, of SQLAlchemy or of the system means."""
+    """The fault that an error of a driver, of SQLAlchemy or of the system stands for."""
     cause = _cause(error)
     if isinstance(cause, Gone):
         return _GONE
@@ -89,14 +89,14 @@ def trouble_of(error: Exception) -> Trouble:
 
 
 def is_conflict(error: Exception) -> bool:
-    """Whether another row has what only one can have."""
+    """Whether an error says that another row has a value that must be unique."""
     cause = _cause(error)
     code = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorcode", None)
     return code in ("23505", sqlite3.SQLITE_CONSTRAINT_UNIQUE)
 
 
 def words_of(error: Exception) -> str:
-    """The database's own words, on one line, without what a statement or a row holds."""
+    """The database's own message, on one line, without the contents of statements or rows."""
     cause = _cause(error)
     primary = getattr(getattr(cause, "diag", None), "message_primary", None)
     return " ".join((primary or str(cause)).split())

@@ -1,8 +1,8 @@
 """Makes the tables of a new database, and brings those of an older one up to date.
 
-A new database gets today's tables, without Alembic's 0.1 s of imports; revisions are run where
-there are older ones. Either is done at the start, by the first of the processes that share the
-database, and wholly or not at all.
+A new database gets today's tables directly, which saves the 0.1 s of importing Alembic; an older
+one is migrated by revisions. The first of the processes that share the database does it when it
+starts, completely or not at all.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ HEAD = "0004"
 """The newest of the revisions in migrations/versions."""
 
 _ALONE = {
-    # Takes away what was deleted from an older file before deleting overwrote.
+    # VACUUM removes what was deleted from an older file while deleting did not overwrite yet.
     "sqlite": ("VACUUM", "BEGIN IMMEDIATE"),
     "postgresql": ("SELECT pg_advisory_xact_lock(8110264)",),
 }
 
 
 def bring_up_to_date(engine: Engine) -> None:
-    """Have today's tables in a database.
+    """Bring a database's tables to today's layout.
 
     Raises:
         ConfigError: A newer version of the program has changed them.
-        SQLAlchemyError: It cannot be done, and nothing was changed.
+        SQLAlchemyError: It failed, and nothing was changed.
     """
     try:
         with engine.begin() as connection:
@@ -37,7 +37,7 @@ def bring_up_to_date(engine: Engine) -> None:
                 return
             for statement in _ALONE[engine.dialect.name]:
                 connection.exec_driver_sql(statement)
-            # Another process may have done it meanwhile.
+            # Another process may have done it while this one waited for the lock.
             if _revision(connection) != HEAD:
                 _make(connection)
     except BaseException:
@@ -64,7 +64,7 @@ def upgrade(connection: Connection) -> None:
     """Run the revisions that a database lacks.
 
     Raises:
-        ConfigError: It has one that is not known here.
+        ConfigError: It has a revision that this version does not know.
     """
     from alembic import command
     from alembic.config import Config

@@ -1,7 +1,7 @@
-"""A database on a PostgreSQL server, which several servers of ours may share.
+"""A database on a PostgreSQL server, which several of our servers may share.
 
-Rows that are deleted are gone for everybody at once, and their space in the tables is given back;
-the server's write-ahead log, its replicas and its backups have them for as long as it keeps those.
+Deleted rows are gone for everybody at once, and their space in the tables is freed; the server's
+write-ahead log, replicas and backups still have them for as long as the server keeps those.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _PATIENCE = {
 
 
 class PostgresqlDatabase:
-    """The database of a URL; what is not in it, libpq takes from where it always does.
+    """The database of a URL; libpq takes what the URL lacks from its usual places.
 
     Raises:
-        ConfigError: It is no such URL, or the driver is not installed.
+        ConfigError: It is not a URL of PostgreSQL, or the driver is not installed.
 
     Attributes:
         shown: Its name in the log, without user and password.
@@ -51,7 +51,7 @@ class PostgresqlDatabase:
             ) from error
 
     def begin(self) -> None:
-        """Connect.
+        """Connect, and bring the tables up to date.
 
         Raises:
             SQLAlchemyError: The database cannot be reached or used.
@@ -59,11 +59,11 @@ class PostgresqlDatabase:
         bring_up_to_date(self.engine)
 
     def held(self) -> AbstractContextManager[None]:
-        """Nothing: every thread has a connection of its own."""
+        """Does nothing: every thread has a connection of its own."""
         return nullcontext()
 
     def erase(self, connection: Connection) -> None:
-        """Give back the space of deleted rows; what another server does meanwhile is skipped."""
+        """Free the space of deleted rows, except in tables that another server has locked."""
         connection.exec_driver_sql(f"VACUUM (SKIP_LOCKED) {', '.join(METADATA.tables)}")
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ class PostgresqlDatabase:
 
 
 def _parsed(url: str) -> URL:
-    """Its parts; no error repeats it, for it may have a password, or a piece of one anywhere."""
+    """The parts of a URL; no error quotes it, because any part may have a piece of a password."""
     with suppress(ArgumentError, ValueError):
         parsed = make_url(url)
         if parsed.drivername in ("postgresql", "postgres") and url.count("@") < 2:

@@ -1,8 +1,8 @@
-"""A database that is a SQLite file of its own.
+"""A database in a SQLite file.
 
 One connection behind a lock serves every thread and session of the process; write-ahead logging and
-a busy timeout let several processes share the file. What is deleted is overwritten, in the file
-and, at the next checkpoint, in the log.
+a busy timeout let several processes share the file. Deleted data is overwritten, in the file and,
+at the next checkpoint, in the log.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BUSY_TIMEOUT_S = 2.0
 _DEFAULT = "voice.sqlite3"
 _MAGIC = b"SQLite format 3\0"
 _SUFFIXES = ("", "-wal", "-shm")
-"""Of the file, and of the two that lie beside it while it is open."""
+"""Suffixes of the file and of the two that lie beside it while it is open."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,11 +40,12 @@ class _NotWhole(sqlite3.DatabaseError):
 
 
 class SqliteFile:
-    """The file.
+    """The database in a file.
 
     Args:
-        file: Created with its folder if missing, for its user's eyes only; "" is in the user's data
-            directory, ":memory:" keeps nothing. A damaged one is moved aside.
+        file: Its path; "" is one in the user's data directory, ":memory:" keeps nothing. If
+            missing, it is created with its folder, readable by its user alone; a damaged file is
+            moved aside.
 
     Attributes:
         shown: Its name in the log.
@@ -60,28 +61,28 @@ class SqliteFile:
         self._files: dict[str, tuple[int, int] | None] = {}
 
     def begin(self) -> None:
-        """Open it.
+        """Open it, and bring its tables up to date.
 
         Raises:
-            OSError: It cannot be opened or made.
-            SQLAlchemyError: The same, or it is no database.
+            OSError: It cannot be opened or created.
+            SQLAlchemyError: The same, or it is not a database.
         """
         bring_up_to_date(self.engine)
         self._files = {self._file + suffix: _identity(self._file + suffix) for suffix in _SUFFIXES}
 
     @contextmanager
     def held(self) -> Generator[None, None, None]:
-        """Have the only connection.
+        """Hold the only connection.
 
         Raises:
-            Gone: The file was moved or deleted, and a new one is begun.
+            Gone: The file was moved or deleted, and a new one was begun.
         """
         with self._lock:
             self._look_for_file()
             yield
 
     def erase(self, connection: Connection) -> None:
-        """Write the log back into the file and empty it: it has pages of before a deletion."""
+        """Write the log back into the file and empty it, as it still has deleted data."""
         busy, *_ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
         if busy:
             _log.warning("another program reads the database; the log is emptied later")
@@ -92,11 +93,11 @@ class SqliteFile:
             self.engine.dispose()
 
     def _look_for_file(self) -> None:
-        """Begin a new file if ours is gone: SQLite would go on with one that has no name."""
+        """Begin a new file if ours is gone; SQLite would go on writing to the unlinked one."""
         if not self._file or _identity(self._file) == self._files[self._file]:
             return
         self.engine.dispose()
-        # A log of the old file would be taken for one of the new.
+        # A log left by the old file would be taken for the new one's.
         _move_aside(
             self._file, [file for file, ours in self._files.items() if ours == _identity(file)]
         )
@@ -104,7 +105,7 @@ class SqliteFile:
         raise Gone("gone")
 
     def _opened(self) -> sqlite3.Connection:
-        """A connection to a whole file; a damaged one is moved aside, for somebody to look at."""
+        """A connection to an intact file; a damaged one is moved aside, to be looked at later."""
         try:
             return _connect(self._file)
         except sqlite3.Error as error:
@@ -126,10 +127,10 @@ def _connect(file: str) -> sqlite3.Connection:
     database = sqlite3.connect(file or ":memory:", timeout=BUSY_TIMEOUT_S, check_same_thread=False)
     try:
         database.execute("PRAGMA journal_mode = WAL")
-        # With write-ahead logging this survives a crash of the process, and a power cut may only
-        # lose the last entry; it saves a disk flush while the user waits.
+        # With write-ahead logging this survives a crash of the process, and a power cut loses at
+        # most the last entries; it saves a disk flush while the user waits.
         database.execute("PRAGMA synchronous = NORMAL")
-        # What is deleted is overwritten, in the file and in every page that the log gets.
+        # Deleted data is overwritten, in the file and in every page written to the log.
         database.execute("PRAGMA secure_delete = ON")
         ((found,),) = database.execute("PRAGMA quick_check(1)").fetchall()
         if found != "ok":
@@ -143,13 +144,13 @@ def _connect(file: str) -> sqlite3.Connection:
 
 
 def _is_ours(file: str) -> bool:
-    """Whether it is a database, or lies where nobody else puts a file."""
+    """Whether a file is a SQLite database, or lies where only this program puts one."""
     with open(file, "rb") as opened:
         return opened.read(len(_MAGIC)) == _MAGIC or file == str(data_path(_DEFAULT))
 
 
 def _move_aside(file: str, with_it: Sequence[str]) -> str:
-    """Give some of the files that belong together other names; returns what ``file`` would get."""
+    """Rename some of a database's files; returns the new name of ``file``, renamed or not."""
     aside = f"{file}.{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{uuid.uuid4().hex[:4]}"
     for each in with_it:
         with suppress(FileNotFoundError):

@@ -1,6 +1,6 @@
-"""The tables of what outlives a conversation, as they are now; `migrations` brings older ones here.
+"""The tables of what outlives a conversation, in today's layout; `migrations` upgrades older ones.
 
-Every table has an owner's columns, ``agent`` and ``caller``. Moments are seconds since the epoch.
+Every row has an owner, ``agent`` and ``caller``. Moments are seconds since the epoch.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _table(name: str, *columns: Column[Any]) -> Table:
         Column("agent", Text, nullable=False),
         Column("caller", Text, nullable=False),
         *columns,
-        # No id comes twice: a conversation may remember one.
+        # No id is ever used again: a conversation may remember one.
         sqlite_autoincrement=True,
     )
 
@@ -54,11 +54,11 @@ alerts = _table(
     _required("length_s", Double),
     _required("session_id", Text),
     _required("told", Boolean, False),
-    # By whom it is being announced, and until when nobody else may.
+    # Who is announcing it, and until when nobody else may.
     _required("taken_until", Double, 0.0),
     _required("taken_by", Text, ""),
     _required("repeat", Text, ""),
-    # Of a timer: the uptime at which it ends, of the start of a machine that has this name.
+    # For a timer: the uptime at which it ends, and the boot of the machine that this counts from.
     Column("ends_s", Double),
     _required("boot", Text, ""),
 )
@@ -80,16 +80,16 @@ appointments = _table(
     _required("name", Text),
     _required("about", Text),
 )
-# Where a caller is in a flow, a row for each conversation that began one.
+# A caller's position in a flow; a row for each conversation that began one.
 flows = _table(
     "flows",
     _required("saved", Double),
     _required("content", Text),
-    # Whose it is until then, unless it is kept for longer: another may go on with it behind that.
+    # The conversation that holds it, and until when; after that another may go on with it.
     _required("session_id", Text, ""),
     _required("taken_until", Double, 0.0),
 )
-# What a caller asked to be remembered; ``about`` is "name" for what they want to be called.
+# Facts that a caller asked to be remembered; ``about`` is "name" for what they want to be called.
 facts = _table(
     "facts",
     _required("changed", Double),
@@ -100,7 +100,7 @@ Index("alerts_due", alerts.c.agent, alerts.c.caller, alerts.c.told, alerts.c.due
 Index("list_items_owner", list_items.c.caller, list_items.c.agent)
 Index("orders_owner", orders.c.caller, orders.c.agent)
 Index("appointments_owner", appointments.c.caller, appointments.c.agent)
-# Of two who book a time at once, one gets it.
+# If two callers book a time at once, only one gets it.
 Index("appointments_due", appointments.c.agent, appointments.c.due, unique=True)
 Index("flows_owner", flows.c.caller, flows.c.agent)
 Index("facts_owner", facts.c.caller, facts.c.agent)
@@ -108,10 +108,10 @@ Index("facts_owner", facts.c.caller, facts.c.agent)
 TABLES = (alerts, list_items, orders, appointments, flows, facts)
 
 version = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
-"""Alembic's own, with the revision of the tables."""
+"""Alembic's own table, which holds the revision of the others."""
 
 
 def owned_by(table: Table, caller: Caller, agent: str | None = None) -> ColumnElement[bool]:
-    """Whose rows of a table: a caller's, at one agent or at any."""
+    """Selects a caller's rows of a table, at one agent or at any."""
     at = true() if agent is None else table.c.agent == agent
     return (table.c.caller == str(caller)) & at

@@ -1,6 +1,6 @@
-"""One MCP server: it is connected, listed and called, and connected anew when it is lost.
+"""The connection to one MCP server: lists and calls its tools, and reconnects when it is lost.
 
-All of it belongs to one event loop. What the tools are for is not known here.
+All of it belongs to one event loop. It does not know what the tools are for.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ from voice.tools.registry import ToolError
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 60.0
-"""Between attempts to connect; each failure doubles the pause."""
+"""Pauses between attempts to connect; each failure doubles the pause."""
 MOST_PAGES = 32
 MOST_TOOLS = 256
 LARGEST_ANSWER = 8 * 1024 * 1024
-"""Bytes of one answer over HTTP."""
+"""Most bytes of one answer over HTTP."""
 
 logger = logging.getLogger(__name__)
-# What the SDK logs quotes messages, which may hold the user's words and secrets.
+# The SDK's log quotes messages, which may hold the user's words and secrets.
 for _name in ("mcp", "client"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a server is, and how long one waits for it.
+    """Where a server is, and how long to wait for it.
 
     Attributes:
         command: The program and its arguments; empty for a server at ``url``.
-        variables: Of the program's environment.
+        variables: Variables of the program's environment.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Endpoint:
 
     @classmethod
     def of(cls, name: str, config: McpServerConfig) -> Endpoint:
-        """The server of an option group.
+        """The server that a group of options describes.
 
         Raises:
             ConfigError: An environment variable is not set.
@@ -91,9 +91,9 @@ class Connection:
     """A server that `run` keeps connected.
 
     Args:
-        endpoint: Of the server.
-        listed: Takes its tools, whenever they have been listed.
-        failed: Takes why it is lost or was not reached, in a few words, none of them its own.
+        endpoint: Where the server is.
+        listed: Called with its tools whenever they have been listed.
+        failed: Called with the reason, in a few words of ours, when it is lost or not reached.
     """
 
     def __init__(
@@ -133,12 +133,12 @@ class Connection:
         """Call a tool.
 
         Args:
-            name: As the server calls it.
-            arguments: By the tool's schema.
-            report: Takes the server's messages of progress.
+            name: The tool's name at the server.
+            arguments: Arguments by the tool's schema.
+            report: Called with the server's progress messages.
 
         Raises:
-            ToolError: It is not connected, is lost, takes too long or answers with rubbish.
+            ToolError: The server is not connected, is lost, takes too long or answers with rubbish.
         """
 
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
@@ -156,13 +156,13 @@ class Connection:
         except ToolError:
             raise
         except Exception as error:
-            # Whether it is still there shows when its tools are listed.
+            # Listing the tools again will show whether the server is still there.
             self._look.set()
             logger.warning("mcp server %s: a call failed: %s", self._endpoint.name, _reason(error))
             raise ToolError(_told(said, error)) from error
 
     async def _connected(self, stack: AsyncExitStack) -> Client:
-        """Connect and list, both within the start's time."""
+        """Connect and list the tools, both within `Endpoint.start_timeout_s`."""
         self._look.clear()
         client = Client(
             _transport(self._endpoint, self._look.set),
@@ -178,7 +178,7 @@ class Connection:
         return client
 
     async def _follow(self, client: Client) -> None:
-        """List again whenever there is reason to; a listing that fails means that it is lost."""
+        """List the tools again when asked to; raises if that fails, as the server is then lost."""
         async with asyncio.TaskGroup() as group:
             if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
                 group.create_task(self._listen(client))
@@ -190,7 +190,7 @@ class Connection:
                 self._listed(tools)
 
     async def _listen(self, client: Client) -> None:
-        """Since 2026-07-28 a server tells of changes only to those who have subscribed."""
+        """Subscribe to changes of the tools, as the protocol requires since version 2026-07-28."""
         tools = client.server_capabilities.tools
         if tools is None or not tools.list_changed:
             return
@@ -218,7 +218,7 @@ async def _tools(client: Client) -> list[Tool]:
 
 @asynccontextmanager
 async def _transport(endpoint: Endpoint, ended: Callable[[], None]) -> AsyncGenerator[Any, None]:
-    """The streams of a server; ``ended`` is called when nothing more will come from it."""
+    """Open the streams of a server; ``ended`` is called when nothing more will come from it."""
     async with AsyncExitStack() as stack:
         if endpoint.command:
             program, *arguments = endpoint.command
@@ -250,7 +250,7 @@ async def _transport(endpoint: Endpoint, ended: Callable[[], None]) -> AsyncGene
 
 
 class _Bounded(httpx2.AsyncHTTPTransport):
-    """Refuses answers that are too large. Streams of events the SDK bounds itself."""
+    """Refuses answers that are too large; the SDK itself bounds event streams."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """See `httpx2.AsyncBaseTransport.handle_async_request`."""
@@ -279,7 +279,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong, by kind: the words of an error may quote messages."""
+    """What kind of error it was; its own message is not used, as it may quote a server's."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     match error:

@@ -1,6 +1,6 @@
 """The MCP servers of this process, in a thread with an event loop of its own.
 
-So no message of a server, however long, delays the sound of a conversation.
+That way no message of a server, however long, delays the audio of a conversation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 Offers = tuple[Offer, ...]
 
 CLOSE_S = 8.0
-"""Longest wait for servers to end; the SDK kills a program that goes on for longer."""
+"""Longest wait for servers to end; the SDK kills a program that does not end."""
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class Servers:
         listed: Callable[[Sequence[mcp.Tool]], None],
         failed: Callable[[str], None],
     ) -> Connection:
-        """Connect a server; as `Connection`, whose callbacks run in the servers' thread."""
+        """Connect a server; see `Connection`. The callbacks run in the servers' thread."""
         connection = Connection(endpoint, listed, failed)
         self._running[connection] = self._submit(connection.run())
         return connection
@@ -62,7 +62,11 @@ class Servers:
         arguments: dict[str, Any],
         report: Callable[[str], None],
     ) -> str:
-        """Call a tool from any event loop; as `Connection.call` and `words_of`."""
+        """Call a tool from any event loop and return its answer; see `Connection.call`.
+
+        Raises:
+            ToolError: See `Connection.call` and `words_of`.
+        """
 
         async def work() -> str:
             return words_of(await connection.call(name, arguments, report))
@@ -70,7 +74,7 @@ class Servers:
         return await asyncio.wrap_future(self._submit(work()))
 
     async def close(self) -> None:
-        """Disconnect all; may be called again. Waits for `CLOSE_S` at most."""
+        """Disconnect all servers, waiting `CLOSE_S` at most; may be called again."""
         if not self._loop.is_closed() and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._loop.stop)
             await asyncio.to_thread(self._thread.join, CLOSE_S)
@@ -80,7 +84,7 @@ class Servers:
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            # Leaving cancels what runs, and waits for it.
+            # Leaving the runner cancels what still runs, and waits for it.
             runner.get_loop().run_forever()
 
 
@@ -88,10 +92,10 @@ class ConfiguredServers:
     """The servers of the configuration.
 
     Args:
-        configs: Name → options.
-        check: Whether the model can call a tool.
-        taken: Names of the agent's other tools.
-        put: Takes a server's name, and its tools whenever they change, in the servers' thread.
+        configs: Server's name → options.
+        check: Raises `ProtocolError` if the model could not call a tool.
+        taken: The names of all tools but a server's, by the server's name.
+        put: Called with a server's name and its tools when they change, in the servers' thread.
 
     Raises:
         ConfigError: An environment variable is not set.
@@ -120,7 +124,7 @@ class ConfiguredServers:
             )
 
     def wait(self) -> None:
-        """Wait for the first attempt to reach each, for its own time at most; blocks."""
+        """Wait for the first attempt to reach each server, up to its start timeout; blocks."""
         for name, tried in self._tried.items():
             tried.wait(self._configs[name].start_timeout_s)
 
@@ -156,7 +160,7 @@ def _is_wanted(name: str, config: McpServerConfig) -> bool:
 
 
 def _trusted(offer: Offer, config: McpServerConfig) -> Offer:
-    """An offer that says whether its tool changes nothing, as far as the operator believes it."""
+    """An offer whose tool is read-only if the operator says so, or trusts the server's word."""
     tool, listed = offer.tool, offer.remote.listed
     believed = config.trust_annotations and is_read_only(listed)
     reads = believed or _matches(listed.name, config.read_only)

@@ -1,7 +1,7 @@
-"""Makes what an MCP server lists tools of ours, and what it answers words.
+"""Turns the tools that an MCP server lists into ours, and its answers into text.
 
-A schema is kept as far as a grammar can hold it: an optional parameter that it cannot is left out,
-a tool with such a required one is refused. The server checks the arguments anyway.
+A schema is kept as far as a grammar can express it: an optional parameter that it cannot express is
+left out, and a tool that requires one is refused. The server checks the arguments anyway.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from voice.tools.spoken_results import spoken_result
 from voice.types import ToolSpec
 
 Check = Callable[[Sequence[ToolSpec]], None]
-"""Raises `ProtocolError`, whose ``param`` is the path of the fault, where a model could not call
-one of some tools."""
+"""Raises `ProtocolError`, with the path of the fault as ``param``, if the model could not call one
+of some tools."""
 Call = Callable[[str, dict[str, Any], Callable[[str], None]], Awaitable[str]]
-"""Takes a tool's name, arguments and what is told of its progress; gives its result."""
+"""Takes a tool's name, its arguments and a callback for progress; returns the result."""
 
 LONGEST_DESCRIPTION = 160
 LONGEST_PROGRESS = 80
 LONGEST_RESULT = 4000
-"""Characters; what is said is shorter still (`ToolsConfig.result_max_chars`)."""
+"""Most characters; what is said is shorter still (`ToolsConfig.result_max_chars`)."""
 _PREFIX = re.compile(r"^(?:Error executing tool [^\s:]+(?:: |$))+")
 """What the official SDK puts before a tool's own words, or in their place."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -41,12 +41,12 @@ _LEFT_OUT = ("title", "default", "examples", "$schema", "$comment", "deprecated"
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """What a tool of ours is at its server.
+    """A tool at its server.
 
     Attributes:
-        server: Its name.
+        server: The server's name.
         name: The tool's name there.
-        listed: As the server declares it.
+        listed: The server's declaration of it.
     """
 
     server: str
@@ -63,7 +63,7 @@ class Offer:
 
 
 class Refused(Exception):
-    """A tool cannot be offered; the text says why, in a line."""
+    """A tool cannot be offered; the message says why, on one line."""
 
 
 def offered(remote: Remote, call: Call, check: Check, taken: Collection[str] = ()) -> Offer:
@@ -72,11 +72,11 @@ def offered(remote: Remote, call: Call, check: Check, taken: Collection[str] = (
     Args:
         remote: The tool.
         call: Calls it.
-        check: Of the model.
-        taken: Names that other tools have; the server's then comes before the tool's.
+        check: Raises `ProtocolError` if the model could not call it.
+        taken: Names of other tools; if its name is among them, the server's name goes before it.
 
     Raises:
-        Refused: Its name or its schema cannot be held.
+        Refused: Its name or its schema cannot be used.
     """
     name = remote.name if remote.name not in taken else f"{remote.server}_{remote.name}"
     if not _NAME.fullmatch(name) or name in taken:
@@ -94,7 +94,7 @@ def offers(
     taken: Collection[str],
     refuse: Callable[[Remote, Refused], None],
 ) -> tuple[Offer, ...]:
-    """Those of a server's tools that can be called, as `offered`; ``refuse`` takes the others."""
+    """The tools of a server that can be called, see `offered`; ``refuse`` gets the others."""
     found: dict[str, Offer] = {}
     for remote in remotes:
         try:
@@ -107,15 +107,15 @@ def offers(
 
 
 def is_read_only(listed: mcp.Tool) -> bool:
-    """Whether a server says of its tool that it changes nothing."""
+    """Whether a server says that its tool changes nothing."""
     return listed.annotations is not None and listed.annotations.read_only_hint is True
 
 
 def words_of(result: mcp.CallToolResult) -> str:
-    """What a tool has answered, short enough to be read on the event loop.
+    """A tool's answer as text, short enough to be processed on the event loop.
 
     Raises:
-        ToolError: The tool has failed; the text is its own.
+        ToolError: The tool has failed; the message is its own.
     """
     parts = [part for block in result.content if (part := _words(block))]
     text = "\n".join(parts)
@@ -146,7 +146,7 @@ def _words(block: mcp.ContentBlock) -> str:
 
 
 def _tool(spec: ToolSpec, remote_name: str, call: Call) -> Tool:
-    """A tool that calls; parameters have names of ours, since a server may call one ``copy``."""
+    """A tool that calls the server; its fields are renamed, as a parameter may be ``copy``."""
     names = list(spec.parameters["properties"])
     required = spec.required
     fields: dict[str, Any] = {
@@ -168,7 +168,7 @@ def _report(progress: Progress, message: str) -> None:
 
 
 def _parameters(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool's input schema without what a model need not read and a grammar cannot hold."""
+    """A tool's input schema without what the model need not read."""
     plain = _plain({key: schema[key] for key in _KEPT_AT_TOP if key in schema})
     assert isinstance(plain, dict)
     if not isinstance(plain.get("properties"), dict):
@@ -177,14 +177,14 @@ def _parameters(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(node: Any, named: bool = False) -> Any:
-    """A schema in short; ``named`` is whether the keys of ``node`` are names of others."""
+    """A shortened schema; ``named``: the keys of ``node`` name parameters or definitions."""
     if isinstance(node, list):
         return [_plain(one) for one in node]
     if not isinstance(node, dict):
         return node
     choices = node.get("anyOf")
     if not named and isinstance(choices, list):
-        # "A string or null" is an optional string: what is null is left out.
+        # "A string or null" becomes a string: a null argument is left out anyway.
         kept = [one for one in choices if one != {"type": "null"}]
         if len(kept) == 1 and isinstance(kept[0], dict):
             rest = {key: value for key, value in node.items() if key != "anyOf"}
@@ -203,10 +203,10 @@ def _plain(node: Any, named: bool = False) -> Any:
 
 
 def _held(spec: ToolSpec, check: Check) -> ToolSpec:
-    """The tool with the parameters that a grammar can hold.
+    """The tool with those parameters that a grammar can express.
 
     Raises:
-        Refused: Without the others it could not be called.
+        Refused: It requires one of the others.
     """
     while True:
         try:
@@ -224,13 +224,13 @@ def _held(spec: ToolSpec, check: Check) -> ToolSpec:
 
 
 def _named(path: str, names: Collection[str]) -> str | None:
-    """The name that a path begins with; names may hold dots."""
+    """The longest name that begins a path, as names may contain dots; None if there is none."""
     found = [name for name in names if path == name or path.startswith((f"{name}.", f"{name}["))]
     return max(found, key=len, default=None)
 
 
 def _line(text: str, most: int = LONGEST_DESCRIPTION) -> str:
-    """The first sentence of a text, in one line, cut to so many characters."""
+    """The first sentence of a text, on one line, with at most ``most`` characters."""
     clean = "".join(c if c.isprintable() else " " for c in text)
     first = re.split(r"(?<=[.!?])\s", " ".join(clean.split()), maxsplit=1)[0]
     return first if len(first) <= most else f"{first[: most - 1].rsplit(' ', 1)[0]}…"

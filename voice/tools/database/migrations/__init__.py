@@ -1,1 +1,1 @@
-"""What Alembic runs: `env` on the connection that it is given, then the revisions in `versions`."""
+"""Alembic's scripts: `env` uses the connection it is given and runs the revisions in `versions`."""

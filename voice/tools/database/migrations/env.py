@@ -1,4 +1,4 @@
-"""Alembic's environment: the connection of the caller, whose transaction it is."""
+"""Alembic's environment: runs the revisions on the caller's connection, in its transaction."""
 
 from alembic import context
 

@@ -1,1 +1,1 @@
-"""Revisions of the tables, oldest first; none changes once it has been released."""
+"""Revisions of the tables, oldest first; a released revision must never change."""

@@ -1,6 +1,6 @@
-"""Tables with owners; those of a file from before there were revisions get what they lack.
+"""Tables with owners; tables from before there were revisions get the columns that they lack.
 
-Entries that tell no owner are of the only user that there was, and mostly the only agent.
+Entries without an owner are given to the only user that there was, and to the usual agent.
 """
 
 import time
@@ -14,7 +14,7 @@ down_revision = None
 
 
 def _layout() -> dict[str, list[sa.Column[Any]]]:
-    """Table → its columns; a default is for the rows that are there before the column."""
+    """Table → its columns; a default is for rows that are older than the column."""
 
     def text(name: str, default: str | None = None) -> sa.Column[Any]:
         return sa.Column(name, sa.Text, nullable=False, server_default=default)

@@ -1,4 +1,4 @@
-"""Appointments, and where a caller is in a flow."""
+"""Tables of appointments and of callers' positions in flows."""
 
 import sqlalchemy as sa
 from alembic import op

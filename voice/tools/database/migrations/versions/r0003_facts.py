@@ -1,4 +1,4 @@
-"""What callers asked to be remembered."""
+"""A table of facts that callers asked to be remembered."""
 
 import sqlalchemy as sa
 from alembic import op
