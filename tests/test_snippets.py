@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
 from tests.voice.realtime.test_over_sockets import running
 from tests.voice.tools.mcp.test_faulty_servers import check, run
 from voice.config import ToolsConfig, TurnConfig
@@ -67,9 +68,9 @@ async def test_the_tool_of_another_program(tmp_path: Path) -> None:
     (code,) = snippets(ROOT / "docs" / "mcp.md", "python")
     file = tmp_path / "dice.py"
     file.write_text(code, encoding="utf-8")
-    server = {"command": sys.executable, "args": [str(file)], "start_timeout_s": 60}
+    server = {"command": sys.executable, "args": [str(file)], "start_timeout_s": PATIENCE_S}
     config = ToolsConfig.model_validate({"database": ":memory:", "mcp": {"dice": server}})
-    box = Toolbox(config, TurnConfig())
+    box = Toolbox(config, TurnConfig(tool_timeout_s=PATIENCE_S))
     try:
         assert await asyncio.to_thread(box.connect, check) == ["mcp dice: roll_dice"]
         assert re.fullmatch("The die shows a [1-6].", (await run(box, "roll_dice")).content)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.patience import PATIENCE_S
 from voice.config import Config, data_path
 from voice.config.options import Section
 from voice.serve import parse_arguments
@@ -117,11 +118,11 @@ def test_systemd_takes_the_unit_and_finds_it_closed(tmp_path: Path) -> None:
     here = UNIT.replace("/opt/quicksilver/.venv/bin/python", sys.executable)
     unit.write_text(here.replace("/opt/quicksilver", str(ROOT)))
     done = subprocess.run(
-        ["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60
+        ["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert (done.returncode, done.stderr) == (0, "")
     judged = subprocess.run(
         ["systemd-analyze", "security", "--offline=true", "--threshold=20", unit],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=PATIENCE_S,
     )  # fmt: skip
     assert judged.returncode == 0, judged.stdout

@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 import shutil
-import socket
 import subprocess
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
@@ -21,6 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.support.patience import PATIENCE_S
 from tests.support.serving import receive_until, send
 from tests.voice.realtime.test_over_sockets import running
+from voice.demo.server import free_port
 from voice.session.resources import Resources
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -76,7 +76,7 @@ async def test_every_metric_is_one_that_the_server_offers(embedded_parts: Resour
 )
 def test_promtool_is_content(arguments: tuple[str, ...]) -> None:
     command = ["promtool", *arguments]
-    done = subprocess.run(command, cwd=DEPLOY, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=DEPLOY, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -90,8 +90,7 @@ async def prometheus(target: str, folder: Path) -> AsyncGenerator[httpx.AsyncCli
     del job["authorization"]
     job["static_configs"] = [{"targets": [target]}]
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     process = await asyncio.create_subprocess_exec(
         "prometheus",
         f"--config.file={folder}/prometheus.yml",
@@ -101,7 +100,8 @@ async def prometheus(target: str, folder: Path) -> AsyncGenerator[httpx.AsyncCli
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:
-        async with httpx.AsyncClient(base_url=f"http://{address}/api/v1/", timeout=30) as http:
+        url = f"http://{address}/api/v1/"
+        async with httpx.AsyncClient(base_url=url, timeout=PATIENCE_S) as http:
             yield http
     finally:
         process.terminate()

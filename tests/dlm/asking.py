@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dlm.engine.engine import Engine, Event, Failed, Finished, Request, TextDelta
 from dlm.language.messages import Call, Turn
 from tests.dlm.tiny import TOOLS
+from tests.support.patience import PATIENCE_S
 
 SAID = "set a timer for ten minutes"
 TIMER_CALL = Call("set_timer", {"duration": "ten minutes"})
@@ -23,7 +24,7 @@ def collected(events: queue.Queue[Event]) -> list[Event]:
     """Events up to the last."""
     out: list[Event] = []
     while not (out and isinstance(out[-1], Finished | Failed)):
-        out.append(events.get(timeout=30))
+        out.append(events.get(timeout=PATIENCE_S))
     return out
 
 

@@ -32,7 +32,7 @@ function check() {
 
 function until(what, holds) {
   return new Promise((resolve, reject) => {
-    setTimeout(() => reject(new Error(`waited too long for ${what}`)), 60_000).unref();
+    setTimeout(() => reject(new Error(`waited too long for ${what}`)), 180_000).unref();
     waiting.push({ holds, resolve });
     check();
   });

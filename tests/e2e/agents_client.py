@@ -18,7 +18,7 @@ from agents.realtime import RealtimeAgent, RealtimeRunner
 
 RATE_HZ = 24_000
 PACKET_BYTES = RATE_HZ // 50 * 2
-PATIENCE_S = 120
+PATIENCE_S = 180
 
 calls: list[dict[str, str]] = []
 

@@ -37,5 +37,5 @@ session.on("agent_end", (_context, _agent, said) => {
     report();
   }
 });
-setTimeout(report, 60_000);
+setTimeout(report, 180_000);
 await session.connect({ apiKey: "none" });

@@ -40,6 +40,14 @@ def microphone_from(wav: Path) -> tuple[str, ...]:
     return (*FAKE_MICROPHONE, f"--use-file-for-fake-audio-capture={wav}%noloop")
 
 
+WATCH_STATES = """(() => {
+    const { body } = document;
+    window.states = [body.dataset.state];
+    new MutationObserver(() => states.push(body.dataset.state))
+        .observe(body, { attributeFilter: ["data-state"] });
+})()"""
+
+
 class Page:
     """One open page.
 
@@ -53,6 +61,7 @@ class Page:
         self._session_id = session_id
         self._ids = itertools.count(1000)
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._passed = 0
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
         """One command of the DevTools protocol, and its result."""
@@ -89,6 +98,14 @@ class Page:
             throw new Error("waited too long");
         }})()"""
         return await self.evaluate(watch)
+
+    async def watch_states(self) -> None:
+        """Keep the states that the page goes through from now on, for `passed`."""
+        await self.evaluate(WATCH_STATES)
+
+    async def passed(self, state: str) -> None:
+        """Wait until it has been in a state, however short, since the one waited for before."""
+        self._passed = await self.until(f"states.indexOf({json.dumps(state)}, {self._passed}) + 1")
 
     async def click(self, selector: str) -> None:
         """Click an element."""

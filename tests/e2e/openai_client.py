@@ -18,7 +18,7 @@ from openai import AsyncOpenAI
 
 RATE_HZ = 24_000
 PACKET_MS = 40
-PATIENCE_S = 120
+PATIENCE_S = 180
 PACKET_BYTES = RATE_HZ * PACKET_MS // 1000 * 2
 WEATHER = {
     "type": "function",

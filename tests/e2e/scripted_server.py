@@ -23,6 +23,7 @@ from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 from tests.support.patience import PATIENCE_S
+from voice.demo.server import free_port
 
 WEB_DIR = Path(__file__).resolve().parents[2] / "web"
 POLICY = "default-src 'self'; connect-src 'self' ws: wss:; style-src 'self'; script-src 'self'"
@@ -50,7 +51,7 @@ class ScriptedServer:
         self.path = ""
         self.admits = asyncio.Event()
         self.admits.set()
-        self.port = 0
+        self.port = free_port()
         self._socket: ServerConnection | None = None
         self._server: Server | None = None
         self._changed = asyncio.Condition()
@@ -61,7 +62,7 @@ class ScriptedServer:
         return f"http://127.0.0.1:{self.port}/"
 
     async def open(self) -> None:
-        """Listen; on the port of the last time, if there was one."""
+        """Listen, on the same port every time."""
         self._server = await serve(
             self._talk,
             "127.0.0.1",
@@ -71,7 +72,6 @@ class ScriptedServer:
             open_timeout=None,
             close_timeout=1,
         )
-        self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
         """Stop listening and drop the connection."""

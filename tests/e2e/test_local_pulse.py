@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.patience import PATIENCE_S
 from voice.config import CONFIGS_DIR
 from voice.demo.recordings import load
 from voice.demo.server import EMBEDDED, as_arguments
@@ -85,7 +86,7 @@ async def daemon(home: Path, echo: bool) -> AsyncGenerator[tuple[dict[str, str],
     ]
     loads = [part for module in modules for part in ("-L", module)]
     async with running(*program.split(), *loads, env=env, stderr=PIPE) as process:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             while not socket.exists():
                 assert process.returncode is None, await process.stderr.read()
                 await asyncio.sleep(0.02)
@@ -147,7 +148,7 @@ async def listening(env: dict[str, str], *arguments: str) -> AsyncGenerator[Agen
                 assert await agent.prints("Listening", within_s=LOADED_WITHIN_S), str(agent)
                 yield agent
                 process.send_signal(signal.SIGINT)
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(PATIENCE_S):
                     assert await process.wait() == 0, str(agent)
             finally:
                 if process.returncode is None:
@@ -158,12 +159,12 @@ async def audible(recorder: Process, seconds: float, agent: Agent) -> None:
     """Read 16 kHz mono PCM until so much of it has been loud."""
     loud_s = 0.0
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while loud_s < seconds:
                 block = np.frombuffer(await recorder.stdout.readexactly(640), np.int16)
                 loud_s += 0.02 * bool(np.abs(block.astype(np.int32)).max() > 500)
     except TimeoutError:
-        pytest.fail(f"after 60 s there were {loud_s:.1f} of {seconds} s of sound; {agent}")
+        pytest.fail(f"there were {loud_s:.1f} of {seconds} s of sound; {agent}")
 
 
 async def ask_for_a_timer(agent: Agent, wav: Path, env: dict[str, str], dropouts: int) -> None:
@@ -218,7 +219,7 @@ async def test_a_timer_is_asked_for_and_the_reply_is_heard(tmp_path):
     ):
         await ask_for_a_timer(agent, spoken_wav(tmp_path), env, dropouts=-1)
         await audible(recorder, 0.5, agent)
-        assert await agent.prints(" agent  ", within_s=60), str(agent)
+        assert await agent.prints(" agent  ", within_s=PATIENCE_S), str(agent)
     told = "".join(agent.lines)
     assert agent.said_by_user[-1] == "Set a timer for 10 minutes.", str(agent)
     assert "set_timer(duration='ten minutes') → Timer set for 10 minutes." in told

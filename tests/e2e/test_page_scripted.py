@@ -89,13 +89,15 @@ async def test_a_spoken_turn_is_shown_and_heard(server: ScriptedServer) -> None:
         await server.send(*reply_begins("r1", "m1"), draft)
         await page.until("document.querySelector('.draft')?.innerText === 'Set ░░░'")
         segment = reply_goes_on("r1", "m1", "Set for ten minutes.", tone(0.8))
-        await server.send(*tool_events("r1"), *segment, *reply_ends("r1", "m1"))
+        # A reply of which more may come is not over, however long it takes to look at it.
+        await server.send(*tool_events("r1"), *segment)
         await page.until("quicksilver.state === 'speaking'")
-        marks = {"asr_final": 5, "end_of_turn": 10, "first_audio": 15}
-        await server.send({"type": "quicksilver.latency", "turn_id": 1, "marks_ms": marks})
         heard = {"type": "quicksilver.heard", "response_id": "r1", "item_id": "m1", "chars": 7}
         await server.send(heard)
         await page.until("document.querySelector('.heard')?.innerText === 'Set for'")
+        marks = {"asr_final": 5, "end_of_turn": 10, "first_audio": 15}
+        latency = {"type": "quicksilver.latency", "turn_id": 1, "marks_ms": marks}
+        await server.send(*reply_ends("r1", "m1"), latency)
         await page.until("quicksilver.state === 'listening'")
 
         shown = await page.text("#turns")
@@ -167,7 +169,7 @@ async def test_denoising_that_comes_at_once_is_shown_step_by_step(server: Script
             {"type": "quicksilver.denoising", "response_id": "r1", "text": text, "step": step}
             for step, text in enumerate(texts)
         ]
-        segment = reply_goes_on("r1", "m1", "Set for ten minutes.", tone(5))
+        segment = reply_goes_on("r1", "m1", "Set for ten minutes.", tone(30))
         await server.send(*reply_begins("r1", "m1"), *steps, *segment, *reply_ends("r1", "m1"))
         await page.until("steps.at(-1)?.[0] === 'Set for ten minutes.'")
         shown = await page.evaluate("steps")
@@ -211,8 +213,8 @@ async def test_how_a_reply_came_about_can_be_watched_again(server: ScriptedServe
         assert drafted < masked
         assert "Set for ten minutes." in scenes[-1]
         assert "Draft" not in scenes[-1]
-        await page.click(".transport button")
-        assert await page.text(".transport button") == "Pause"
+        play = "(b => (b.click(), b.innerText))(document.querySelector('.transport button'))"
+        assert await page.evaluate(play) == "Pause"
         assert page.problems == []
 
 
@@ -268,7 +270,7 @@ async def test_one_chooses_with_whom_to_talk(server: ScriptedServer) -> None:
 async def test_barge_in_stops_the_sound_and_tells_what_was_heard(server: ScriptedServer) -> None:
     async with chromium_page(f"{server.url}?tap", *FAKE_MICROPHONE) as page:
         await start_talking(page, server)
-        long_reply = reply_goes_on("r1", "m1", "A very long story.", tone(8))
+        long_reply = reply_goes_on("r1", "m1", "A very long story.", tone(30))
         await server.send(*reply_begins("r1", "m1"), *long_reply)
         await server.expect("quicksilver.played")
         await server.send(*speech_events("u2", "stop", start_ms=0, end_ms=20)[:2])
@@ -288,7 +290,7 @@ async def test_barge_in_stops_the_sound_and_tells_what_was_heard(server: Scripte
         loud = np.flatnonzero(sound > 50)
         heard_ms = 1000 * sounding_s(sound, 50, rate_hz)
         assert heard_ms == pytest.approx(cut["audio_end_ms"], abs=12)
-        assert heard_ms < 4000
+        assert heard_ms < 15_000
         assert len(sound) - loud[-1] >= 0.3 * rate_hz
         assert await page.evaluate("quicksilver.state") == "hearing"
         assert page.problems == []
@@ -363,11 +365,12 @@ async def test_a_server_that_wants_a_key_is_given_one(server: ScriptedServer) ->
 async def test_a_farewell_is_heard_out(server: ScriptedServer) -> None:
     async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
         await start_talking(page, server)
+        await page.watch_states()
         goodbye = reply_goes_on("r1", "m1", "Goodbye.", tone(0.6))
         await server.send(*reply_begins("r1", "m1"), *goodbye, *reply_ends("r1", "m1"))
         await server.hang_up(1000)
-        await page.until("quicksilver.state === 'speaking'")
-        await page.until("quicksilver.state === 'ended'")
+        await page.passed("speaking")
+        await page.passed("ended")
         assert await page.text("#state-text") == "Call ended"
         assert await page.text(".heard") == "Goodbye."
         # What was said stays, and can be kept.

@@ -57,6 +57,7 @@ window.RTCPeerConnection = class extends RTCPeerConnection {
   constructor(...given) { super(...given); window.peer = this; }
 };
 """
+ESCAPE = "document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }))"
 ANSWERED = "quicksilver.turns.find((t) => t.user?.text && t.replies.some((r) => r.done))"
 
 
@@ -75,12 +76,13 @@ async def test_a_person_is_understood_and_hears_the_reply(repo_root: Path, tmp_p
         chromium_page(f"http://{address}/?transport=webrtc", *microphone(tmp_path)) as page,
     ):
         await page.evaluate(WATCH)
+        await page.watch_states()
         await page.click("#talk")
         await page.until("quicksilver.state === 'speaking' && level() > 0.02")
         await page.until("quicksilver.state === 'listening' && level() < 0.001")
         await page.until(ANSWERED)
-        await page.until("quicksilver.state === 'speaking'")
-        await page.until("quicksilver.state === 'listening'")
+        for state in ("hearing", "speaking", "listening"):
+            await page.passed(state)
         turn = await page.evaluate(ANSWERED)
         assert turn["user"]["text"] == "Set a timer for 10 minutes."
         reply = turn["replies"][-1]
@@ -88,10 +90,8 @@ async def test_a_person_is_understood_and_hears_the_reply(repo_root: Path, tmp_p
         assert 50 < turn["voiceToVoiceMs"] < 8000
         # Typing stops what is said.
         await page.type("#words", "what is on the shopping list")
-        await page.until("quicksilver.state === 'speaking'")
-        await page.evaluate(
-            "document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }))"
-        )
+        # In one: the reply is short.
+        await page.until(f"quicksilver.state === 'speaking' && {ESCAPE}")
         await page.until("quicksilver.turns.at(-1).replies.at(-1).interrupted")
         await page.click("#hang-up")
         await page.until("quicksilver.state === 'ended'")

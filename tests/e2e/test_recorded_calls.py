@@ -45,12 +45,19 @@ def read(folder: Path) -> list[tuple[dict[str, Any], Path]]:
     return [(json.loads(path.read_text()), path.with_name("sound.opus")) for path in paths]
 
 
+def complete(words: dict[str, Any]) -> bool:
+    return bool(words["ended"]) and not any(turn["estimated"] for turn in words["turns"])
+
+
 async def kept(folder: Path, count: int, over: bool = True) -> list[tuple[dict[str, Any], Path]]:
-    """Conversations that are written to their end, the oldest first."""
+    """Conversations that are written to their end, the oldest first.
+
+    Where a turn's words were said is found in one's own time, perhaps behind that end.
+    """
     async with asyncio.timeout(PATIENCE_S):
         while True:
             found = read(folder)
-            if len(found) == count and (not over or all(words["ended"] for words, _ in found)):
+            if len(found) == count and (not over or all(complete(words) for words, _ in found)):
                 return found
             await asyncio.sleep(0.1)
 
@@ -69,14 +76,16 @@ async def call_by_page(address: str) -> tuple[tuple[float, float], Samples]:
     loop = asyncio.get_running_loop()
     opened_s = loop.time()
     async with RealtimeClient.open(f"ws://{address}/v1/realtime") as client:
-        began_s = client.microphone.start_s
+        # The session is there by now, as it need not be when the microphone starts.
+        began_s = loop.time()
         await client.settled()
         await client.turn(at_client_rate(load(LINE), SAMPLE_RATE_HZ), timeout_s=PATIENCE_S)
         content = [{"type": "input_text", "text": "what timers do I have"}]
         item = {"type": "message", "role": "user", "content": content}
+        since = len(client.events)
         await client.send({"type": "conversation.item.create", "item": item})
         await client.send({"type": "response.create"})
-        await client.wait_for("response.done", len(client.events), PATIENCE_S)
+        await client.wait_for("response.done", since, PATIENCE_S)
         await client.settled()
         both, seconds = stereo(client.microphone, client.loudspeaker), loop.time() - began_s
     return (seconds, loop.time() - opened_s), both
@@ -169,7 +178,8 @@ async def test_a_server_that_is_killed_leaves_what_was_said_by_then(
             began_s = client.microphone.start_s
             await client.turn(at_client_rate(load(LINE), SAMPLE_RATE_HZ), timeout_s=PATIENCE_S)
             client.microphone.say(at_client_rate(load(LINE), SAMPLE_RATE_HZ))
-            await client.wait_for("input_audio_buffer.speech_started", len(client.events))
+            since = len(client.events)
+            await client.wait_for("input_audio_buffer.speech_started", since, PATIENCE_S)
             seconds = client.clock() - began_s
             process.send_signal(signal.SIGKILL)
             await process.wait()

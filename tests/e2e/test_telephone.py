@@ -243,13 +243,13 @@ async def test_a_real_telephone_call(
         await loop.create_datagram_endpoint(lambda: bridge, (HOST, 0))
         caller = await asyncio.create_subprocess_exec(
             *(sipp, f"{HOST}:{bridge.port}", "-sf", tmp_path / "caller.xml", "-m", "1"),
-            *("-i", HOST, "-mi", HOST, "-nostdin", "-timeout", "35", "-trace_err"),
+            *("-i", HOST, "-mi", HOST, "-nostdin", "-timeout", f"{PATIENCE_S:.0f}", "-trace_err"),
             cwd=tmp_path,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
         try:
-            async with asyncio.timeout(40):
+            async with asyncio.timeout(2 * PATIENCE_S):
                 out, _ = await caller.communicate()
         finally:
             if caller.returncode is None:

@@ -125,7 +125,7 @@ async def words_of(client: Client, address: str) -> str:
     with wave.open(file, "wb") as recording:
         recording.setparams((1, 2, 48_000, 0, "NONE", ""))
         recording.writeframes(np.concatenate(client.heard).tobytes())
-    async with httpx.AsyncClient(base_url=f"http://{address}", timeout=60) as http:
+    async with httpx.AsyncClient(base_url=f"http://{address}", timeout=PATIENCE_S) as http:
         files = {"file": ("heard.wav", file.getvalue())}
         answer = await http.post("/v1/audio/transcriptions", files=files, data={"model": "local"})
     return str(answer.json()["text"])

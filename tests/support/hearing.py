@@ -62,7 +62,7 @@ class Stream:
         if self._owner.fail:
             raise ModelError("the recogniser is gone")
         self._owner.finished += 1
-        self._owner.let_finish.wait(20)
+        self._owner.let_finish.wait(PATIENCE_S)
         return self._transcript(final=True)
 
     def _text(self) -> str:

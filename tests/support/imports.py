@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.patience import PATIENCE_S
+
 _PROGRAM = """
 import json, sys
 from tests.support.fakes import FakeParts, fake_app
@@ -24,7 +26,7 @@ def imported_by_default(repo_root: Path, part: str) -> list[str]:
         cwd=repo_root,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=True,
     )
     return [name for name in json.loads(done.stdout) if part in name]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +14,8 @@ from pathlib import Path
 import psycopg
 import pytest
 from sqlalchemy import URL
+
+from voice.demo.server import free_port
 
 PASSWORD = "s3cret@/:%?"
 _USER = "quicksilver"
@@ -29,9 +30,7 @@ class PostgresqlServer:
         self.folder = folder
         self._programs = programs
         self._names = count()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
+        self._port = free_port()
 
     def new(self) -> str:
         """The URL of an empty database."""

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
+
 HERE = Path(__file__).parent
 NODE = shutil.which("node")
 
@@ -20,7 +22,7 @@ def test_modules_of_the_page() -> None:
         [str(NODE), "--test", *map(str, files)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-4000:]

@@ -33,21 +33,21 @@ class VadConfig(Section):
     """Voice activity detection."""
 
     engine: Literal["webrtc", "silero"] = "silero"
-    """Detector: silero (a small network that faster-whisper ships) or webrtc (lighter, and takes
-    noise for speech)."""
+    """silero is a small network that ships with faster-whisper. webrtc is lighter, but takes noise
+    for speech."""
     telephone: Literal["webrtc", "silero"] = "webrtc"
-    """The same for audio of 8 kHz, in which silero misses the beginnings of words."""
+    """The detector for audio of 8 kHz, in which silero misses the beginnings of words."""
     aggressiveness: int = Field(default=2, ge=0, le=3)
-    """webrtc only: 0 lets most through, 3 rejects most."""
+    """webrtc only: 0 lets most audio through, 3 rejects most."""
     threshold: float = Field(default=0.5, gt=0, lt=1)
-    """Probability at and above which a frame counts as speech."""
+    """Probability at or above which a frame counts as speech."""
 
 
 class EndpointingConfig(Section):
     """When a turn begins and ends."""
 
     start_ms: int = Field(default=80, ge=20)
-    """Speech within the start window that begins a turn."""
+    """Amount of speech in the start window that begins a turn."""
     start_window_ms: int = Field(default=200, ge=20)
     """Window in which `start_ms` of speech must fall."""
     pre_roll_ms: int = Field(default=300, ge=0)
@@ -55,12 +55,13 @@ class EndpointingConfig(Section):
     pause_ms: int = Field(default=60, ge=20)
     """Silence after which the final decode starts, without ending the turn."""
     profile: Literal["eager", "balanced", "patient"] = "balanced"
-    """How soon a pause is taken for the end of the turn, by the words and the language
-    model's expectation: docs/turn-taking.md has each one's latency and false cutoffs."""
+    """How soon a pause counts as the end of the turn, given the words and the language model's
+    expectation. docs/turn-taking.md has the latency and false cutoffs of each profile."""
     barge_in_ms: int = Field(default=900, ge=20)
-    """Speech this long stops the agent, whatever its words; shorter, they decide."""
+    """Speech of this length stops the agent, whatever the words are. For shorter speech the words
+    decide."""
     longest_turn_s: float = Field(default=30.0, gt=0)
-    """A turn is ended after this long, speech or not."""
+    """A turn ends after this time, even if the user is still speaking."""
 
     @model_validator(mode="after")
     def _check_order(self) -> Self:
@@ -76,39 +77,40 @@ class SphinxConfig(Section):
     """The embedded recogniser."""
 
     min_confidence: float = Field(default=0.4, ge=0, le=1)
-    """Transcripts below are taken as not understood (out-of-domain guard)."""
+    """A transcript with a lower confidence counts as not understood."""
     interim_ms: int = Field(default=240, ge=20)
-    """How often an interim transcript is read."""
+    """Interval between interim transcripts."""
     cache_dir: str = ""
-    """Where built language models are kept; empty means the user's cache directory."""
+    """Folder for the language models that are built; empty means the user's cache directory."""
 
 
 class WhisperConfig(Section):
     """faster-whisper."""
 
     model: str = "tiny.en-short"
-    """tiny.en-short, English, comes with the installation, as does tiny.en, which it was made from;
-    base, of many languages, comes with the extra `base`. Else a local directory, or a name on the
-    hub."""
+    """tiny.en-short (English) comes with the installation, and so does tiny.en, from which it was
+    made. base (multilingual) comes with the extra `base`. Otherwise a local directory or a name on
+    the Hugging Face hub."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Where it runs."""
+    """Device on which it runs."""
     compute_type: str = "auto"
-    """CTranslate2 type; auto means int8 on a CPU and float16 on CUDA."""
+    """CTranslate2 compute type; auto means int8 on a CPU and float16 on CUDA."""
     language: str = ""
-    """Code of the language that is spoken; empty takes what it sounds like, in doubt English. Of
-    weights for English alone it has no effect."""
+    """Language code of the speech. Empty detects the language, and takes English if in doubt. It
+    has no effect on English-only weights."""
     interim_ms: int = Field(default=240, ge=100)
-    """How often the growing window is decoded again."""
+    """Interval at which the growing window is decoded again."""
     window_s: float = Field(default=0.0, ge=0, le=30)
-    """Encoder context, seconds: pads to this, or to the audio when that is longer. 0 takes what the
-    weights' config.json says, or else 8, which serves stock weights; they were trained with 30."""
+    """Encoder context in seconds: audio is padded to this length, and longer audio is used as it
+    is. 0 takes the value in the weights' config.json, or else 8, which works for stock weights
+    although they were trained with 30."""
     no_speech_threshold: float = Field(default=0.6, ge=0, le=1)
-    """Text likelier than this to be no speech is dropped, unless its mean log probability is above
-    half of `log_prob_threshold`."""
+    """Text with a higher probability of being no speech is dropped, unless its mean log probability
+    is above half of `log_prob_threshold`."""
     log_prob_threshold: float = -1.0
     """Text with a lower mean log probability is dropped."""
     compression_ratio_threshold: float = Field(default=2.4, gt=0)
-    """Text that repeats itself more than this is dropped."""
+    """Text with a higher compression ratio is dropped, because it repeats itself."""
     beam_size: int = Field(default=5, ge=1)
     """Beams of the final decode; interim decodes are greedy."""
 
@@ -119,7 +121,7 @@ class AsrConfig(Section):
     engine: Literal["auto", "sphinx", "whisper"] = "auto"
     """auto is whisper, or sphinx where the machine is too slow for it."""
     sphinx: SphinxConfig = SphinxConfig()
-    """The embedded recogniser."""
+    """The embedded recogniser, pocketsphinx."""
     whisper: WhisperConfig = WhisperConfig()
     """faster-whisper."""
 
@@ -128,15 +130,15 @@ class RemoteConfig(Section):
     """A remote OpenAI-compatible model."""
 
     base_url: str = "https://api.inceptionlabs.ai/v1"
-    """Root of the API."""
+    """Base URL of the API."""
     model: str = "mercury-2"
     """Model name sent with each request."""
     api_key_env: str = "INCEPTION_API_KEY"
-    """Environment variable that holds the key; any text where the server asks for none."""
+    """Environment variable that holds the key; set it to any text if the server needs none."""
     timeout_s: float = Field(default=10.0, gt=0)
-    """Longest silence before a reply begins and within it; keep-alive lines are silence too."""
+    """Longest silence before a reply begins or within it; keep-alive lines count as silence."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
-    """Further fields sent with each request."""
+    """Additional fields sent with each request."""
 
 
 class LlmConfig(Section):
@@ -145,28 +147,28 @@ class LlmConfig(Section):
     engine: Literal["embedded", "remote"] = "embedded"
     """embedded runs a checkpoint in this process; remote calls an OpenAI-compatible server."""
     checkpoint: str = ""
-    """Directory in the Hugging Face layout; empty means the one that ships."""
+    """Directory in the Hugging Face layout; empty means the shipped checkpoint."""
     device: str = "auto"
-    """torch device; auto takes CUDA when there is one."""
+    """torch device; auto uses CUDA if there is any."""
     dtype: Literal["auto", "float32", "bfloat16", "float16", "int8"] = "auto"
-    """auto takes what is fast on the device; int8 rounds the matrices on a CPU."""
+    """auto picks a type that is fast on the device; int8 rounds the matrices on a CPU."""
     kernels: Literal["auto", "eager", "fused"] = "auto"
-    """auto runs the project's own kernels where the device is CUDA and they can; fused insists on
-    them; eager does without."""
+    """auto uses the project's own kernels if the device is CUDA and they can run there; fused
+    requires them; eager does not use them."""
     threads: int = Field(default=0, ge=0)
-    """torch threads, at most one per core; 0 means one for a model as small as the one that ships,
-    else one per core, at most 4."""
+    """torch threads, at most one per core. 0 means one thread for a model as small as the shipped
+    one, otherwise one per core, at most 4."""
     reasoning_effort: Literal["instant", "low", "medium", "high"] = "instant"
     """Refinement steps per block."""
     max_reply_tokens: int = Field(default=96, ge=8)
-    """Longest reply, tokens."""
+    """Longest reply in tokens."""
     tool_replies: Literal["auto", "exact", "rephrased"] = "auto"
-    """What is said of a tool's result: exact says it by a rule that keeps every value, rephrased
-    what the model makes of it, whose numbers alone are checked; auto is exact for an embedded model
+    """How a tool's result is spoken. exact uses a rule that keeps every value. rephrased uses the
+    model's own words, of which only the numbers are checked. auto means exact for an embedded model
     and rephrased for a remote one."""
     prompt_cache_mib: int = Field(default=256, ge=0)
-    """MiB kept of prompts that were read, so that a dialogue's next turn pays for its new words
-    alone."""
+    """Memory in MiB for prompts that were already processed, so that a dialogue's next turn
+    processes only its new words."""
     remote: RemoteConfig = RemoteConfig()
     """A remote OpenAI-compatible model."""
 
@@ -192,7 +194,8 @@ class PiperConfig(Section):
     """Piper voices."""
 
     voice: str = "en_US-lessac-medium"
-    """Path of an .onnx voice, or a hub name; en_US-joe-medium may be installed as a package."""
+    """Path of an .onnx voice, or a name on the hub; en_US-joe-medium can also be installed as a
+    package."""
 
 
 class EspeakConfig(Section):
@@ -215,7 +218,7 @@ class TtsConfig(Section):
     """Speech synthesis."""
 
     engine: Literal["auto", "hibari", "espeak", "piper"] = "auto"
-    """auto takes hibari, and espeak where hibari cannot be loaded; it asks no network."""
+    """auto uses hibari, or espeak if hibari cannot be loaded; it never uses the network."""
     speed: float = Field(default=1.0, ge=0.25, le=4)
     """Speaking rate; 1 is the voice's own."""
     hibari: HibariConfig = HibariConfig()
@@ -223,7 +226,7 @@ class TtsConfig(Section):
     piper: PiperConfig = PiperConfig()
     """Piper voices."""
     espeak: EspeakConfig = EspeakConfig()
-    """The embedded voice."""
+    """The embedded voice, espeak-ng."""
 
 
 class TurnConfig(Section):
@@ -232,67 +235,71 @@ class TurnConfig(Section):
     interrupt: bool = True
     """Whether the user's speech stops the agent's."""
     idle_timeout_s: float = Field(default=15.0, ge=0)
-    """After this long with nobody speaking the agent asks whether anyone is there, and after as
-    long again it says goodbye; 0 never, as in `python -m voice.local`."""
+    """If nobody speaks for this long, the agent asks whether anyone is there, and after the same
+    time again it says goodbye. 0 means never, as in `python -m voice.local`."""
     tool_timeout_s: float = Field(default=5.0, gt=0)
-    """Longest that an answer waits for a tool; one that only reads is given up then."""
+    """Longest time that an answer waits for a tool. A read-only tool is then abandoned."""
     tool_finish_s: float = Field(default=60.0, gt=0)
-    """Longest that a tool with side effects may take; behind `tool_timeout_s` the agent reports its
-    outcome when it is done."""
+    """Longest time that a tool with side effects may run. If it takes longer than `tool_timeout_s`,
+    the agent reports the outcome when it is done."""
     filler_after_ms: int = Field(default=700, ge=0)
-    """A tool that takes longer is bridged by "One moment."; 0 never."""
+    """If a tool takes longer than this, the agent says "One moment." meanwhile; 0 means never."""
     max_tool_calls: int = Field(default=12, ge=1)
-    """Tool calls in one turn; then the agent must answer in words."""
+    """Most tool calls in one turn; after them the agent must answer in words."""
     max_history_messages: int = Field(default=24, ge=2)
-    """Messages of the dialogue that the model still sees."""
+    """Number of the dialogue's newest messages that the model sees."""
 
 
 class DraftingConfig(Section):
     """Replies that are worked out while the user still speaks."""
 
     enabled: bool = True
-    """Whether a reply is drafted on the words heard so far; else nothing is asked before the turn
-    is over."""
+    """Whether replies are drafted from the words heard so far. If not, the model is asked only when
+    the turn is over."""
     remote: bool = False
-    """Whether a remote model is asked for drafts as well: each is a request to be paid for."""
+    """Whether drafts are requested from a remote model too. Each is a request that you pay for."""
     min_words: int = Field(default=2, ge=1)
-    """Words from which on drafts are made while the user speaks; at a pause any will do."""
+    """Number of words from which drafts are made while the user speaks. At a pause any number will
+    do."""
     least_likely: float = Field(default=0.01, ge=0, lt=1)
-    """While the user speaks: how likely the words have to be all, as the model sees it, for a draft
-    to be made; 0 does not ask. A client that is shown drafts gets them for all words."""
+    """While the user speaks, a draft is made only if the model expects, with at least this
+    probability, that the message is complete. 0 does not ask the model. A client that is shown
+    drafts gets them for all words."""
     tools: bool = True
-    """Whether tools that only read run inside a draft."""
+    """Whether read-only tools run inside a draft."""
     speech: bool = True
-    """Whether the first segment of a draft is synthesised ahead."""
+    """Whether the first segment of a draft is synthesised in advance."""
     max_requests: int = Field(default=3, ge=1)
-    """Unfinished requests to the model, over all conversations, at which no draft is begun; while
-    the user speaks one is begun only when there is none."""
+    """With this many unfinished requests to the model, over all conversations, no draft is begun.
+    While the user speaks, a draft is begun only if there are none."""
     max_replying: float = Field(default=0.25, gt=0)
-    """Replies being made at a time, over all conversations and on average over the last seconds,
-    above which no draft is begun: it would delay them for longer than it saves."""
+    """Replies being made at a time, averaged over the last seconds and over all conversations
+    together, above which no draft is begun, because it would delay them for longer than it
+    saves."""
     max_lag_ms: float = Field(default=40.0, gt=0)
-    """Lateness of the event loop above which no draft is begun: the machine is busy."""
+    """Lateness of the event loop above which no draft is begun, because the machine is busy."""
 
 
 class ToolsConfig(Section):
     """What the tools work with."""
 
     modules: tuple[str, ...] = ()
-    """Python modules whose tools are added."""
+    """Python modules that add tools."""
     database: str = ""
-    """SQLite file of timers, alarms, reminders and lists; empty means the user's data directory,
-    ":memory:" keeps nothing. postgresql://USER@HOST/NAME is a database that several servers may
-    share."""
+    """SQLite file for callers' data, such as timers, lists, orders and facts. Empty means a file in
+    the user's data directory; ":memory:" keeps nothing. postgresql://USER@HOST/NAME is a database
+    that several servers can share."""
     keep_alerts_days: float = Field(default=30.0, gt=0, le=36_500)
-    """How long a timer, alarm or reminder waits, once it is due, for a conversation of its owner's;
-    what was announced is deleted within an hour."""
+    """How long a timer, alarm or reminder that is due waits for a conversation of its owner. Once
+    announced, it is deleted within an hour."""
     keep_lists_days: float = Field(default=365.0, gt=0, le=36_500)
-    """How long an item of a list is kept, and a reminder without a time or one that repeats. What a
-    stranger has is deleted with the conversation."""
+    """How long a list item is kept, and a reminder that has no time or repeats. A stranger's are
+    deleted with the conversation."""
     keep_orders_days: float = Field(default=7.0, gt=0, le=36_500)
-    """How long a placed order is kept, and an appointment once it is over, a stranger's too."""
+    """How long a placed order is kept, and an appointment after it is over. This applies to
+    strangers too."""
     keep_flows_minutes: float = Field(default=60.0, gt=0, le=525_600)
-    """How long a caller who hung up in the middle of a flow can go on where they were."""
+    """How long a caller who hung up in the middle of a flow can continue it."""
     documents_dir: str = ""
     """Folder that search_documents reads: Markdown, HTML, PDF and plain text."""
     weather_url: str = "https://api.open-meteo.com/v1/forecast"
@@ -304,32 +311,34 @@ class ToolsConfig(Section):
     stock_url: str = "https://stooq.com/q/l/"
     """Stooq quote endpoint."""
     http_timeout_s: float = Field(default=2.0, gt=0)
-    """Longest wait for a public service."""
+    """Longest time to wait for a public service."""
     home_place: str = ""
-    """Place of the weather report when the user names none."""
+    """Place of the weather report if the user names none."""
     home_assistant_url: str = ""
-    """Base URL of a Home Assistant instance; empty means a small house in memory."""
+    """Base URL of a Home Assistant instance; empty means a small simulated house in memory."""
     home_assistant_token_env: str = "HOME_ASSISTANT_TOKEN"
     """Environment variable that holds Home Assistant's token."""
     result_max_chars: int = Field(default=600, ge=80)
-    """A tool's result is cut to this."""
+    """Length in characters to which a tool's result is cut."""
     mcp: dict[str, McpServerConfig] = Field(default_factory=dict)
-    """MCP servers whose tools the agent may call; docs/mcp.md says how they are connected."""
+    """MCP servers whose tools the agent may call; see docs/mcp.md."""
     mcp_hosts: tuple[str, ...] = ()
-    """Hosts, with their port where it is not the usual one, of the MCP servers that a Realtime
-    client may name; empty is none: the server would send requests wherever a client wants."""
+    """Hosts of the MCP servers that a Realtime client may name, with the port if it is not the
+    usual one. Empty allows none, because the server would otherwise send requests wherever a client
+    wants."""
 
 
 class MemoryConfig(Section):
     """What callers ask to be remembered; docs/memory.md."""
 
     keep: bool = True
-    """Whether an agent with the tools for it remembers what a caller asks it to. A stranger, of
-    whom nothing is known when the conversation is over, is told that it cannot."""
+    """Whether an agent with the memory tools remembers what a caller asks it to. What a stranger
+    asks is kept until the conversation ends, and the stranger is told so."""
     keep_days: float = Field(default=365.0, gt=0, le=36_500)
-    """How long a fact is kept, from when it was said or corrected last."""
+    """How long a fact is kept after it was last said or corrected."""
     most_facts: int = Field(default=100, ge=1, le=1000)
-    """How many facts of a caller's; who has as many has to have one forgotten first."""
+    """Most facts that are kept for one caller. A caller who has that many must have one forgotten
+    first."""
 
 
 class LocalConfig(Section):
@@ -340,10 +349,10 @@ class LocalConfig(Section):
     output_device: str = ""
     """Name or number of the loudspeaker; empty means the system's default."""
     echo: Literal["auto", "cancel", "half_duplex", "headset"] = "auto"
-    """cancel takes the loudspeaker's sound out of the microphone's; half_duplex does not listen
-    while the agent speaks, so that it cannot be interrupted; headset listens as if there were no
-    loudspeaker; auto cancels where the canceller is installed, else is half_duplex. For some
-    seconds after a dropout, cancel is half_duplex."""
+    """cancel removes the loudspeaker's sound from the microphone's. half_duplex does not listen
+    while the agent speaks, so the agent cannot be interrupted. headset listens as if there were no
+    loudspeaker. auto means cancel if the canceller is installed, otherwise half_duplex. For some
+    seconds after a dropout, cancel works like half_duplex."""
 
 
 class MetricsConfig(Section):
@@ -353,17 +362,17 @@ class MetricsConfig(Section):
     """File to which each turn's latencies and each session's outcome are appended; empty writes
     none."""
     transcripts: bool = False
-    """Whether transcripts are written to the file of turn latencies as well."""
+    """Whether transcripts are written to that file too."""
 
 
 class TelemetryConfig(Section):
     """Traces and metrics for OpenTelemetry; docs/deployment.md says what is sent."""
 
     endpoint: Url = ""
-    """Collector that takes OTLP over HTTP, such as http://127.0.0.1:4318. Empty takes what the
-    environment variable OTEL_EXPORTER_OTLP_ENDPOINT says; without either nothing is sent."""
+    """Collector that takes OTLP over HTTP, such as http://127.0.0.1:4318. Empty uses the
+    environment variable OTEL_EXPORTER_OTLP_ENDPOINT; without either nothing is sent."""
     content: bool = False
-    """Whether spans hold words, arguments of tools and their results as well."""
+    """Whether spans also contain words, and the arguments and results of tools."""
 
     @property
     def collector(self) -> str:
@@ -384,10 +393,11 @@ class RecordsConfig(Section):
     """Conversations that are kept, and the console that shows them; docs/operations.md."""
 
     keep_days: float = Field(default=0.0, ge=0, le=36_500)
-    """How long a conversation is kept: its sound, words, tool calls and latencies. 0 keeps none,
-    and leaves alone what was kept before."""
+    """How long a conversation is kept: its sound, words, tool calls and latencies. 0 records none,
+    and leaves what was kept before untouched."""
     folder: str = ""
-    """Where each conversation has a folder; empty means the user's data directory."""
+    """Folder that has a folder for each conversation; empty means one in the user's data
+    directory."""
 
 
 class Config(Section):
@@ -410,27 +420,27 @@ class Config(Section):
     turn: TurnConfig = TurnConfig()
     """How turns are taken and tools are run."""
     drafting: DraftingConfig = DraftingConfig()
-    """Replies that are worked out while the user still speaks."""
+    """Replies that are prepared while the user is still speaking."""
     tools: ToolsConfig = ToolsConfig()
-    """What the tools work with."""
+    """Data, services and limits of the tools."""
     memory: MemoryConfig = MemoryConfig()
-    """What callers ask to be remembered."""
+    """Facts that callers ask the agent to remember; see docs/memory.md."""
     local: LocalConfig = LocalConfig()
     """`python -m voice.local`."""
     metrics: MetricsConfig = MetricsConfig()
-    """What is measured and kept."""
+    """What is measured, and where it is written."""
     telemetry: TelemetryConfig = TelemetryConfig()
-    """Traces and metrics for OpenTelemetry, if they are asked for."""
+    """Traces and metrics for OpenTelemetry, off by default; see docs/deployment.md."""
     records: RecordsConfig = RecordsConfig()
-    """Conversations that are kept, if that is asked for."""
+    """Recordings of conversations, off by default; see docs/operations.md."""
     telephony: TelephonyConfig = TelephonyConfig()
-    """Telephone lines; docs/telephony.md says how each is connected."""
+    """Telephone lines; docs/telephony.md says how to connect each."""
     webrtc: WebRtcConfig = WebRtcConfig()
-    """Calls by WebRTC; docs/webrtc.md says how."""
+    """Calls by WebRTC; see docs/webrtc.md."""
     compare: CompareConfig = CompareConfig()
-    """Variants of the agent side by side; docs/comparing.md says how."""
+    """Variants of the agent side by side; see docs/comparing.md."""
     cluster: ClusterConfig = ClusterConfig()
-    """The server's parts as processes on any number of machines; docs/scaling.md says how."""
+    """The server's parts as processes on any number of machines; see docs/scaling.md."""
 
 
 def load_config(

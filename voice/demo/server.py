@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import socket
 import sys
 from asyncio.subprocess import Process
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import httpx
@@ -15,8 +16,8 @@ import httpx
 from voice.errors import VoiceError
 
 EMBEDDED = ('tools.database=":memory:"', "server.max_sessions=8")
-"""Settings under which nothing is kept and no machine is too slow for several conversations; the
-default parts download nothing."""
+"""Settings for a server that keeps nothing, and that accepts several conversations on the slowest
+machine; its default parts download nothing."""
 START_TIMEOUT_S = 900.0
 """Long enough to fetch models over a slow line the first time."""
 STOP_TIMEOUT_S = 30.0
@@ -28,7 +29,7 @@ class ServerProcess:
     """A server that answers.
 
     Attributes:
-        started_s: From starting the process to the first answer of /healthz.
+        started_s: Time from starting the process to the first answer of /healthz.
     """
 
     host: str
@@ -38,17 +39,17 @@ class ServerProcess:
 
     @property
     def metrics_url(self) -> str:
-        """Where Prometheus's series are."""
+        """The address of the Prometheus metrics."""
         return f"http://{self.host}:{self.port}/metrics"
 
     @property
     def realtime_url(self) -> str:
-        """Where its Realtime clients connect."""
+        """The address for Realtime clients."""
         return f"ws://{self.host}:{self.port}/v1/realtime"
 
 
 def as_arguments(settings: Iterable[str]) -> list[str]:
-    """Settings, each ``section.key=value``, as arguments of a command."""
+    """Settings, each ``section.key=value``, as command-line arguments."""
     return [part for setting in settings for part in ("--set", setting)]
 
 
@@ -59,17 +60,17 @@ async def serving(
     port: int = 0,
     module: str = "voice.serve",
 ) -> AsyncGenerator[ServerProcess, None]:
-    """Run ``python -m voice.serve`` until the block is left.
+    """Run ``python -m voice.serve`` until the block ends.
 
     Args:
-        arguments: Of the command; host and port are added.
-        environ: Its environment; ours unless given.
-        port: Where it listens; 0 is a free one.
-        module: Run in its place.
+        arguments: Arguments of the command; host and port are added.
+        environ: Environment of the process; our own if not given.
+        port: The port to listen on; 0 takes a free one.
+        module: The module to run.
 
     Raises:
-        VoiceError: It ended before it answered, or did not answer in time. Why is on its standard
-            error, which is ours.
+        VoiceError: The server ended before it answered, or did not answer in time. Its standard
+            error, which is ours, says why.
     """
     host, port = "127.0.0.1", port or free_port()
     command = ["-m", module, *as_arguments([f'server.host="{host}"', f"server.port={port}"])]
@@ -119,6 +120,12 @@ async def _stop(process: Process) -> None:
 
 
 def free_port() -> int:
-    """A TCP port of this machine that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
+    """A TCP port of this machine that nobody listens on.
+
+    It lies below the ports that systems assign to connections or for port 0, so it is still free
+    when the program that is to use it has started.
+    """
+    while True:
+        port = 20_000 + secrets.randbelow(12_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port

@@ -1,7 +1,7 @@
 """Sends traces and metrics to a collector, by OTLP over HTTP, in threads of their own.
 
-What waits to be sent is bounded: at most 2,048 spans, of which the oldest go first, and one value
-of each metric. A collector that cannot be reached costs a line in the log, and no conversation.
+What waits to be sent is bounded: at most 2,048 spans, of which the oldest are dropped first, and
+one value of each metric. A collector that cannot be reached costs a log line, but no conversation.
 """
 
 from __future__ import annotations
@@ -30,31 +30,32 @@ from voice.telemetry.requests import TracedRequests
 SCOPE = "quicksilver"
 MOST_SPANS = 2048
 SHUTDOWN_S = 2.0
-"""How long the end of the server waits for what has not been sent."""
+"""How long the server's shutdown waits for what has not been sent."""
 
 _log = logging.getLogger(__name__)
 
 
 class _Reachable:
-    """Tells when nothing can be sent any more, once for both signals."""
+    """Logs that the collector takes nothing more, once for both signals."""
 
     def __init__(self, collector: str) -> None:
-        # A user and a password may stand before the host.
+        # The host may have a user and a password before it.
         self._host = urlsplit(collector).netloc.rpartition("@")[2]
         self._failing: set[str] = set()
+        # Each signal has a thread of its own.
+        self._lock = threading.Lock()
 
     def tell(self, signal: str, sent: bool) -> None:
-        if sent:
-            self._failing.discard(signal)
-            return
-        if not self._failing:
+        with self._lock:
+            first = not sent and not self._failing
+            (self._failing.discard if sent else self._failing.add)(signal)
+        if first:
             _log.warning(
                 "telemetry.endpoint: %s takes no %s; conversations go on, and what is not sent is"
                 " dropped",
                 self._host,
                 signal,
             )
-        self._failing.add(signal)
 
 
 class _Spans(OTLPSpanExporter):
@@ -80,19 +81,19 @@ class _Metrics(OTLPMetricExporter):
 
 
 class Telemetry:
-    """What a server tells a collector; the threads that send it run from now until `close`.
+    """What a server sends to a collector; its threads run from construction until `close`.
 
     Attributes:
         tracer: Makes the spans.
-        follow: Traces the conversations, as `voice.metrics` has it.
+        follow: Traces the conversations; see `voice.metrics`.
         middleware: Traces the requests.
 
-    The exporters read what the environment says of headers, certificates, sampling and intervals,
-    and `endpoint` only where the configuration has it.
+    The exporters read headers, certificates, sampling and intervals from the environment, and take
+    the endpoint from there too unless it is configured.
     """
 
     def __init__(self, config: TelemetryConfig) -> None:
-        # What it cannot send it tells by results, and again and again in its log.
+        # `_Reachable` logs failures once; OpenTelemetry's own log would repeat them endlessly.
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
         reachable = _Reachable(config.collector)
         resource = _resource()
@@ -106,8 +107,8 @@ class Telemetry:
         self.middleware = (Middleware(TracedRequests, tracer=self.tracer, meter=meter),)
 
     async def close(self) -> None:
-        """Send what waits, for at most `SHUTDOWN_S`; what is not sent by then is dropped."""
-        # No thread of a pool: the end of the program would wait for those.
+        """Send what waits, for at most `SHUTDOWN_S`; the rest is dropped."""
+        # Not in a thread pool, because the program's exit would wait for that.
         ending = [
             threading.Thread(target=provider.shutdown, daemon=True)
             for provider in (self._traces, self._metrics)
@@ -127,7 +128,7 @@ def _endpoint(config: TelemetryConfig, signal: str) -> dict[str, str]:
 
 
 def _resource() -> Resource:
-    """What is known of the service, under what the environment says of it."""
+    """The service's attributes; those in the environment override our own."""
     own = {
         "service.name": SCOPE,
         "service.version": version("quicksilver-voice"),

@@ -13,6 +13,7 @@ from dlm.language.messages import Answer, AnswerError, Turn
 from dlm.loading.weights import save_model
 from tests.dlm.asking import SAID, ask, collected, failure, request, spoken, submit
 from tests.dlm.tiny import DIALOGUES, model, taught, tokenizer
+from tests.support.patience import PATIENCE_S
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -49,7 +50,11 @@ engine.submit(Request((Turn("user", "tell me about yourself"),)), told.put)
 print(type(told.get()).__name__)
 """
     ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "TextDelta\n", "")
 

@@ -6,6 +6,7 @@ import gc
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable
 from contextlib import aclosing, closing
 from pathlib import Path
@@ -19,6 +20,7 @@ from dlm.grammar.matcher import Matcher
 from dlm.kv_cache.cache import KVCache
 from tests.dlm.asking import ask, collected, request, submit
 from tests.dlm.tiny import model, tokenizer
+from tests.support.patience import PATIENCE_S
 
 
 async def test_leaving_the_iteration_cancels(babbler: Engine) -> None:
@@ -41,7 +43,7 @@ def test_nothing_is_told_after_a_cancellation(babbler: Engine) -> None:
     def listen(event: Event) -> None:
         heard.append(event)
         if isinstance(event, TextDelta):
-            cancels.get(timeout=30)()
+            cancels.get(timeout=PATIENCE_S)()
 
     wanted = request("hello", tools=(), effort=Effort.HIGH, max_tokens=2000)
     cancels.put(babbler.submit(wanted, listen))
@@ -60,15 +62,11 @@ def test_too_many_requests_are_refused() -> None:
             engine.submit(endless, lambda event: None)
         for cancel in cancels:
             cancel()
-        done: Finished | None = None
-        # A cancelled request makes room when the thread comes by, which is soon.
-        for _ in range(10_000):
-            try:
-                done = ask(engine, request("hi", tools=(), max_tokens=3))
-                break
-            except queue.Full:
-                continue
-        assert done is not None
+        # A cancelled request makes room when the thread comes by.
+        until_s = time.monotonic() + PATIENCE_S
+        while engine.unfinished == 3 and time.monotonic() < until_s:
+            time.sleep(0.001)
+        ask(engine, request("hi", tools=(), max_tokens=3))
     finally:
         engine.close()
 
@@ -95,7 +93,7 @@ def test_nothing_is_built_for_who_has_left(monkeypatch: pytest.MonkeyPatch) -> N
 
     def build(job: RequestJob) -> None:
         built.append((job.request.turns[0].content, threading.current_thread().name))
-        assert left.wait(30)
+        assert left.wait(PATIENCE_S)
 
     def prepare(request: Request) -> tuple[Request, None]:
         built.append((request.turns[0].content, threading.current_thread().name))
@@ -123,7 +121,7 @@ def test_who_speaks_or_has_no_schema_does_not_wait_for_the_schemas_of_others(
 
     def slow(job: RequestJob) -> Matcher | None:
         if job.request.turns[0].content == "heavy":
-            assert go_on.wait(30)
+            assert go_on.wait(PATIENCE_S)
         return build(job)
 
     monkeypatch.setattr(engine._setup, "matcher", slow)

@@ -14,6 +14,7 @@ from dlm.loading.weights import save_model
 from dlm.network.config import ModelConfig
 from dlm.network.model import Transformer
 from tests.dlm.evaluate.api import CALL, Api
+from tests.support.patience import PATIENCE_S
 
 
 def test_a_checkpoint_gets_a_table(tmp_path: Path, repo_root: Path) -> None:
@@ -30,7 +31,7 @@ def test_a_checkpoint_gets_a_table(tmp_path: Path, repo_root: Path) -> None:
         cwd=repo_root,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr
     figures = json.loads(out.read_text(encoding="utf-8"))

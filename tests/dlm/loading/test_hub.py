@@ -12,6 +12,7 @@ import pytest
 from dlm.loading import hub as hub_module
 from dlm.loading.hub import find, reach
 from tests.support.hub import serving
+from tests.support.patience import PATIENCE_S
 
 HELD = ("config.json", "model.safetensors", "tokenizer.json", "modeling.py", "weights.bin")
 PROGRAM = "import sys; from dlm.loading.hub import find; print(find(sys.argv[1]))"
@@ -35,7 +36,7 @@ def found(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
 
 

@@ -31,6 +31,7 @@ from tests.dlm.server.asking import (
     serving,
 )
 from tests.dlm.tiny import tokenizer
+from tests.support.patience import PATIENCE_S
 
 PATHS = ["chat/completions", "completions", "fim/completions", "edit/completions"]
 
@@ -140,7 +141,7 @@ async def test_a_body_that_is_too_long(client: httpx.AsyncClient) -> None:
 async def test_a_body_that_does_not_come(taught_engine: Engine) -> None:
     limits = replace(LIMITS, body_s=0.01)
     app = Starlette(routes=api_of(taught_engine, limits=limits).routes())
-    async with serving(app) as address, asyncio.timeout(20):
+    async with serving(app) as address, asyncio.timeout(PATIENCE_S):
         url = httpx.URL(address)
         reader, writer = await asyncio.open_connection(url.host, url.port)
         head = (

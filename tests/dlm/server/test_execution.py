@@ -23,6 +23,7 @@ from dlm.language.messages import Answer, Turn
 from dlm.server.execution import EventStream, run, while_connected
 from tests.dlm.server.asking import HELLO, LIMITS, api_of, asking, chunks, serving
 from tests.dlm.tiny import DIALOGUES, TOOLS, model, tokenizer
+from tests.support.patience import PATIENCE_S
 
 BABBLE = Request((Turn("user", "hello"),), max_tokens=300, tool_choice="none")
 
@@ -33,7 +34,7 @@ async def told(engine: Engine, *requests: Request) -> list[tuple[int, Event] | N
 
 async def unfinished(engine: Engine, count: int) -> None:
     """Wait until so many requests are left."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while engine.unfinished != count:
             await asyncio.sleep(0.005)
 
@@ -151,7 +152,7 @@ async def leave(client: httpx.AsyncClient, seed: int, lines: int) -> None:
 
 
 async def all_gone(engine: Engine) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while engine.unfinished:
             await asyncio.sleep(0.01)
 
@@ -163,7 +164,7 @@ async def test_clients_that_leave_take_nothing_from_those_that_stay(crowded: Eng
     api = api_of(crowded)
     pool = httpx.Limits(max_connections=CLIENTS)
     async with serving(Starlette(routes=api.routes())) as address:
-        client = httpx.AsyncClient(base_url=address, timeout=60, limits=pool)
+        client = httpx.AsyncClient(base_url=address, timeout=PATIENCE_S, limits=pool)
         async with client, asyncio.TaskGroup() as group:
             answers = {seed: group.create_task(read_whole(client, seed)) for seed in expected}
             for seed, lines in leaving.items():
@@ -177,10 +178,10 @@ async def test_clients_that_leave_take_nothing_from_those_that_stay(crowded: Eng
 
 async def test_a_client_that_waits_for_a_whole_answer_may_leave_too(crowded: Engine) -> None:
     async with serving(Starlette(routes=api_of(crowded).routes())) as address:
-        async with httpx.AsyncClient(base_url=address, timeout=60) as client:
+        async with httpx.AsyncClient(base_url=address, timeout=PATIENCE_S) as client:
             wanted = body(1, stream=False, max_tokens=250, n=4)
             asked = asyncio.create_task(client.post("/v1/chat/completions", json=wanted))
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE_S):
                 while not crowded.unfinished:
                     await asyncio.sleep(0.001)
             asked.cancel()
@@ -193,7 +194,7 @@ async def test_a_failure_in_the_middle_is_the_last_event() -> None:
     engine = Engine(model(1), tokenizer())
     async with (
         serving(Starlette(routes=api_of(engine).routes())) as address,
-        httpx.AsyncClient(base_url=address, timeout=60) as client,
+        httpx.AsyncClient(base_url=address, timeout=PATIENCE_S) as client,
         client.stream("POST", "/v1/chat/completions", json=body(1, max_tokens=250)) as answer,
     ):
         lines = answer.aiter_lines()

@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.support.patience import PATIENCE_S
+
 
 def interrupted(
     command: Sequence[str], folder: Path, asked: signal.Signals
@@ -26,5 +28,5 @@ def interrupted(
             assert lines[-1], process.stderr
         os.killpg(process.pid, asked)
         # It returns when nobody has the streams any more: none of its processes lives.
-        told, errors = process.communicate(timeout=60)
+        told, errors = process.communicate(timeout=PATIENCE_S)
     return lines, told, errors, process.returncode

@@ -36,15 +36,16 @@ async def test_a_turn_is_said_and_heard_in_real_time():
 
 
 async def test_playback_is_reported_while_it_lasts():
-    server = FakeRealtime(reply=tone(0.7))
+    server = FakeRealtime(reply=tone(1.5))
     async with server.running() as url, RealtimeClient.open(url) as client:
         await client.turn(tone(0.3))
+        late_ms = 1000 * lateness_s(client)
     played = [e for e in server.received if e["type"] == "quicksilver.played"]
     assert {e["item_id"] for e in played} == {"i1"}
     positions = [e["audio_end_ms"] for e in played]
     assert len(positions) >= 3
     assert positions == sorted(positions)
-    assert 400 < positions[-1] <= 700
+    assert 1200 - late_ms < positions[-1] <= 1500
 
 
 async def test_speech_silences_the_loudspeaker_and_truncates():
@@ -57,7 +58,7 @@ async def test_speech_silences_the_loudspeaker_and_truncates():
         position = client.microphone.say(tone(0.2))
         started = await client.wait_for("input_audio_buffer.speech_started", since)
         silent_s = client.loudspeaker.silent_from_s
-        assert silent_s == pytest.approx(started.at_s, abs=0.01)
+        assert silent_s == pytest.approx(started.at_s, abs=0.01 + lateness_s(client))
         assert silent_s - client.microphone.time_of(position) < 0.15 + lateness_s(client)
         began_s = client.loudspeaker.timeline[0].start_s
         await client.wait_for("response.done", since)
@@ -109,7 +110,7 @@ async def test_a_wait_in_vain_says_what_came_last():
 
 
 async def test_a_client_that_can_hold_the_sound_does_so():
-    server = FakeRealtime(reply=tone(1.0), holds=True)
+    server = FakeRealtime(reply=tone(5.0), holds=True)
     async with server.running() as url, RealtimeClient.open(url, holds=True) as client:
         client.microphone.say(tone(0.2))
         await client.wait_for("response.done")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.support.hearing import OPTIONS, LevelVad, hearing, loud, silent
+from tests.support.patience import PATIENCE_S
 from voice.config import EndpointingConfig
 from voice.errors import ModelError, ProtocolError
 from voice.hearing.backchannel import sound_log_odds
@@ -289,7 +290,7 @@ async def test_an_opinion_on_a_pause_is_asked_for_once_however_busy_the_recognis
 
     async with hearing(end_of_message=judge) as rig:
         busy = threading.Event()
-        rig.threads.submit(busy.wait, 20)
+        rig.threads.submit(busy.wait, PATIENCE_S)
         rig.hear(loud(1.2))
         await asyncio.sleep(0.01)
         rig.hear(silent(0.1))
@@ -361,7 +362,7 @@ async def test_words_from_before_a_pause_are_told_with_how_they_sounded() -> Non
     """A recogniser that is behind must not have them judged as if nobody could tell."""
     async with hearing() as rig:
         busy = threading.Event()
-        rig.threads.submit(busy.wait, 20)
+        rig.threads.submit(busy.wait, PATIENCE_S)
         rig.hear(silent(1.0), loud(0.6), silent(0.3))
         while Pause not in rig.kinds():
             rig.changed.clear()

@@ -17,6 +17,7 @@ from dlm.loading.weights import load_model as load_model_weights
 from dlm.loading.weights import save_model
 from dlm.network.config import ModelConfig
 from dlm.network.model import Transformer
+from tests.support.patience import PATIENCE_S
 from voice.config import LlmConfig
 from voice.errors import ConfigError, ModelError, ProtocolError
 from voice.llm.base import AnswerDone, ModelEvent, Prompt, ReplyModel, TextPiece
@@ -232,7 +233,7 @@ async def test_who_waits_for_the_end_of_a_message_holds_no_thread(
     try:
         prompt = Prompt((Message(Role.USER, "set a timer"),))
         waiting = [asyncio.create_task(model.end_of_message(prompt)) for _ in range(40)]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             while model.engine.unfinished < len(waiting):
                 await asyncio.sleep(0.01)
             waiting.pop().cancel()
@@ -245,7 +246,7 @@ async def test_who_waits_for_the_end_of_a_message_holds_no_thread(
 
 
 def _after(event: threading.Event, act: Callable[[], None]) -> None:
-    assert event.wait(30)
+    assert event.wait(PATIENCE_S)
     act()
 
 

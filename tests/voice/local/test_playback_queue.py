@@ -3,6 +3,7 @@ import threading
 import numpy as np
 import pytest
 
+from tests.support.patience import PATIENCE_S
 from voice.local.playback_queue import Heard, PlaybackQueue
 
 RATE_HZ = 1000
@@ -88,7 +89,7 @@ def test_two_threads_lose_nothing(queue: PlaybackQueue):
     sent = (np.arange(total) % 30_000 + 1).astype(np.int16)
     for at in range(0, total, 700):
         queue.push("a", sent[at : at + 700])
-    puller.join(timeout=10)
+    puller.join(timeout=PATIENCE_S)
     assert not puller.is_alive()
     heard = np.concatenate(pulled)
     assert np.array_equal(heard[heard > 0], sent)

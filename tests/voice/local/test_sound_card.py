@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tests.support.patience import PATIENCE_S
 from voice.errors import DeviceError
 from voice.local.sound_card import SoundCard, list_devices
 
@@ -27,7 +28,7 @@ def test_a_broken_sound_system_is_told_in_one_line(tmp_path):
         env={**os.environ, "ALSA_CONFIG_PATH": str(broken)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
     )
     assert ran.returncode == 1
     assert ran.stderr.startswith("PortAudio does not start: ")

@@ -14,6 +14,7 @@ from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
 from tests.clients.environments import npm_home
+from tests.support.patience import PATIENCE_S
 
 INSPECTOR = ("@modelcontextprotocol/inspector-cli@0.15.0",)
 
@@ -68,7 +69,7 @@ def test_the_inspectors_client(repo_root: Path, tmp_path: Path) -> None:
     def ask(*arguments: str) -> dict[str, object]:
         done = subprocess.run(
             [cli, "--cli", *program(tmp_path), *arguments],
-            cwd=repo_root, capture_output=True, text=True, timeout=100, check=False,
+            cwd=repo_root, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr + done.stdout
         found: dict[str, object] = json.loads(done.stdout)

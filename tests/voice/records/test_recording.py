@@ -101,6 +101,10 @@ class Kept:
         ):
             yield call
 
+    def settle(self) -> None:
+        """Wait until what was to be written is: the thread that writes is not on virtual time."""
+        self.recorder.submit(lambda: None).result()
+
     def one(self) -> tuple[dict[str, Any], Path]:
         """The only conversation: its words, and where its sound is."""
         (name,) = self.recorder.kept.names()
@@ -317,6 +321,7 @@ async def test_who_is_forgotten_is_so_by_the_records(
         async with calling(loaded, ADA, kept.recorder.open) as line:
             await line.say("forget all about me")
             await line.next(ReplyHeard, lambda heard: heard.chars == len(QUESTION))
+            kept.settle()
             assert kept.recorder.kept.names()
             assert bool(kept.recorder.live) is not given_up
             await line.say("yes")
@@ -337,6 +342,7 @@ def test_a_disk_that_fills_or_may_not_be_written_costs_the_record_and_no_convers
         async with kept.recorder.running():
             for _ in range(2):
                 await converse(kept)
+            kept.settle()
             (small_disk / "filler").unlink()
             await converse(kept)
         assert len(kept.recorder.kept.search(Query(text="HOW ARE YOU"))) == 1
@@ -402,6 +408,7 @@ async def test_who_is_deleted_during_a_conversation_stays_deleted(
     async with kept.calling(parts(Model(answers))) as call:
         await call.say("how are you")
         await call.next(ReplyEnded)
+        kept.settle()
         assert kept.recorder.kept.delete(ADA) == 1
         await call.say("and now")
         await call.next(ReplyEnded)

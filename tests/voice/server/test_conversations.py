@@ -86,7 +86,7 @@ async def test_who_reads_slowly_gets_all_of_what_grows_meanwhile(
     records, path = keep(tmp_path / "kept"), f"/v1/conversations/{ID}/{kind}"
     Conversations(records).append(ID, bytes(32 * 1024 * 1024))
     async with (
-        running(records, send_timeout_s=0.5) as http,
+        running(records, send_timeout_s=1.0) as http,
         http.stream("GET", path, headers=BEARER) as answer,
     ):
         Conversations(records).append(ID, b"and more")

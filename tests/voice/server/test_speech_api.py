@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.support.fakes import FakeParts, fake_app
+from tests.support.patience import PATIENCE_S
 from tests.support.serving import serving
 from voice.config import Config, ServerConfig, TtsConfig
 from voice.speech.tts import Synthesizer, installed_voices
@@ -40,7 +41,7 @@ async def http() -> AsyncIterator[httpx.AsyncClient]:
     with parts.synthesis_threads:
         async with (
             serving(fake_app(parts, config), config.server) as address,
-            httpx.AsyncClient(base_url=f"http://{address}", timeout=60) as client,
+            httpx.AsyncClient(base_url=f"http://{address}", timeout=PATIENCE_S) as client,
         ):
             yield client
 
@@ -104,7 +105,7 @@ async def test_speech_arrives_while_it_is_made(http: httpx.AsyncClient) -> None:
         first = await anext(answer.aiter_bytes())
         assert first
     # Whoever leaves does not keep a thread: the next is served.
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         assert (await speech(http, response_format="pcm")).status_code == 200
 
 

@@ -194,7 +194,7 @@ async def test_a_voice_that_fails_costs_its_reply_only(caplog: pytest.LogCapture
         assert await rig.wait_for(AudioPlayed) == AudioPlayed("r1", heard="")
         rig.say("r2", TEXT)
         await asyncio.wait_for(
-            _until(lambda: SpeechFailed("r2", "the voice is gone") in rig.told), 20
+            _until(lambda: SpeechFailed("r2", "the voice is gone") in rig.told), PATIENCE_S
         )
     assert f'File "{__file__}"' in caplog.text
 
@@ -285,14 +285,14 @@ async def test_asides_are_left_out_that_would_only_sound_late() -> None:
         rig.now_ms = one_ms
         # What is part of the reply is said whatever sounds before it; so is an aside in its time.
         rig.mouth.speak("r2", Segment(1, 0, "", "Some of it is done."), RATE_HZ, 1.0)
-        await asyncio.wait_for(_until(lambda: rig.audio_ms("r2") >= one_ms - 1), 20)
+        await asyncio.wait_for(_until(lambda: rig.audio_ms("r2") >= one_ms - 1), PATIENCE_S)
         rig.now_ms += one_ms - 100
         rig.mouth.speak("r2", Segment(1, 1, "", "Some of it is done."), RATE_HZ, 1.0)
-        await asyncio.wait_for(_until(lambda: rig.audio_ms("r2") >= 2 * one_ms - 2), 20)
+        await asyncio.wait_for(_until(lambda: rig.audio_ms("r2") >= 2 * one_ms - 2), PATIENCE_S)
         rig.mouth.speak("r2", Segment(1, 2, "", "Some of it is done."), RATE_HZ, 1.0)
         rig.say("r2", "Some of it is done.")
         rig.mouth.end("r2")
-        await asyncio.wait_for(_until(lambda: AudioSent("r2") in rig.told), 20)
+        await asyncio.wait_for(_until(lambda: AudioSent("r2") in rig.told), PATIENCE_S)
         assert rig.audio_ms("r2") == pytest.approx(3 * one_ms, abs=5)
 
 

@@ -127,7 +127,7 @@ def test_a_voice_that_is_being_loaded_keeps_nobody_from_another() -> None:
         first = threads.submit(voices.of, "slow")
         assert loading.wait(PATIENCE_S)
         try:
-            assert threads.submit(voices.of, "quick").result(2) is quick
+            assert threads.submit(voices.of, "quick").result(PATIENCE_S / 2) is quick
         finally:
             ready.set()
         assert first.result(PATIENCE_S) is voices.of("slow")

@@ -23,6 +23,7 @@ from websockets.asyncio.client import connect
 from tests.support.fakes import FakeParts, fake_app
 from tests.support.imports import imported_by_default
 from tests.support.otlp import Collector, Sent, collector
+from tests.support.patience import PATIENCE_S
 from tests.support.server_program import program
 from tests.support.serving import receive_until, send, serving
 from tests.voice.realtime.test_over_sockets import say
@@ -51,6 +52,8 @@ STAGES = ["speech_to_text", "end_of_turn", "chat", "execute_tool", "text_to_spee
 @pytest.fixture(autouse=True)
 def _no_collector(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(ENDPOINT, raising=False)
+    # On a busy machine what is sent at the end takes longer, and would be dropped.
+    monkeypatch.setattr("voice.telemetry.export.SHUTDOWN_S", PATIENCE_S)
 
 
 async def converse(address: str) -> list[dict[str, Any]]:
@@ -258,17 +261,19 @@ async def test_a_collector_that_is_not_there_costs_one_line(
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
     monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "50")
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    config = TelemetryConfig.model_validate({"endpoint": f"http://user:secret@127.0.0.1:{port}"})
-    parts = FakeParts()
-    whole = Config(server=ServerConfig(port=0), telemetry=config)
-    async with (
-        serving(fake_app(parts, whole), whole.server) as address,
-        httpx.AsyncClient() as http,
-    ):
-        for _ in range(20):
-            assert (await http.get(f"http://{address}/v1/models")).status_code == 200
+    with socket.socket() as nobody:
+        # Taken, so that no other program listens there meanwhile.
+        nobody.bind(("127.0.0.1", 0))
+        port = nobody.getsockname()[1]
+        endpoint = f"http://user:secret@127.0.0.1:{port}"
+        config = TelemetryConfig.model_validate({"endpoint": endpoint})
+        whole = Config(server=ServerConfig(port=0), telemetry=config)
+        async with (
+            serving(fake_app(FakeParts(), whole), whole.server) as address,
+            httpx.AsyncClient() as http,
+        ):
+            for _ in range(20):
+                assert (await http.get(f"http://{address}/v1/models")).status_code == 200
     lines = [r for r in caplog.records if r.levelno >= logging.WARNING]
     (line,) = lines
     assert f"127.0.0.1:{port} takes no" in line.getMessage()

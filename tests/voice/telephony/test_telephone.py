@@ -27,6 +27,7 @@ from tests.voice.telephony.test_audiosocket import AUDIO, IDENTITY
 from tests.voice.telephony.test_l16_stream import JAMBONZ_START
 from tests.voice.telephony.test_media_stream import TWILIO_START
 from voice.config import Config, ServerConfig, TelephonyConfig
+from voice.demo.server import free_port
 from voice.errors import ConfigError
 from voice.events import ReplyAudio, ReplyEnded, ReplyStarted, ReplyStatus
 from voice.serve import listen_for_audiosocket
@@ -316,11 +317,12 @@ def test_what_does_not_protect_its_lines_does_not_start(
         fake_app(FakeParts(), config)
 
 
-async def test_audiosocket_has_a_port_of_its_own(unused_tcp_port: int) -> None:
+async def test_audiosocket_has_a_port_of_its_own() -> None:
+    port = free_port()
     parts = FakeParts(prepare=says_goodbye)
-    async with running(parts, audiosocket_port=unused_tcp_port) as server:
+    async with running(parts, audiosocket_port=port) as server:
         await server.http.get("/healthz")
-        reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(IDENTITY + AUDIO)
         async with asyncio.timeout(PATIENCE_S):
             assert await reader.read() == b"\x10\x01\x40" + bytes(320) + b"\x00\x00\x00"
@@ -334,13 +336,13 @@ async def test_audiosocket_has_a_port_of_its_own(unused_tcp_port: int) -> None:
     [((), 0), (("10.0.0.0/8", "::1"), 0), (("10.0.0.1", "127.0.0.1"), 1), (("127.0.0.0/24",), 1)],
 )
 async def test_audiosocket_takes_no_stranger(
-    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch, peers: tuple[str, ...], sessions: int
+    monkeypatch: pytest.MonkeyPatch, peers: tuple[str, ...], sessions: int
 ) -> None:
     monkeypatch.setattr("voice.telephony.routes.is_loopback", lambda host: False)
-    parts = FakeParts(prepare=says_goodbye)
-    async with running(parts, audiosocket_port=unused_tcp_port, audiosocket_peers=peers) as server:
+    parts, port = FakeParts(prepare=says_goodbye), free_port()
+    async with running(parts, audiosocket_port=port, audiosocket_peers=peers) as server:
         await server.http.get("/healthz")
-        reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(IDENTITY + AUDIO)
         async with asyncio.timeout(PATIENCE_S):
             # Closing on what was sent resets the connection of a stranger.
@@ -352,11 +354,11 @@ async def test_audiosocket_takes_no_stranger(
         assert len(parts.sessions) == sessions
 
 
-async def test_the_end_of_the_server_ends_audiosockets_calls(unused_tcp_port: int) -> None:
-    parts = FakeParts()
-    async with running(parts, audiosocket_port=unused_tcp_port) as server:
+async def test_the_end_of_the_server_ends_audiosockets_calls() -> None:
+    parts, port = FakeParts(), free_port()
+    async with running(parts, audiosocket_port=port) as server:
         await server.http.get("/healthz")
-        reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(IDENTITY + AUDIO)
         async with asyncio.timeout(PATIENCE_S):
             while not parts.sessions:

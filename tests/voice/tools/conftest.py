@@ -7,6 +7,7 @@ from itertools import count
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
 from tests.voice.tools.services import Clock
 from voice.config import ToolsConfig, TurnConfig
 from voice.tools import SessionScope, Toolbox
@@ -27,7 +28,8 @@ def scope(clock: Clock) -> SessionScope:
 
 @pytest.fixture
 async def toolbox(clock: Clock) -> AsyncGenerator[Toolbox, None]:
-    box = Toolbox(ToolsConfig(database=":memory:"), TurnConfig(), now=clock)
+    turn = TurnConfig(tool_timeout_s=PATIENCE_S)
+    box = Toolbox(ToolsConfig(database=":memory:"), turn, now=clock)
     yield box
     await box.close()
 

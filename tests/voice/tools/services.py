@@ -13,6 +13,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
 
+from tests.support.patience import PATIENCE_S
 from voice.config import ToolsConfig
 from voice.tools.web import Web
 
@@ -65,7 +66,7 @@ def closed_url() -> str:
 
 
 @asynccontextmanager
-async def connections(timeout_s: float = 2.0) -> AsyncGenerator[Web, None]:
+async def connections(timeout_s: float = PATIENCE_S) -> AsyncGenerator[Web, None]:
     """What network tools are given."""
     web = Web(timeout_s)
     try:

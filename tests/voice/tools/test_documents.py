@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
 from voice.config import data_path
 from voice.tools import pdf_text
 from voice.tools.builtin import documents as documents_module
@@ -18,6 +19,8 @@ from voice.tools.registry import ToolError
 def data(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """The user's data folder of one test."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+    # A search reads all that is new, however busy the machine is.
+    monkeypatch.setattr(documents_module, "_BUDGET_S", PATIENCE_S)
 
 
 @pytest.fixture
@@ -259,7 +262,7 @@ sys.modules["resource"], sys.platform = None, "win32"
 sys.exit(runpy.run_path(sys.argv[1])["_main"](sys.argv[2]))
 """
     command = [sys.executable, "-c", program, pdf_text.__file__, str(tmp_path / "tides.pdf")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (done.returncode, done.stdout) == (0, "Tides turn the mill."), done.stderr
 
 
@@ -290,6 +293,15 @@ def test_a_damaged_index_is_made_anew(folder: Path, caplog: pytest.LogCaptureFix
     documents = Documents(folder)
     assert documents.search("wifi") is not None
     assert "file is not a database" in caplog.text
+
+
+def test_an_index_that_breaks_while_it_is_used_is_said(folder: Path) -> None:
+    documents = Documents(folder)
+    documents.read()
+    documents._index.execute("DROP TABLE passages")
+    assert not documents.tells("wifi")
+    with pytest.raises(ToolError, match="cannot be searched"):
+        documents.search("wifi")
 
 
 def test_what_a_title_names_counts_more_than_what_a_text_mentions(tmp_path: Path) -> None:

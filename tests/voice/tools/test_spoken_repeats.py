@@ -59,6 +59,28 @@ def test_the_interval_counts_from_the_first_moment() -> None:
     assert (second - found.first).days == 2
 
 
+@pytest.mark.parametrize(("now", "first"), [(NOW, "2026-12-04 09:00"), (None, "2026-12-18 09:00")])
+def test_an_interval_goes_on_counting_at_another_time(now: datetime | None, first: str) -> None:
+    """Before the next one is due, and on its day, when the new time has passed."""
+    biweekly = spoken_repeats.repeat("every other friday at eight", NOW.replace(day=28))
+    assert biweekly is not None
+    due = biweekly.first
+    assert f"{due:%Y-%m-%d}" == "2026-12-04"
+    now = now or due.replace(hour=9, minute=30)
+    moved = spoken_repeats.at_time(biweekly.rule, due.replace(hour=9), due, now)
+    assert f"{moved.first:%Y-%m-%d %H:%M}" == first
+
+
+def test_an_interval_goes_on_counting_without_some_of_its_days() -> None:
+    rule = "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR;BYHOUR=8;BYMINUTE=0;BYSECOND=0"
+    due = NOW.replace(month=12, day=4, hour=8, minute=0)
+    friday = spoken_repeats.repeat("every friday", NOW)
+    assert friday is not None
+    left = spoken_repeats.without(rule, friday.rule, due, NOW)
+    assert left is not None
+    assert f"{left.first:%Y-%m-%d %H:%M}" == "2026-12-14 08:00"
+
+
 def test_summer_time_does_not_move_the_time_of_day() -> None:
     zone = ZoneInfo("America/New_York")
     before = datetime(2026, 3, 7, 7, tzinfo=zone)

@@ -185,9 +185,14 @@ def database() -> Generator[Database, None, None]:
 
 async def settled() -> None:
     """Let what runs in threads come to its end."""
+    loop = asyncio.get_running_loop()
+    await asyncio.to_thread(int)
+    # With threads that meet each one has done what it had to do before.
+    every = loop._default_executor._max_workers  # type: ignore[attr-defined]
     for _ in range(5):
         await asyncio.sleep(0)
-        await asyncio.to_thread(lambda: None)
+        met = threading.Barrier(every)
+        await asyncio.gather(*(asyncio.to_thread(met.wait, PATIENCE_S) for _ in range(every)))
 
 
 async def tell(heard: AsyncGenerator[str, bool | None]) -> None:

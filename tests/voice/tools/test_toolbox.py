@@ -52,7 +52,7 @@ async def slow() -> str:
 @tool()
 def stuck() -> str:
     """Hang in a thread."""
-    RELEASE.wait(10)
+    RELEASE.wait(PATIENCE_S)
     return "too late"
 
 
@@ -118,12 +118,19 @@ def survey(size: int) -> dict[str, object]:
     return {"depth": 3, "notes": ["it is wide"] * size}
 
 
+SHORT = pytest.mark.parametrize("box", [0.3], indirect=True, ids=["short"])
+
+
 @pytest.fixture
-async def box(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Toolbox, None]:
+async def box(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncGenerator[Toolbox, None]:
+    """One that waits for a tool as long as a test does, or as the mark says."""
     monkeypatch.setattr(sys.modules[__name__], "COUNTS", {"counted": 0, "slow": 0})
     RELEASE.clear()
     config = ToolsConfig(database=":memory:", modules=(__name__,), result_max_chars=80)
-    box = Toolbox(config, TurnConfig(tool_timeout_s=0.3), now=Clock())
+    turn = TurnConfig(tool_timeout_s=getattr(request, "param", PATIENCE_S))
+    box = Toolbox(config, turn, now=Clock())
     yield box
     RELEASE.set()
     await box.close()
@@ -170,6 +177,7 @@ async def test_what_is_no_text_is_json_and_in_sentences_where_that_is_too_long(
     )
 
 
+@SHORT
 @pytest.mark.parametrize("name", ["stuck", "hang"])
 async def test_a_tool_that_hangs_is_given_up_on(box: Toolbox, name: str) -> None:
     async with asyncio.timeout(PATIENCE_S):
@@ -224,6 +232,7 @@ async def test_a_key_answers_a_repeated_call_under_its_own_id(box: Toolbox) -> N
     assert [r.content for r in (first, again, other)] == ["3 in s", "3 in s", "4 in s"]
 
 
+@SHORT
 async def test_what_changes_something_goes_on_behind_its_time(box: Toolbox) -> None:
     call, scope = ToolCall("a", "stuck", {}), SessionScope("s")
     late = await box.run(call, scope)

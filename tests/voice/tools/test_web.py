@@ -55,6 +55,14 @@ async def test_a_service_that_hangs_is_given_up_on_in_time() -> None:
         release.set()
 
 
+async def test_a_success_without_content_is_an_answer() -> None:
+    async def take(request: Request) -> Response:
+        return Response(status_code=204)
+
+    async with served([Route("/", take)]) as base, connections() as web:
+        assert (await web.get("test service", base, {})).status_code == 204
+
+
 @pytest.mark.parametrize("status", [400, 503])
 async def test_a_failing_service_is_unreachable(status: int) -> None:
     async def fail(request: Request) -> Response:

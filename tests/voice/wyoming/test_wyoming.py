@@ -397,7 +397,8 @@ async def test_the_official_satellite_converses(
 async def test_a_satellite_that_tells_nothing_is_connected_to_anew(
     embedded_parts: Resources, monkeypatch: pytest.MonkeyPatch, answers: bool
 ) -> None:
-    monkeypatch.setattr(server_module, "PING_S", 0.2)
+    # A busy machine's pong may come late.
+    monkeypatch.setattr(server_module, "PING_S", 1.0 if answers else 0.2)
     monkeypatch.setattr(server_module, "AGAIN_S", 0.01)
     told: asyncio.Queue[str] = asyncio.Queue()
 
@@ -414,7 +415,8 @@ async def test_a_satellite_that_tells_nothing_is_connected_to_anew(
         server.running("127.0.0.1", 0, [address]),
         asyncio.timeout(PATIENCE_S),
     ):
-        while seen.count("ping") < 6:
+        # There are three at most before the end of a connection.
+        while seen.count("ping") < 4:
             seen.append(await told.get())
     assert (seen.count("run-satellite") == 1) is answers
 
@@ -433,7 +435,7 @@ async def test_the_network_is_told_where_it_is_and_when_it_has_gone() -> None:
             return await network.async_get_service_info(SERVICE, f"{name}.{SERVICE}", wait_ms)
 
         async with announced(name, "127.0.0.1", 4242):
-            found = await seen(5000)
+            found = await seen(round(1000 * PATIENCE_S))
             assert found is not None
             assert (found.parsed_addresses(), found.port) == (["127.0.0.1"], 4242)
             with pytest.raises(ConfigError, match="another server"):

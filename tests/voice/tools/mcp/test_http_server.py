@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -34,7 +35,7 @@ def application() -> MCPServer:
 
 
 @asynccontextmanager
-async def served(port: int) -> AsyncGenerator[int, None]:
+async def served(port: int) -> AsyncGenerator[None, None]:
     with listen(ServerConfig(port=port)) as listener:
         app = application().streamable_http_app(json_response=True)
         server = uvicorn.Server(
@@ -42,7 +43,7 @@ async def served(port: int) -> AsyncGenerator[int, None]:
         )
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
-            yield listener.getsockname()[1]
+            yield
         finally:
             server.should_exit = True
             await task
@@ -50,9 +51,19 @@ async def served(port: int) -> AsyncGenerator[int, None]:
 
 async def test_over_http(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setenv("TICKETS_AUTHORIZATION", "Bearer sesame")
+    with socket.socket() as place:
+        # It listens to nothing; nobody else gets the port while the server is away.
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind(("127.0.0.1", 0))
+        await over_http(place.getsockname()[1])
+    assert "sesame" not in caplog.text
+
+
+async def over_http(port: int) -> None:
     headers = {"Authorization": "TICKETS_AUTHORIZATION"}
-    async with served(0) as port:
-        server = {"url": f"http://127.0.0.1:{port}/mcp", "headers_env": headers}
+    async with served(port):
+        patient = {"start_timeout_s": PATIENCE_S, "timeout_s": PATIENCE_S}
+        server = {"url": f"http://127.0.0.1:{port}/mcp", "headers_env": headers, **patient}
         config = ToolsConfig.model_validate({"database": ":memory:", "mcp": {"tickets": server}})
         box = Toolbox(config, TurnConfig(tool_timeout_s=PATIENCE_S))
         await asyncio.to_thread(box.connect, check)
@@ -64,4 +75,3 @@ async def test_over_http(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCapt
         while (await run(box, "whose", key=str(next(keys)))).error:
             await asyncio.sleep(0.05)
         await box.close()
-    assert "sesame" not in caplog.text
