@@ -265,13 +265,13 @@ _PART = re.compile(
     r"(?:(?:in|during|at|on|for) )?(?:(?:the|an?|any|some|early|late|preferably) )*"
     r"(morning|lunch ?time|midday|afternoon|evening|night|before lunch|after lunch)s?"
 )
-_BOUND = re.compile(r"(?:any ?time |some ?time )?(?:(after|from|not before)|before|until) (.+)")
+_BOUND = re.compile(r"(?:(after|from)|before|until) (.+)")
 _EARLIEST, _LATEST = 0, 24 * 60
 
 
 def span_of_day(said: str, now: datetime) -> tuple[int, int]:
     """A part of the day, "afternoons" or "after 3", in minutes since midnight, end excluded."""
-    words = said.lower().strip(" .,")
+    words = re.sub(r"^(?:any|some) ?time ", "", said.lower().strip(" .,"))
     if found := _PART.fullmatch(words):
         first, last = _PARTS[_ALSO_PARTS.get(found[1], found[1])]
         return first * 60, last * 60

@@ -89,19 +89,25 @@ def after(rule: str, moment: datetime, now: datetime) -> datetime:
     return _next(_parts(rule), moment, now)
 
 
-def at_time(rule: str, when: datetime, now: datetime) -> Repeat:
-    """A rule with a new time of day; one that repeats within a day begins at ``when`` instead."""
+def at_time(rule: str, when: datetime, moment: datetime, now: datetime) -> Repeat:
+    """A rule with a new time of day; one that repeats within a day begins at ``when`` instead.
+
+    Args:
+        moment: One of the rule's moments, from which an interval goes on counting.
+    """
     parts = _parts(rule)
     if parts["FREQ"] in _WITHIN_A_DAY:
         return Repeat(rule, when)
     parts |= {"BYHOUR": str(when.hour), "BYMINUTE": str(when.minute)}
-    return Repeat(_joined(parts), _next(parts | {"INTERVAL": "1"}, now, now))
+    start = now if parts["INTERVAL"] == "1" else moment.replace(hour=0, minute=0)
+    return Repeat(_joined(parts), _next(parts, start, now))
 
 
-def without(rule: str, days: str, now: datetime) -> Repeat | None:
+def without(rule: str, days: str, moment: datetime, now: datetime) -> Repeat | None:
     """A rule without the days of another rule, ``days``: every weekday but Fridays.
 
-    None if it does not have these days, or has no others.
+    An interval goes on counting from ``moment``, one of the rule's moments. None if the rule does
+    not have these days, or has no others.
     """
     parts, other = _parts(rule), _parts(days)
     weekly = parts["FREQ"] == "WEEKLY" or (parts["FREQ"], parts["INTERVAL"]) == ("DAILY", "1")
@@ -113,7 +119,7 @@ def without(rule: str, days: str, now: datetime) -> Repeat | None:
     if not left or len(left) + len(taken) != len(had):
         return None
     parts |= {"FREQ": "WEEKLY", "BYDAY": ",".join(left)}
-    return Repeat(_joined(parts), _next(parts, now, now))
+    return Repeat(_joined(parts), _next(parts, moment, now))
 
 
 def alike(rule: str, other: str, said: str) -> bool:

@@ -40,7 +40,7 @@ class Web:
         """Send a request; ``options`` are those of ``httpx.AsyncClient.request``.
 
         Raises:
-            Unreachable: No answer in time, or a status other than 200, 201, 401 or 404.
+            Unreachable: No answer in time, or a status other than success, 401 or 404.
         """
         client = await self._connected()
         import httpx
@@ -51,7 +51,7 @@ class Web:
         except (TimeoutError, httpx.HTTPError, httpx.InvalidURL) as error:
             logger.warning("%s: %s", service, type(error).__name__)
             raise Unreachable(service) from error
-        if response.status_code not in (200, 201, 401, 404):
+        if not (response.is_success or response.status_code in (401, 404)):
             logger.warning("%s: status %d", service, response.status_code)
             raise Unreachable(service)
         return response

@@ -128,7 +128,7 @@ def moved(alert: Alert, said: str, now: datetime, first_hour: int = 1) -> tuple[
     near = None if alert.due is None else moment_due(alert, now)
     when = spoken_dates.moment(said, now, first_hour, near)
     if alert.repeat and when.time_said:
-        again = spoken_repeats.at_time(alert.repeat, when.moment, now)
+        again = spoken_repeats.at_time(alert.repeat, when.moment, moment_due(alert, now), now)
         return replace(alert, due=again.first.timestamp(), repeat=again.rule), True
     return replace(alert, due=when.moment.timestamp(), repeat=""), when.time_said
 
@@ -156,8 +156,9 @@ def change(
     Raises:
         ToolError: It was already announced or deleted; the message is ``gone``.
     """
-    both = alert.repeat and changed.repeat
-    left = spoken_repeats.without(alert.repeat, changed.repeat, scope.now()) if both else None
+    left, now = None, scope.now()
+    if alert.repeat and changed.repeat:
+        left = spoken_repeats.without(alert.repeat, changed.repeat, moment_due(alert, now), now)
     kept = replace(alert, due=left.first.timestamp(), repeat=left.rule) if left else None
     if not store.change_alert(kept or changed):
         raise ToolError(gone)

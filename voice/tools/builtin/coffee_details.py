@@ -63,7 +63,7 @@ _EXTRAS = (
 _MEASURES = (
     *_NONE, *_LEAVING_OUT, "with", "and", "in", "an?", "some", "more", "extra", "less", "the",
     "any", "one", "just", "half", "light", "hot", "cold", "warm", "steamed", "added", r"\d+",
-    r"0\.5", "bit", "little", "touch", "dash", "splash", "drop", "lots?", "shots?",
+    r"0\.5", "bit", "little", "touch", "dash", "splash", "lots?", "shots?",
     _UNIT, "of", "brown", "white", "raw", "artificial", "out", "off",
 )  # fmt: skip
 """Words that say how much of something is wanted, but not what it is."""

@@ -75,13 +75,20 @@ class Documents:
 
         Returns:
             The file's name without suffix and a passage of at most 200 characters, or None.
+
+        Raises:
+            ToolError: The index is damaged.
         """
         words = content_words(query)
         if not words or self._folder is None:
             return None
         self._read(_BUDGET_S)
-        with self._lock:
-            found = _best_passage(self._index, words)
+        try:
+            with self._lock:
+                found = _best_passage(self._index, words)
+        except sqlite3.Error as error:
+            _log.warning("documents: the index cannot be read: %s", error)
+            raise ToolError("The documents cannot be searched.") from error
         if found is None:
             return None
         path, heading, text = found
@@ -90,13 +97,16 @@ class Documents:
     def tells(self, question: str) -> bool:
         """Whether the best indexed passage has at least half of a question's content words.
 
-        May be called in any thread, even the event loop's: False if the index is being written.
+        May be called in any thread, even the event loop's: False if the index is being written, or
+        is damaged.
         """
         words = content_words(question)
         if not self._lock.acquire(timeout=_SHORT_WAIT_S):
             return False
         try:
             found = _best_passage(self._index, words) if words else None
+        except sqlite3.Error:
+            return False
         finally:
             self._lock.release()
         if found is None:
