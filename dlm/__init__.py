@@ -2,5 +2,5 @@
 
 import os
 
-# onnxruntime reads it when it is imported.
+# onnxruntime reads this when it is imported.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

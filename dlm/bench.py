@@ -1,7 +1,7 @@
 """How fast a checkpoint or an OpenAI endpoint answers: ``python -m dlm.bench [CHECKPOINT]``.
 
-With ``--url`` it asks a server instead. A row for each effort and number of answers at once. The
-figures of the documentation come from ``benchmarks/``; this is a quick look.
+With ``--url`` it asks a server instead. It prints a row for each effort and number of simultaneous
+answers. The documentation's figures come from ``benchmarks/``; this is only a quick look.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Answers of one effort, so many at once.
+    """The speed of answers of one effort, ``at_once`` at a time.
 
     Attributes:
         first_ms: Median time to the first text.
         tokens_s: Tokens of all answers per second.
-        per_forward: Tokens per forward of each answer; 0 where the server does not report forwards.
+        per_forward: Tokens per forward; 0 if the server does not report forwards.
     """
 
     effort: str
@@ -61,7 +61,7 @@ Ask = Callable[[str, Effort], Measured]
 
 
 def engine_ask(engine: Engine, max_tokens: int) -> Ask:
-    """Asks an engine in this process."""
+    """A function that asks an engine in this process."""
 
     def ask(prompt: str, effort: Effort) -> Measured:
         request = Request((Turn("user", prompt),), effort=effort, max_tokens=max_tokens)
@@ -77,11 +77,12 @@ def engine_ask(engine: Engine, max_tokens: int) -> Ask:
 
 @contextmanager
 def endpoint_ask(url: str, model: str, key: str, max_tokens: int) -> Iterator[Ask]:
-    """Asks the server at a URL, as in ``http://127.0.0.1:8000/v1``, while the context lasts.
+    """A function that asks the server at a URL like ``http://127.0.0.1:8000/v1``.
+
+    It can be used while the context lasts.
 
     Raises:
-        RuntimeError: From what is given: the server cannot be reached, refuses, or fails on the
-            way.
+        RuntimeError: Raised by the function: the server cannot be reached, refuses, or fails.
     """
     import httpx
     import openai
@@ -113,7 +114,7 @@ def endpoint_ask(url: str, model: str, key: str, max_tokens: int) -> Iterator[As
 
 
 def measure(ask: Ask, effort: Effort, at_once: int, rounds: int) -> Row:
-    """Answer each prompt in several rounds, so many ``at_once``, from as many threads."""
+    """Answer each prompt ``rounds`` times, ``at_once`` at a time in as many threads."""
     prompts = PROMPTS * rounds
     ask(prompts[0], effort)
     started = time.perf_counter()
@@ -131,7 +132,7 @@ def measure(ask: Ask, effort: Effort, at_once: int, rounds: int) -> Row:
 
 
 def draw(rows: Sequence[Row], title: str) -> None:
-    """Print a table."""
+    """Print rows as a table."""
     from rich.console import Console
     from rich.table import Table
 

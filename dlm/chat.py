@@ -1,6 +1,6 @@
 """Talk to a checkpoint and watch it denoise: ``python -m dlm.chat [CHECKPOINT] [--effort LEVEL]``.
 
-Undecided positions are shown as ``░`` and fill in while the model works. Reasoning is shown
+Undecided positions are shown as ``░`` and are filled in while the model works. Reasoning is shown
 above the answer, dimmed.
 """
 
@@ -23,7 +23,13 @@ HELP = "/effort instant|low|medium|high   /system TEXT   /new   /quit"
 
 
 class Chat:
-    """A dialogue without tools; ``thought`` is the reasoning before the last answer, if any."""
+    """A dialogue without tools.
+
+    Attributes:
+        effort: The effort of the next answers.
+        turns: The dialogue so far.
+        thought: The reasoning before the last answer, if there was any.
+    """
 
     def __init__(self, engine: Engine, effort: Effort, max_tokens: int) -> None:
         self.effort = effort
@@ -33,7 +39,7 @@ class Chat:
         self._max_tokens = max_tokens
 
     def command(self, line: str) -> str:
-        """Obey a line that begins with a slash; returns a message for the user.
+        """Execute a line that begins with a slash, and return a message for the user.
 
         Raises:
             ValueError: There is no such command, or no such effort.
@@ -57,10 +63,10 @@ class Chat:
         raise ValueError(f"/{name}: got no command; expected {HELP}")
 
     def say(self, text: str, show: Callable[[str], None]) -> Finished:
-        """Answer a message; ``show`` is called with the answer as it stands, ``░`` for undecided.
+        """Answer a message; ``show`` is called with each state of the answer.
 
         Raises:
-            ValueError: The dialogue has become too long; the message is left out.
+            ValueError: The dialogue has become too long; the message is not added to it.
             RuntimeError: The engine failed.
         """
         turns = (*self.turns, Turn("user", text))
@@ -83,7 +89,7 @@ class Chat:
 
 
 def runs(text: str) -> Iterator[tuple[str, bool]]:
-    """Pieces of a shown answer, and whether each is undecided."""
+    """The pieces of a shown answer, and whether each is undecided."""
     for undecided, letters in groupby(text, lambda letter: letter == MASKED):
         yield "".join(letters), undecided
 
@@ -123,7 +129,7 @@ def talk(chat: Chat, lines: Iterator[str]) -> None:
 
 
 def cost(finished: Finished, seconds: float) -> str:
-    """Tokens, forwards and time of an answer as text."""
+    """The tokens, forwards and time of an answer, as text."""
     usage = finished.usage
     thought = f", {usage.reasoning_tokens} of them thought" if usage.reasoning_tokens else ""
     cut = ", cut for its length" if finished.reason == "length" else ""

@@ -1,11 +1,12 @@
-"""What ``reasoning_effort`` means, in one table.
+"""What each level of ``reasoning_effort`` means.
 
-It is a number of denoising steps: ``instant`` drafts a block in one step; each level above takes
-more steps over the unsure positions, with a higher threshold. With verification this changes no
-answer; where blocks are committed unverified, more effort decides fewer tokens per step.
+It sets the number of denoising steps: ``instant`` drafts a block in one step; each higher level
+takes more steps over the unsure positions, with a higher threshold. With verification, this does
+not change answers; where blocks are committed unverified, more effort decides fewer tokens per
+step.
 
-``medium`` and ``high`` also reason in words before the answer, where the checkpoint was trained to
-(``reasons`` in its config.json). ``instant`` and ``low`` never do; spoken turns run at these.
+``medium`` and ``high`` also reason in words before the answer if the checkpoint was trained to
+(``reasons`` in its config.json). ``instant`` and ``low`` never do; spoken turns use these.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ class Refinement:
     """How a block is denoised.
 
     Attributes:
-        steps: Draft forwards per block at most, before the block is verified; 0 decodes token by
-            token. A block that is committed as it was drafted takes as many as it needs.
-        threshold: Confidence, in (0, 1), from which on a position is decided; below it a token of
-            an earlier answer is masked.
-        rule: Which masked positions a step decides, by its name in `dlm.decoding.unmask.RULES`.
-        number: The rule's own number; None where that is the threshold.
+        steps: Most draft forwards per block before it is verified; 0 decodes token by token. A
+            block that is committed as it was drafted takes as many as it needs.
+        threshold: Least confidence, in (0, 1), for a position to be decided. A token of an earlier
+            answer below it is masked.
+        rule: Name in `dlm.decoding.unmask.RULES` of the rule that chooses which masked positions a
+            step decides.
+        number: The rule's number; None takes the threshold.
     """
 
     steps: int
@@ -52,12 +54,12 @@ REFINEMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """Length of the reasoning before an answer, in tokens.
+    """The length of the reasoning before an answer, in tokens.
 
     Attributes:
-        least: It does not end before.
-        enough: From here on it ends with its sentence.
-        most: It ends here in any case; at least 1.
+        least: The reasoning does not end before this length.
+        enough: From this length on, it ends with its sentence.
+        most: It ends at this length in any case; at least 1.
     """
 
     least: int

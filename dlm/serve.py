@@ -2,8 +2,8 @@
 
 A checkpoint is a directory in the Hugging Face layout, or the name of a repository on the hub.
 
-The API is OpenAI's, with what Mercury's adds; keys come from the environment variable
-``QUICKSILVER_API_KEY``, several of them from ``QUICKSILVER_API_KEYS``, separated by commas.
+The API is OpenAI's, with Mercury's additions. A key is read from the environment variable
+``QUICKSILVER_API_KEY``; several keys, separated by commas, from ``QUICKSILVER_API_KEYS``.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def load(given: argparse.Namespace) -> Engine:
 
 
 def name_of(checkpoint: str) -> str:
-    """A checkpoint's name: its directory's, or the hub's."""
+    """A checkpoint's name: that of its directory, or its name on the hub."""
     return Path(checkpoint).resolve().name if Path(checkpoint).is_dir() else checkpoint
 
 
@@ -104,13 +104,14 @@ def application(given: argparse.Namespace, engine: Engine) -> Starlette:
 
 
 def serve(given: argparse.Namespace) -> None:
-    """Load and serve until SIGINT or SIGTERM; running answers have `DRAIN_S` to finish.
+    """Load and serve until SIGINT or SIGTERM; running answers have `DRAIN_S` seconds to finish.
 
     Raises:
         OSError: A file is missing, or the port is taken.
-        ValueError: The checkpoint, or an option, is wrong, or other machines could come in keyless.
+        ValueError: The checkpoint or an option is wrong, or other machines would get in without a
+            key.
     """
-    # Checked before the model is loaded, which takes long.
+    # Checked before the model is loaded, because loading takes long.
     KeyGate(keys_of(os.environ), given.host, given.allowed_host)
     engine = load(given)
     try:
@@ -125,7 +126,7 @@ def serve(given: argparse.Namespace) -> None:
             timeout_graceful_shutdown=DRAIN_S,
         )
         with config.bind_socket() as listener:
-            # Before the address is printed: from now on clients wait instead of being refused.
+            # Before the address is printed, so that clients wait instead of being refused.
             listener.listen()
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
@@ -138,7 +139,7 @@ def serve(given: argparse.Namespace) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; returns its exit status."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    # uvicorn raises the signal again once it has shut down; that is the ordinary end.
+    # uvicorn raises the signal again once it has shut down; that is the normal end.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         serve(parser().parse_args(arguments))

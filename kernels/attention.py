@@ -1,9 +1,9 @@
 """Rows of many requests attend to their caches in one launch: prefill, denoise, verify, commit.
 
-A request's new rows are the last positions of its context. Some of them, from the left, look no
+A request's new rows are the last positions of its context. Some of them, from the left, see no
 further than themselves; the others see the whole context, so a block sees all of itself. Keys and
-values lie in pages. A program takes some rows of one request with all query heads that share a
-key/value head, and one split of the keys; where there are several splits, a second kernel
+values are stored in pages. A program takes some rows of one request, with all query heads that
+share a key/value head, and one split of the keys; if there are several splits, a second kernel
 combines them. Arguments are checked by `kernels.ops`, not here.
 
 Shapes: T rows of all requests; B requests; H query heads and K key/value heads of N numbers; P
@@ -31,9 +31,9 @@ ROW_TILE = 64
 @triton.jit
 @no_type_check
 def _slots(pages_ptr, positions, inside, PAGE: tl.constexpr):
-    """Where positions lie in the cache, by a request's row of the table of pages."""
+    """The cache slots of positions, by a request's row of the page table."""
     page = tl.load(pages_ptr + positions // PAGE, mask=inside, other=0)
-    # int64, because slots times heads times numbers passes 2**31 in a cache of some gigabytes.
+    # int64, because slots times heads times numbers exceeds 2**31 in a cache of some gigabytes.
     return page.to(tl.int64) * PAGE + positions % PAGE
 
 
@@ -44,7 +44,7 @@ def _attend(
     PAGE: tl.constexpr, KV_HEADS: tl.constexpr, SIZE: tl.constexpr, ROWS: tl.constexpr,
     KEYS: tl.constexpr, SPLITS: tl.constexpr, UPCAST: tl.constexpr,
 ):  # fmt: skip
-    """One split of a request's keys: weighted values, largest score and weight of each row."""
+    """One split of a request's keys: each row's weighted values, largest score, total weight."""
     offsets = tl.arange(0, SIZE)
     if UPCAST:
         queries = queries.to(tl.float32)
@@ -65,7 +65,7 @@ def _attend(
         scores = tl.dot(queries, keys, input_precision="ieee") * scale
         scores = tl.where(positions[None, :] < seen[:, None], scores, float("-inf"))
         new_best = tl.maximum(best, tl.max(scores, axis=1))
-        # A row of this split may see none of its keys: -inf - -inf would be nan.
+        # A row may see none of this split's keys, and -inf - -inf would be nan.
         shift = tl.where(new_best == float("-inf"), 0.0, new_best)
         weights = tl.exp(scores - shift[:, None])
         rescale = tl.exp(best - shift)
@@ -84,10 +84,10 @@ def _attend(
 @triton.jit
 @no_type_check
 def _ends(row, rows, length, causal, block):
-    """How far each row sees: to itself, to the end of its own block, or all of the context."""
+    """The end of what each row sees: itself, its own block, or the whole context."""
     position = length - rows + row
     end = tl.where(row < causal, position + 1, length)
-    # Divided by 1 where there are no blocks.
+    # Divides by 1 if there are no blocks.
     of_block = (position // tl.maximum(block, 1) + 1) * block
     return tl.where(block > 0, tl.minimum(of_block, length), end)
 
@@ -106,7 +106,7 @@ def _attention_kernel(
     split = tl.program_id(2)
     first = tl.load(starts_ptr + request)
     rows = tl.load(starts_ptr + request + 1) - first
-    # A tile holds whole rows: GROUP is the number of heads that split keys, padded to a power of 2.
+    # A tile holds whole rows: GROUP is the number of heads that share keys, padded to a power of 2.
     inner = tl.arange(0, ROWS)
     row = tile * (ROWS // GROUP) + inner // GROUP
     if tile * (ROWS // GROUP) >= rows:
@@ -131,7 +131,7 @@ def _attention_kernel(
         out = (acc / total_weight[:, None]).to(out_ptr.dtype.element_ty)
         tl.store(out_ptr + at[:, None] * SIZE + offsets[None, :], out, mask=live[:, None])
     else:
-        # A split's numbers, its largest score and its weight stand behind each other.
+        # A split's numbers are followed by its largest score and its total weight.
         to = (split * total * HEADS + at) * (SIZE + 2)
         tl.store(splits_ptr + to[:, None] + offsets[None, :], acc, mask=live[:, None])
         tl.store(splits_ptr + to + SIZE, best, mask=live)
@@ -161,10 +161,10 @@ def attention_into(
     splits: int,
     out: torch.Tensor,
 ) -> None:
-    """Write what every row's heads attend to into ``out``.
+    """Write the attention of every row's heads into ``out``.
 
-    Arguments as `kernels.ops.attention`. There is at least one row, and a head's size is a power of
-    2, at least 16.
+    Arguments are as in `kernels.ops.attention`. There must be at least one row, and the size of a
+    head must be a power of 2, at least 16.
     """
     rows, heads, size = queries.shape
     _, page, kv_heads, _ = keys.shape

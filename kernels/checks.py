@@ -1,4 +1,4 @@
-"""Checks that every operation makes of its tensors, and their messages."""
+"""Checks that all operations make of their tensors, and the messages for failed ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
 
 def expect(name: str, got: object, expected: str, good: bool) -> None:
-    """Raise a ValueError that names an argument, what was got and what is expected, if not good."""
+    """Unless ``good``, raise a ValueError that names an argument, what it got and expects."""
     if not good:
         raise ValueError(f"{name}: got {got}; expected {expected}")
 
@@ -22,17 +22,17 @@ def expect_tensor(
     dtypes: Sequence[torch.dtype],
     dense: bool = True,
 ) -> None:
-    """Check shape, dtype and layout of a tensor.
+    """Check the shape, dtype and layout of a tensor.
 
     Args:
-        name: Of the argument.
+        name: Name of the argument.
         tensor: The argument.
-        shape: A size for each dimension, or a letter where any will do.
-        dtypes: Any of these.
-        dense: Whether all of it must be contiguous; else its last dimension alone.
+        shape: A size for each dimension, or a name if any size will do.
+        dtypes: The dtypes that are allowed.
+        dense: Whether the whole tensor must be contiguous, or only its last dimension.
 
     Raises:
-        ValueError: It differs.
+        ValueError: The tensor does not meet this.
     """
     wanted = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
     fits = tensor.ndim == len(shape) and all(

@@ -27,7 +27,7 @@ def _silu_mul_kernel(gate_up_ptr, out_ptr, width, row_stride, COLUMNS: tl.conste
     at = gate_up_ptr + row * row_stride + offsets
     gate = tl.load(at, mask=inside, other=0.0).to(tl.float32)
     up = tl.load(at + width, mask=inside, other=0.0).to(tl.float32)
-    # exp of a negative magnitude alone: exp(-gate) overflows for a gate below -88.
+    # exp of a negative number only, because exp(-gate) overflows for a gate below -88.
     small = tl.exp(-tl.abs(gate))
     sigmoid = tl.where(gate >= 0, 1.0, small) / (1.0 + small)
     out = (gate * sigmoid * up).to(out_ptr.dtype.element_ty)
@@ -35,7 +35,7 @@ def _silu_mul_kernel(gate_up_ptr, out_ptr, width, row_stride, COLUMNS: tl.conste
 
 
 def silu_mul_into(gate_up: torch.Tensor, out: torch.Tensor) -> None:
-    """Write silu of the first half times the second; see `kernels.ops.silu_mul`. N ≥ 1."""
+    """Write SiLU of the first half times the second; see `kernels.ops.silu_mul`. N ≥ 1."""
     rows, width = out.shape
     columns = min(TILE, triton.next_power_of_2(width))
     with torch.cuda.device(out.device if out.is_cuda else -1):

@@ -1,4 +1,4 @@
-"""Residual addition and root-mean-square normalisation, one read of each row.
+"""Residual addition and root-mean-square normalisation, with one read of each row.
 
 Arguments are checked by `kernels.ops`, not here.
 
@@ -35,7 +35,7 @@ def _add_norm_kernel(
     x = tl.load(x_ptr + row * x_stride + offsets, mask=inside, other=0.0).to(tl.float32)
     if ADDED:
         at = residual_ptr + row * width + offsets
-        # Rounded as the stored residual is, so that this layer norms what the next one adds to.
+        # Rounded like the stored residual, so that the norm is that of what later layers read.
         x = (x + tl.load(at, mask=inside, other=0.0).to(tl.float32)).to(
             residual_ptr.dtype.element_ty
         )

@@ -1,8 +1,8 @@
-"""The operations that callers use: arguments checked, then Triton on CUDA and torch elsewhere.
+"""The operations that callers use: they check arguments, then use Triton on CUDA, torch elsewhere.
 
-Triton is imported when a CUDA tensor first arrives, so that everything runs where it is not
-installed; within `interpreted`, its interpreter runs the kernels on a CPU. What a tensor on a
-device holds is not checked, since that would wait for the device.
+Triton is imported when a CUDA tensor first arrives, so everything else works without it. Within
+`interpreted`, its interpreter runs the kernels on a CPU. The contents of tensors are not checked,
+because that would wait for the device.
 
 Shapes: N rows (positions) of D numbers, V ids of the vocabulary; B requests; H query heads and K
 key/value heads of W numbers; P positions of a page.
@@ -25,7 +25,7 @@ _INTERPRETED = ContextVar("interpreted", default=False)
 
 @contextmanager
 def interpreted() -> Iterator[None]:
-    """Run kernels on CPU tensors within, in this thread, by Triton's interpreter: for tests.
+    """Within the context, run kernels on CPU tensors in Triton's interpreter, in this thread.
 
     TRITON_INTERPRET=1 must be in the environment when Triton is first imported.
     """
@@ -47,21 +47,21 @@ def unmask(
     banned: torch.Tensor | None = None,
     noise: tuple[torch.Tensor, torch.Tensor] | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """A token for each masked row straight from the hidden states: LM head and choice in one.
+    """Choose a token for each masked row from its hidden state: LM head and choice in one.
 
     Args:
         hidden: (rows of the batch, D) float16, bfloat16 or float32, last dim contiguous.
         weight: (V, D) of the same dtype, V ≥ 1, last dim contiguous: the LM head.
         rows: (N,) int64 indices into ``hidden``; a negative one is padding.
         banned: (N, ceil(V / 32)) int32; bit j of word i set bans id 32·i + j for that row.
-        noise: Temperatures, (N,) float32, and seeds, (N,) int64 in [0, 2³²): tokens are then drawn
-            at these temperatures, or the likeliest where that is 0. The same seed brings the same
-            token in any batch.
+        noise: Temperatures, (N,) float32, and seeds, (N,) int64 in [0, 2³²). Tokens are then drawn
+            at these temperatures; 0 takes the likeliest. The same seed gives the same token in any
+            batch.
 
     Returns:
         tokens: (N,) int64; ties go to the lowest id. 0 for padding.
         confidence: (N,) float32, the token's probability at temperature 1 among the ids that are
-            not banned; nan for padding, and where all ids are banned.
+            not banned; nan for padding, and if all ids are banned.
 
     Raises:
         ValueError: A shape, dtype or layout is wrong.
@@ -100,10 +100,10 @@ def attention(
     Args:
         queries: (N, H, W) float16, bfloat16 or float32, contiguous.
         keys: (pages, P, K, W) of the same dtype, contiguous; the new rows' keys are in it.
-        values: As keys.
-        context: Whose rows these are and what they see.
-        splits: Parts that each context is split into on CUDA, a power of 2; more keep the device
-            busy when there are few requests.
+        values: Like ``keys``.
+        context: Which rows belong to which request, and what they see.
+        splits: Number of parts that each context is split into on CUDA, a power of 2; more parts
+            keep the device busy when there are few requests.
 
     Returns:
         (N, H, W), of the queries' dtype.
@@ -147,12 +147,14 @@ def rope(
     """Normalise and rotate queries and keys, and write keys and values into the cache.
 
     Args:
-        qkv: (N, (H + 2K)·W) float16, bfloat16 or float32, last dim contiguous: fused.
-        norms: Weights of the norms of queries and keys, each (W,); None where there are none.
-        eps: Of the norms.
-        angles: cos and sin, each (N, W / 2) float32, contiguous.
-        slots: (N,) int64 positions in the cache, none of them twice; a negative one files nothing.
-        cache: Keys and values, each (slots, K, W) of the dtype of ``qkv``, contiguous; changed.
+        qkv: (N, (H + 2K)·W) float16, bfloat16 or float32, last dim contiguous: queries, keys and
+            values of the fused projection.
+        norms: Weights of the norms of queries and keys, each (W,); None if there are no norms.
+        eps: Added to the norms' mean squares.
+        angles: Cosines and sines, each (N, W / 2) float32, contiguous.
+        slots: (N,) int64 positions in the cache, none of them twice; for a negative one, nothing is
+            written.
+        cache: Keys and values, each (slots, K, W) of the dtype of ``qkv``, contiguous; modified.
 
     Returns:
         Queries, (N, H, W).
@@ -190,7 +192,7 @@ def add_norm(
 
     Args:
         x: (N, D) float16, bfloat16 or float32, last dim contiguous.
-        residual: (N, D) of the same dtype, contiguous, changed; None norms ``x`` alone.
+        residual: (N, D) of the same dtype, contiguous, modified; None norms ``x`` alone.
         weight: (D,), contiguous.
         eps: Added to the mean square.
 

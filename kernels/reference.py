@@ -1,7 +1,6 @@
-"""What each kernel computes, in plain torch: the truth that the kernels are tested against.
+"""What each kernel computes, in plain torch: the reference that the kernels are tested against.
 
-It is also what runs where there is no CUDA device. Arguments are checked by `kernels.ops`, not
-here, and described there.
+It also runs where there is no CUDA device. Arguments are checked and described in `kernels.ops`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ def unmask(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """A token for each row, and the model's probability for it."""
     ids = torch.arange(weight.shape[0], device=hidden.device)
-    # bfloat16 times bfloat16 is exact in float32, in which the kernel adds as well.
+    # bfloat16 times bfloat16 is exact in float32, and the kernel sums in float32 as well.
     logits = hidden[rows.clamp(min=0)].float() @ weight.float().T
     if banned is not None:
         bits = (banned[:, ids // 32] >> (ids % 32)) & 1
@@ -40,9 +39,9 @@ def unmask(
 
 
 def gumbel(seeds: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-    """Gumbel noise of a seed and an id alone, in float32; both int64, below 2³²."""
+    """Gumbel noise, float32, from seeds and ids alone; both are int64, below 2³²."""
     mixed = _mix((seeds + _mix(ids)) & _WORD)
-    # Of 24 bits, the last half step would round to 1, whose noise is infinite.
+    # 23 bits: with 24, the largest value would round to 1, whose noise is infinite.
     uniform = ((mixed >> 9).float() + 0.5) * 2.0**-23
     return -(-uniform.log()).log()
 
@@ -50,7 +49,7 @@ def gumbel(seeds: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
 def attention(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, context: Context
 ) -> torch.Tensor:
-    """What every row's heads attend to, one request after another."""
+    """The attention of every row's heads, computed one request after another."""
     out = torch.empty_like(queries)
     starts = context.starts.tolist()
     for request, length in enumerate(context.lengths.tolist()):
@@ -83,7 +82,7 @@ def rope(
     slots: torch.Tensor,
     out: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
 ) -> None:
-    """Queries and keys normalised and rotated; keys and values filed."""
+    """Normalise and rotate queries and keys, and write keys and values into their slots."""
     queries, keys, values = out
     size = queries.shape[2]
     parts = [queries.shape[1], keys.shape[1], keys.shape[1]]
@@ -100,7 +99,7 @@ def rope(
 def add_norm(
     x: torch.Tensor, residual: torch.Tensor | None, weight: torch.Tensor, eps: float
 ) -> torch.Tensor:
-    """The norm of ``x + residual``, the sum kept in ``residual``."""
+    """The norm of ``x + residual``; the sum is written to ``residual``."""
     if residual is None:
         return _norm(x, weight, eps)
     residual.copy_(x.float() + residual.float())
@@ -114,12 +113,12 @@ def silu_mul(gate_up: torch.Tensor) -> torch.Tensor:
 
 
 def _argmax(scores: torch.Tensor) -> torch.Tensor:
-    # argmax takes nan for the largest value; it must lose, so that the token is always a real id.
+    # argmax takes nan as the largest value, but nan must lose, so that the token is a real id.
     return scores.masked_fill(scores.isnan(), -torch.inf).argmax(dim=-1)
 
 
 def _mix(x: torch.Tensor) -> torch.Tensor:
-    """Wellons' "lowbias32" on 32-bit values in int64; one factor is split, lest int64 overflow."""
+    """Wellons' "lowbias32" on 32-bit values in int64; `_times` avoids overflows of int64."""
     x = x ^ (x >> 16)
     x = _times(x, 0x7FEB352D)
     x = x ^ (x >> 15)

@@ -1,4 +1,4 @@
-"""Queries, keys and values of the fused projection: normalised, rotated, written to the cache.
+"""Normalises, rotates and caches the queries, keys and values of the fused projection.
 
 A program takes one head of one position. Arguments are checked by `kernels.ops`, not here.
 
@@ -46,7 +46,7 @@ def _rope_kernel(
         k_left, k_right = tl.load(k_weight_ptr + offsets), tl.load(k_weight_ptr + HALF + offsets)
         x *= scale * tl.where(query, q_left, k_left).to(tl.float32)
         y *= scale * tl.where(query, q_right, k_right).to(tl.float32)
-        # Rounded where the plain model rounds: after the norm, and after the rotation.
+        # Rounded where the model in torch rounds: after the norm, and after the rotation.
         x, y = x.to(left.dtype).to(tl.float32), y.to(left.dtype).to(tl.float32)
     cos = tl.load(cos_ptr + position * HALF + offsets)
     sin = tl.load(sin_ptr + position * HALF + offsets)
@@ -70,9 +70,9 @@ def rope_into(
     slots: torch.Tensor,
     out: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
 ) -> None:
-    """Write queries, and keys and values into their slots.
+    """Write queries, and keys and values into their slots; see `kernels.ops.rope`. T ≥ 1.
 
-    See `kernels.ops.rope`. T ≥ 1. ``out`` is queries (T, H, N), keys and values (S, K, N).
+    ``out`` holds queries, (T, H, N), and keys and values, each (S, K, N).
     """
     queries, keys, values = out
     heads, kv_heads, size = queries.shape[1], keys.shape[1], queries.shape[2]

@@ -1,6 +1,6 @@
-"""LM head and unmasking in one: the logits of masked rows never reach memory.
+"""LM head and unmasking in one: the logits of masked rows are never written to memory.
 
-A program multiplies a tile of rows by a tile of the vocabulary and keeps five numbers of each row:
+A program multiplies a tile of rows by a tile of the vocabulary and keeps five numbers for each row:
 the tile's largest logit m, the sum of exp(x - m), and the score, the logit and the id of its best
 token. A second kernel combines a row's tiles. Arguments are checked by `kernels.ops`, not here.
 
@@ -22,8 +22,9 @@ import triton.language as tl
 from kernels.interpreter import INTERPRETED
 
 ROW_TILES = (16, 32)
-"""Rows of a program, for few rows and for more. Tensor cores add up both in the same order, which
-they do not from 64 rows on: a row's token does not depend on how many others are asked for."""
+"""Rows of a program, if there are few rows and if there are more. Tensor cores add in the same
+order for both, but not for 64 rows or more; so a row's token does not depend on the number of
+rows."""
 
 VOCABULARY_TILE = 128
 WIDTH_TILE = 64
@@ -43,9 +44,10 @@ def _mix(x):
 @triton.jit
 @no_type_check
 def _gumbel(seeds, ids):
-    """Noise of a seed and an id alone, so that it is the same in any batch."""
+    """Noise that depends on a seed and an id alone, so that it is the same in any batch."""
     mixed = _mix(seeds.to(tl.uint32) + _mix(ids.to(tl.uint32)))
-    # Off by half a step, so that neither logarithm sees 0; of 24 bits, the last would round to 1.
+    # Half a step is added so that neither logarithm gets 0. 23 bits, because with 24 the largest
+    # value would round to 1.
     uniform = ((mixed >> 9).to(tl.float32) + 0.5) * (1.0 / (1 << 23))
     return -tl.log(-tl.log(uniform))
 
@@ -77,7 +79,7 @@ def _products(
             mask=wanted[:, None] & inside[None, :],
             other=0.0,
         )
-        # int64, because a vocabulary of 150k rows of 16k numbers passes 2**31.
+        # int64, because a vocabulary of 150k rows of 16k numbers exceeds 2**31.
         weight = tl.load(
             weight_ptr + ids[None, :].to(tl.int64) * weight_stride + deep[:, None],
             mask=known[None, :] & inside[:, None],
@@ -104,7 +106,7 @@ def _choice(
     logits, temperatures_ptr, seeds_ptr, slots, count, ids, SAMPLED: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    """Each row's best score in the tile, its place there, and its logit."""
+    """Each row's best score in the tile, the index of its token there, and that token's logit."""
     scores = logits
     if SAMPLED:
         seeds = tl.load(seeds_ptr + slots, mask=slots < count, other=0)
@@ -112,7 +114,7 @@ def _choice(
         drawn = logits / tl.where(temperatures > 0.0, temperatures, 1.0)
         drawn += _gumbel(seeds[:, None], ids[None, :])
         scores = tl.where(temperatures > 0.0, drawn, logits)
-    # nan must lose the comparison, yet stay in the sums, where it marks the row's confidence.
+    # nan must lose the comparison, but stays in the sums, so that the row's confidence is nan.
     scores = tl.where(scores == scores, scores, float("-inf"))
     best, index = tl.max(scores, axis=1, return_indices=True)
     chosen = tl.arange(0, COLUMNS)[None, :] == index[:, None]
@@ -128,7 +130,7 @@ def _tiles_kernel(
     BANNED: tl.constexpr, SAMPLED: tl.constexpr, UPCAST: tl.constexpr, ROWS: tl.constexpr,
     COLUMNS: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
-    # Programs of the same part of the vocabulary are neighbours, so that memory is read once.
+    # Programs for the same part of the vocabulary are neighbours, so that it is read only once.
     slots = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     tile = tl.program_id(1)
     rows = tl.load(rows_ptr + slots, mask=slots < count, other=-1)
@@ -187,7 +189,7 @@ def _combine_kernel(
     tile_tokens = tl.load(tile_tokens_ptr + at, mask=inside, other=0)
     largest = tl.max(maxima, axis=0)
     shift = tl.where(largest == float("-inf"), 0.0, largest)
-    # A tile of banned tokens alone has no sums, and its largest logit does not count.
+    # A tile with only banned tokens has a sum of 0, and its largest logit, -inf, does not count.
     scale = tl.exp(tl.where(maxima == float("-inf"), 0.0, maxima - shift))
     total = tl.sum(sums * scale, axis=0)
     total = tl.where(total == 0.0, nan, total)

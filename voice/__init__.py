@@ -2,5 +2,5 @@
 
 import os
 
-# onnxruntime reads it when it is imported, and several libraries import it.
+# onnxruntime reads this when it is imported, and several libraries import onnxruntime.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

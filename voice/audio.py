@@ -65,7 +65,7 @@ class StreamResampler:
 
 
 class Framer:
-    """Cuts a 16 kHz stream of any chunking into frames of 20 ms.
+    """Cuts a 16 kHz stream, in chunks of any size, into frames of 20 ms.
 
     Args:
         start_sample: Position of the first sample that will be pushed.
@@ -92,7 +92,7 @@ class Framer:
         return frames
 
     def flush(self) -> list[AudioFrame]:
-        """A frame of the last samples with silence behind them, if any are left."""
+        """The last samples, padded with silence to a full frame; empty if none are left."""
         return self.push(np.zeros(-len(self._rest) % FRAME_SAMPLES, np.int16))
 
 
@@ -114,7 +114,7 @@ def pcm16_from_samples(samples: Samples) -> bytes:
 
 
 def samples_from_mulaw(data: bytes) -> Samples:
-    """Samples of mu-law bytes, one each. Source: ITU-T G.711."""
+    """Samples from mu-law bytes, one each. Source: ITU-T G.711."""
     return _MULAW_TO_SAMPLE[np.frombuffer(data, np.uint8)]
 
 
@@ -125,7 +125,7 @@ def mulaw_from_samples(samples: Samples) -> bytes:
 
 
 def samples_from_alaw(data: bytes) -> Samples:
-    """Samples of A-law bytes, one each. Source: ITU-T G.711."""
+    """Samples from A-law bytes, one each. Source: ITU-T G.711."""
     return _ALAW_TO_SAMPLE[np.frombuffer(data, np.uint8)]
 
 
@@ -191,7 +191,7 @@ _SAMPLE_TO_ALAW = _alaw_encode_table()
 
 
 def write_wav(file: Path, samples: Samples, rate_hz: int) -> None:
-    """Write (T,) or (T, C) int16 samples, of one channel or C, as a WAV file."""
+    """Write int16 samples, (T,) for one channel or (T, C) for C channels, as a WAV file."""
     with wave.open(str(file), "wb") as wav:
         wav.setnchannels(samples.shape[1] if samples.ndim == 2 else 1)
         wav.setsampwidth(2)

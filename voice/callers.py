@@ -1,7 +1,7 @@
-"""Who converses with an agent, as far as a door can tell, and whose an entry is.
+"""Who is talking to an agent, as far as a door can tell, and who owns an entry.
 
-A door knows: this machine's user, the holder of the server's own key, a user named for an ephemeral
-key, a telephone number. Anybody else is a stranger, whose conversation is all that is known.
+A door can recognise this machine's user, the holder of the server's own key, a user for whom an
+ephemeral key was made, and a telephone number. Of anybody else only the conversation is known.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 MAX_NAME = 256
-"""Characters of a caller's name."""
+"""Most characters of a caller's name."""
 
 _KEYPAD = str.maketrans("abcdefghijklmnopqrstuvwxyz", "22233344455566677778889999")
 _WITHHELD = frozenset(
     word.translate(_KEYPAD)
     for word in ("anonymous", "blocked", "private", "restricted", "unavailable", "unknown")
 )
-"""Some services spell the reason of a missing number in digits."""
+"""Some services spell the reason for a missing number on the keypad, in digits."""
 
 
 class CallerKind(StrEnum):
@@ -32,20 +32,19 @@ class CallerKind(StrEnum):
 
     @property
     def named(self) -> bool:
-        """Whether there are several callers of this kind, told apart by their names."""
+        """Whether there may be several callers of this kind, told apart by name."""
         return self not in (CallerKind.LOCAL, CallerKind.OPERATOR)
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One whom an agent converses with.
+    """Somebody who talks to an agent.
 
     Attributes:
-        name: Of a user, or a telephone number, or a conversation's id; empty for the other kinds.
+        name: The user's name, the telephone number or the conversation's id; empty for other kinds.
 
     Raises:
-        ValueError: The kind needs a name and has none, or the other way round, or it is too long,
-            or cannot be printed.
+        ValueError: The name is missing, or the kind takes none, or it is too long or not printable.
     """
 
     kind: CallerKind
@@ -58,15 +57,15 @@ class Caller:
             raise ValueError(f"name of a caller: got {self.name[:40]!r}; expected {wanted}")
 
     def __str__(self) -> str:
-        """Its written form, "user:ada" or "local", which `parse` reads."""
+        """The written form that `parse` reads: "user:ada" or "local"."""
         return f"{self.kind}:{self.name}" if self.name else str(self.kind)
 
     @classmethod
     def parse(cls, text: str) -> Caller:
-        """The caller of a written form.
+        """Read a caller's written form.
 
         Raises:
-            ValueError: It is none.
+            ValueError: The text is not one.
         """
         kind, _, name = text.partition(":")
         try:
@@ -82,10 +81,11 @@ OPERATOR = Caller(CallerKind.OPERATOR)
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose an entry is: a caller's, at one agent.
+    """The owner of an entry: a caller at one agent.
 
     Attributes:
-        agent: Its name.
+        agent: Name of the agent.
+        caller: The caller.
     """
 
     agent: str
@@ -93,7 +93,7 @@ class Owner:
 
 
 def caller_of_number(said: str) -> Caller | None:
-    """The caller at a telephone number; None for a withheld one, or for what is no number."""
+    """The caller at a telephone number; None if it is withheld or not a number."""
     number = re.sub(r"[\s().-]", "", said.removeprefix("tel:"))
     digits = number.removeprefix("+")
     if not re.fullmatch(r"[0-9]{2,15}", digits) or not digits.strip("0") or digits in _WITHHELD:

@@ -1,8 +1,8 @@
 """``python -m voice.compare [FILE]``: which of the variants that ran side by side did better.
 
 Reads the lines of `metrics.json_lines`, and prints a table with bootstrap intervals. A difference
-whose interval has both signs in it is called noise. Sessions of one caller are drawn together,
-because they are alike.
+whose interval includes zero is called noise. Sessions of one caller are drawn together, because
+they are alike.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from voice.errors import ConfigError, VoiceError
 DRAWS = 2000
 SURE = 0.95
 FEWEST = 10
-"""Callers of a variant below which nothing is said of a difference."""
+"""With fewer callers of a variant, no difference is judged."""
 SEED = 1
 
 
 @dataclass(slots=True)
 class Measured:
-    """What the sessions of one caller's had.
+    """What was measured in the sessions of one caller.
 
     Attributes:
-        sessions: How many there were.
-        counts: Of all of them, by `voice.metrics.OUTCOMES`, and their seconds.
-        marks_ms: By mark, of each turn.
+        sessions: Number of sessions.
+        counts: Totals over the sessions: `voice.metrics.OUTCOMES` and "seconds".
+        marks_ms: For each mark, its value in every turn.
     """
 
     sessions: int = 0
@@ -49,14 +49,14 @@ Callers = Sequence[Measured]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A row of the table: how it is computed of some callers; nan where there is nothing."""
+    """A row of the table; ``of`` computes it for some callers, nan if nothing was measured."""
 
     name: str
     of: Callable[[Callers], float]
 
 
 def quantile(mark: str, share: float) -> Callable[[Callers], float]:
-    """A quantile of a mark over all turns, ms."""
+    """A quantile of a mark over all turns, in ms."""
 
     def of(callers: Callers) -> float:
         values = [value for one in callers for value in one.marks_ms.get(mark, ())]
@@ -66,7 +66,7 @@ def quantile(mark: str, share: float) -> Callable[[Callers], float]:
 
 
 def ratio(count: str, per: str = "", scale: float = 1.0) -> Callable[[Callers], float]:
-    """A count over another count, or over the sessions."""
+    """A count divided by another count, or by the number of sessions."""
 
     def of(callers: Callers) -> float:
         whole = sum(one.counts[per] if per else one.sessions for one in callers)
@@ -90,10 +90,10 @@ FIGURES = (
 
 
 def read(lines: Iterable[str]) -> dict[str, Callers]:
-    """By variant, what its callers had; lines of sessions without a variant are left out.
+    """The measurements of each variant's callers; lines without a variant are skipped.
 
     Raises:
-        ConfigError: A line is none of `voice.metrics`.
+        ConfigError: A line was not written by `voice.metrics`.
     """
     found: dict[str, dict[int, Measured]] = defaultdict(lambda: defaultdict(Measured))
     for number, text in enumerate(lines, start=1):
@@ -115,13 +115,13 @@ def read(lines: Iterable[str]) -> dict[str, Callers]:
 
 
 def bootstrap(callers: Callers, figure: Figure, draw: np.random.Generator) -> NDArray[np.float64]:
-    """(DRAWS,) values of a figure, each of as many callers drawn with replacement."""
+    """(DRAWS,) values of a figure, each for as many callers, drawn with replacement."""
     chosen = draw.integers(0, len(callers), (DRAWS, len(callers)))
     return np.array([figure.of([callers[i] for i in row]) for row in chosen])
 
 
 def interval(values: NDArray[np.float64], sure: float = SURE) -> tuple[float, float]:
-    """The middle of some values, nan left out; nan where there are none."""
+    """The central interval that holds a share ``sure`` of the values; nan if all are nan."""
     known = values[~np.isnan(values)]
     if not len(known):
         return float("nan"), float("nan")
@@ -132,16 +132,15 @@ def interval(values: NDArray[np.float64], sure: float = SURE) -> tuple[float, fl
 def verdict(
     first: NDArray[np.float64], other: NDArray[np.float64], callers: int, rows: int
 ) -> tuple[tuple[float, float], str]:
-    """The interval of a difference, and what it says.
+    """The interval of a difference, and the verdict on it.
 
-    It is wide enough that of all rows together none is called a difference by chance in 95 of 100
-    tables (Bonferroni).
+    It is wide enough that in 95 of 100 tables no row is called a difference by chance (Bonferroni).
 
     Args:
-        first: (DRAWS,) of the first variant.
-        other: (DRAWS,) of another.
-        callers: Of the smaller of them.
-        rows: Of the table.
+        first: (DRAWS,) values of the first variant.
+        other: (DRAWS,) values of another variant.
+        callers: Number of callers of the smaller variant.
+        rows: Number of rows in the table.
     """
     low, high = interval(other - first, 1 - (1 - SURE) / rows)
     if callers < FEWEST:
@@ -154,7 +153,7 @@ def verdict(
 
 
 def table(measured: Mapping[str, Callers]) -> Iterator[str]:
-    """The lines of the table, in Markdown; every variant is compared with the first."""
+    """The lines of the Markdown table; every variant is compared with the first."""
     first, *others = measured
     yield f"| | {' | '.join(_heading(name, measured[name]) for name in measured)} | difference |"
     yield f"|---|{'---|' * (len(measured) + 1)}"
@@ -186,10 +185,10 @@ def _number(value: float) -> str:
 
 
 def compared(measured: Mapping[str, Callers], order: Sequence[str]) -> dict[str, Callers]:
-    """The variants in the order of the configuration, then those that it does not name.
+    """The variants in the configuration's order, followed by those that it does not name.
 
     Raises:
-        ConfigError: There are fewer than two.
+        ConfigError: There are fewer than two variants.
     """
     known = [name for name in order if name in measured]
     ordered = {name: measured[name] for name in [*known, *sorted(measured.keys() - set(known))]}

@@ -1,10 +1,10 @@
-"""``python -m voice.data``: what is kept for callers, as JSON: listed, exported, deleted.
+"""``python -m voice.data``: lists, exports and deletes what is kept for callers, as JSON.
 
     python -m voice.data list
     python -m voice.data export --caller phone:+4915112345678
     python -m voice.data delete --caller user:ada
 
-The server may run meanwhile.
+The server may be running meanwhile.
 """
 
 from __future__ import annotations

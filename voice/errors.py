@@ -45,8 +45,8 @@ class StoreError(VoiceError):
     """What is kept for callers cannot be read or written; the text is spoken to them.
 
     Args:
-        spoken: A plain English sentence.
-        passes: Whether it is over by itself before long.
+        spoken: What is said to the caller, a plain English sentence.
+        passes: Whether the trouble is likely to pass soon by itself.
     """
 
     def __init__(self, spoken: str, passes: bool = False) -> None:
@@ -55,7 +55,7 @@ class StoreError(VoiceError):
 
 
 class ConflictError(StoreError):
-    """Another entry, perhaps of another server, has what only one can have."""
+    """Another entry, maybe written by another server, already has a value that must be unique."""
 
 
 class ModelError(VoiceError):
@@ -63,9 +63,9 @@ class ModelError(VoiceError):
 
 
 def origins(error: BaseException) -> str:
-    """Types of an error, of its causes and of all in a group, with their tracebacks.
+    """The types and tracebacks of an error, of its causes and of all errors in a group.
 
-    For logging unexpected errors without their text, which may quote the conversation.
+    Used to log unexpected errors without their text, which may quote the conversation.
     """
     return "\n".join(
         "\n".join((type(one).__name__, *traceback.format_tb(one.__traceback__)))

@@ -1,7 +1,7 @@
-"""The events of a session, in the order in which they happen, for the door that is connected.
+"""The events of a session, which the connected door gets in the order in which they happen.
 
-Transports turn these into their own wire messages. Item ids name entries of the dialogue; a reply
-is one answer of the agent, from the first token to the last sample, tools that ran here included.
+Transports turn these into their own wire messages. Item ids name entries of the dialogue. A reply
+is one answer of the agent, from the first token to the last sample, including tools that ran here.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from enum import StrEnum
 from voice.types import FindsWords, Position, Samples, ServerTool, ToolCall, ToolResult
 
 RECENT_REPLIES = 32
-"""Replies that are remembered once they are over, by every part: a client may still name them, to
-report what it has played of them or to truncate them."""
+"""How many finished replies every part remembers: a client may still name them, to report what it
+has played of them or to truncate them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class UserTurnCommitted:
 
 @dataclass(frozen=True, slots=True)
 class UserIdle:
-    """The user has been silent between two samples: an empty entry takes the place of a turn."""
+    """The user was silent between two samples; an empty entry stands in for a turn."""
 
     item_id: str
     previous_item_id: str | None
@@ -56,7 +56,7 @@ class UserIdle:
 
 @dataclass(frozen=True, slots=True)
 class InterimTranscript:
-    """What has been recognised so far; each replaces the one before."""
+    """The words recognised so far; each transcript replaces the one before."""
 
     turn_id: int
     item_id: str
@@ -68,10 +68,10 @@ class FinalTranscript:
     """What the user said; empty when nothing was understood.
 
     Attributes:
-        confidence: Of the recogniser, in [0, 1].
-        seconds: Of audio that were decoded.
-        find_words: As in `Transcript`; None for an item of sound, which lies nowhere in the
-            session's audio.
+        confidence: The recogniser's confidence, in [0, 1].
+        seconds: Length of the user's turn, or of the item's audio.
+        find_words: As in `Transcript`; None for an item that came as audio, since it is not part of
+            the session's audio.
     """
 
     turn_id: int
@@ -107,7 +107,7 @@ class ReplyStarted:
 
 @dataclass(frozen=True, slots=True)
 class ReplyText:
-    """Text that the reply goes on with, a segment at a time; its audio follows."""
+    """The reply's next text, one segment at a time; its audio follows."""
 
     reply_id: str
     delta: str
@@ -115,12 +115,12 @@ class ReplyText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplyAudio:
-    """Audio that the reply goes on with.
+    """The reply's next audio.
 
     Attributes:
         samples: (T,) int16 mono at ``sample_rate_hz``, the rate that the session asked for.
-        words: Where words end, with the last audio of a segment: just past each in the reply's
-            text, and milliseconds of the reply's audio.
+        words: Sent with the last audio of a segment: for each of its words the index just past it
+            in the reply's text, and the time at which it ends in the reply's audio, in ms.
     """
 
     reply_id: str
@@ -133,8 +133,8 @@ class ReplyAudio:
 class ReplyToolCall:
     """The agent calls a tool.
 
-    ``client_side`` calls are the client's to run: the reply ends, and the client sends the output
-    and asks for a new reply. The others run here.
+    ``client_side`` calls are run by the client: the reply ends, and the client sends the output and
+    asks for a new reply. The others run here.
     """
 
     reply_id: str
@@ -175,16 +175,16 @@ class Denoising:
 
 @dataclass(frozen=True, slots=True)
 class ReplyDrafted:
-    """What the reply would be, should the turn end here; each replaces the one before.
+    """What the reply would be if the turn ended here; each replaces the one before.
 
-    Nothing of it is said or done. It is sent where `SessionOptions.shows_drafts` asks for it.
+    Nothing of it is said or done. It is sent if `SessionOptions.shows_drafts` asks for it.
 
     Attributes:
-        number: Of the draft within the turn, from 1.
+        number: Number of the draft within the turn, from 1.
         text: Its beginning; a position that is still masked shows as ``░``.
-        calls: Of tools, in their order. Without any and without text, there is no draft any more.
-        confidence: How sure the model is of the calls, in [0, 1]; None if there are none or it does
-            not say.
+        calls: Its tool calls, in order. With neither calls nor text, there is no draft any more.
+        confidence: The model's confidence in the calls, in [0, 1]; None if there are none or it is
+            unknown.
     """
 
     turn_id: int
@@ -198,21 +198,21 @@ class ReplyDrafted:
 class AudioStopped:
     """The agent is interrupted: by the user's speech, by keys, or by the client's request.
 
-    A door drops all audio of the conversation that has not been played, and reports by
-    `Session.truncate` how much was. Out-of-band replies go on.
+    A door drops all of the conversation's audio that has not been played, and reports how much was
+    by `Session.truncate`. Out-of-band replies go on.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyHeld:
-    """The user may be speaking: the reply's sound is to pause at once, and nothing is dropped."""
+    """The user may be speaking: pause the reply's sound at once, but drop nothing."""
 
     reply_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyReleased:
-    """It was nothing: the reply's sound goes on where it paused."""
+    """It was no interruption: resume the reply's sound where it paused."""
 
     reply_id: str
 
@@ -246,7 +246,7 @@ class ReplyEnded:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something failed and the conversation goes on.
+    """Something failed, and the conversation goes on.
 
     Attributes:
         stage: asr, llm or tts.
@@ -272,16 +272,16 @@ class TurnMeasured:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Something that was done for a reply.
+    """A step of the work for a reply.
 
     Attributes:
         name: speech_to_text, end_of_turn, chat (a request to the model), execute_tool or
             text_to_speech.
-        start_s: When it began, seconds since the epoch.
-        end_s: When it was over, or its reply was.
-        first_s: When the first of a model's answer, or of a reply's sound, was there; None for
-            other stages and where nothing came.
-        call_id: Of a tool's call; empty for other stages.
+        start_s: When it began, in seconds since the epoch.
+        end_s: When it, or else its reply, was over.
+        first_s: When the first part of a model's answer, or of a reply's sound, arrived; None for
+            other stages and if nothing arrived.
+        call_id: Id of the tool call; empty for other stages.
     """
 
     name: str
@@ -293,12 +293,13 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class ReplyTimed:
-    """When everything was done for a reply that is over, in the order in which it began.
+    """The times of all work for a reply that is over.
 
     Attributes:
-        start_s: When the turn began that the reply answers, seconds since the epoch: with the
-            user's speech, or where nothing was said, with the request for the reply.
+        start_s: When the turn that the reply answers began, in seconds since the epoch: at the
+            start of the user's speech, or if nothing was said, at the request for the reply.
         end_s: When the reply was over.
+        stages: In the order in which they began.
     """
 
     reply_id: str
@@ -315,10 +316,10 @@ class DraftsUsed:
         outcome: stood, revised, discarded or needless; empty where none was made.
         made: Drafts begun.
         skipped: Drafts not begun because the machine was busy.
-        forwards: Of the model, made for drafts.
-        discarded: Of these, forwards whose answer is not part of the reply.
-        unlikely: Drafts not begun because the words are not likely to be all.
-        revised: Drafts of which tokens come from the one before.
+        forwards: Model forwards made for drafts.
+        discarded: How many of these forwards did not contribute to the reply.
+        unlikely: Drafts not begun because the words were unlikely to be the whole message.
+        revised: Drafts that reuse tokens of the draft before them.
     """
 
     turn_id: int
@@ -333,11 +334,11 @@ class DraftsUsed:
 
 @dataclass(frozen=True, slots=True)
 class ServerListing:
-    """What an MCP server that the client has named offers.
+    """The tools of an MCP server that the client has named.
 
     Attributes:
-        tools: None while it is being asked, and where that failed.
-        problem: Why it failed; empty else.
+        tools: None while the server is being asked, and if that failed.
+        problem: Why it failed; otherwise empty.
     """
 
     label: str
@@ -351,8 +352,8 @@ class FlowChanged:
     """Another agent has the conversation, another step has begun, or more is known.
 
     Attributes:
-        position: Where it stands.
-        missing: What has to be known yet before the step ends.
+        position: Where the conversation now stands.
+        missing: Names of the values that are still missing before the step can end.
     """
 
     position: Position

@@ -1,6 +1,6 @@
 """The inputs of a conversation, and its options.
 
-Endpointing events and transcripts are inputs as they are; the others are here.
+Endpointing events and transcripts (`voice.types`) are inputs too; the others are defined here.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ NO_MOMENTS = Moments()
 
 @dataclass(frozen=True, slots=True)
 class ToolFilter:
-    """Some tools of an MCP server; the default is all.
+    """Selects tools of an MCP server; by default all.
 
     Attributes:
-        names: Those of these names; None is any.
-        read_only: Those that the server says change nothing, or change something; None is any.
+        names: Only tools with these names; None for any.
+        read_only: Only tools that the server declares read-only (True) or not (False); None for
+            any.
     """
 
     names: tuple[str, ...] | None = None
     read_only: bool | None = None
 
     def matches(self, name: str, read_only: bool) -> bool:
-        """Whether a tool is among them."""
+        """Whether a tool is selected."""
         named = self.names is None or name in self.names
         return named and self.read_only in (None, read_only)
 
@@ -37,10 +38,10 @@ class NamedServer:
     """An MCP server that a client names.
 
     Attributes:
-        headers: Of every request.
+        headers: HTTP headers sent with every request.
         allowed: The tools that are offered.
-        asked: Those whose calls the client approves, whatever `unasked` says.
-        unasked: Those that run without; the rest is approved one by one.
+        asked: Tools whose calls need the client's approval, whatever `unasked` says.
+        unasked: Tools that run without approval; all others need it for each call.
     """
 
     label: str
@@ -67,10 +68,11 @@ class SessionOptions:
 
     Attributes:
         instructions: System message.
-        remembered: What the model is told of what the user asked to be remembered.
-        moments: What is said at once to certain messages, without asking the model.
-        calls: Tools that certain messages call without asking the model, as in an agent's file.
-        answers: The tool that other questions for facts call; empty leaves them to the model.
+        remembered: System message about what the user has asked the agent to remember.
+        moments: Fixed words for certain messages, said at once without asking the model.
+        calls: Patterns of messages that call tools without the model, as in an agent's file.
+        answers: Tool that is called for all other questions for facts; empty leaves them to the
+            model.
         agent_tools: Names of the tools that run here.
         client_tools: Tools that the client runs.
         servers: MCP servers whose tools are offered.
@@ -78,27 +80,28 @@ class SessionOptions:
         parallel_calls: Whether one answer may call several tools; else the first call counts.
         turn_detection: Whether speech and silence begin and end turns; else the client does.
         silence_ms: Silence that ends a turn; None adapts it to what was said.
-        create_response: Whether the end of a turn brings a reply by itself.
+        create_response: Whether the end of a turn starts a reply by itself.
         interrupt_response: Whether the user's speech stops the agent's.
-        holds: Whether the client can hold the agent's sound and let it go on: then the first sign
-            of speech does no more than that.
-        shows_drafts: Whether the client is told of replies that are drafted while the user speaks.
-        vad_threshold: Speech probability at and above which a frame counts as speech.
-        profile: eager, balanced or patient, where the silence is adapted; None is the
+        holds: Whether the client can hold and resume the agent's sound; then the first sign of
+            speech only holds it.
+        shows_drafts: Whether the client gets the replies that are drafted while the user speaks.
+        vad_threshold: Speech probability from which on a frame counts as speech.
+        profile: eager, balanced or patient, if the silence is adapted; None for the
             configuration's.
-        pre_roll_ms: Audio before the detected start that the recogniser gets as well; None is the
-            configuration's.
-        language: Code of the user's language; empty is the configuration's, or what it sounds like.
-        speak: Whether replies are spoken; else they are text only.
-        output_rate_hz: Of the reply's audio.
+        pre_roll_ms: Audio before the detected start of speech that the recogniser also gets; None
+            for the configuration's.
+        language: Code of the user's language; if empty, the configuration's or else detected.
+        speak: Whether replies are spoken; otherwise they are text only.
+        output_rate_hz: Sample rate of the reply's audio.
         speed: Speaking rate; 1 is the voice's own.
         loudness: Gain of the voice; 1 is its own.
-        voice: Name of the voice; the server's own where it is empty or unknown.
-        max_reply_tokens: Longest answer of the model.
+        voice: Name of the voice; if empty or unknown, the server's own.
+        max_reply_tokens: Most tokens of one model answer.
         effort: instant, low, medium or high.
-        idle_timeout_s: Silence on both sides after which the agent asks; 0 never.
-        idle_ends: Whether a second such silence ends the conversation; else the agent asks each
-            time, and every silence is an empty entry of the dialogue.
+        idle_timeout_s: Silence on both sides after which the agent asks if anybody is there; 0 for
+            never.
+        idle_ends: Whether a second such silence ends the conversation; otherwise the agent asks
+            each time, and every silence becomes an empty entry of the dialogue.
     """
 
     instructions: str = ""
@@ -146,7 +149,7 @@ def with_changes(options: SessionOptions, **changes: object) -> SessionOptions:
 
 @dataclass(frozen=True, slots=True)
 class OptionsChanged:
-    """The client has changed its options; replies that are under way keep theirs."""
+    """The client has changed its options; replies in progress keep theirs."""
 
     options: SessionOptions
 
@@ -161,7 +164,7 @@ class RecognitionFailed:
 
 @dataclass(frozen=True, slots=True)
 class EndOfMessageFailed:
-    """Nobody could say whether the turn's words are all of it; the pause decides alone."""
+    """The model could not say whether the message is complete; the silence alone decides."""
 
     turn_id: int
     message: str
@@ -169,7 +172,7 @@ class EndOfMessageFailed:
 
 @dataclass(frozen=True, slots=True)
 class ItemTranscribed:
-    """What was said in an item that came as audio, and for how long."""
+    """The transcript of an item that came as audio, and the item's length."""
 
     item_id: str
     transcript: Transcript
@@ -178,7 +181,7 @@ class ItemTranscribed:
 
 @dataclass(frozen=True, slots=True)
 class ItemTranscriptionFailed:
-    """The recogniser raised over an item that came as audio."""
+    """The recogniser raised for an item that came as audio."""
 
     item_id: str
     message: str
@@ -194,7 +197,12 @@ class ModelSaid:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswered:
-    """The model's answer is complete; ``confidence`` in its calls is in [0, 1], None if unknown."""
+    """The model's answer is complete.
+
+    Attributes:
+        cut: Whether it was cut off at the most tokens allowed.
+        confidence: The model's confidence in the calls, in [0, 1]; None if unknown.
+    """
 
     reply_id: str
     calls: tuple[ToolCall, ...]
@@ -223,10 +231,10 @@ class ToolAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ToolSlow:
-    """A tool that runs here has not answered for as long as a silence is bearable.
+    """A tool that runs here takes longer than a silence is bearable.
 
     Attributes:
-        hint: Its own words for what it is doing; empty where it has none.
+        hint: The tool's own words for what it is doing; empty if it has none.
     """
 
     reply_id: str
@@ -236,7 +244,7 @@ class ToolSlow:
 
 @dataclass(frozen=True, slots=True)
 class ToolProgressed:
-    """A tool that runs here tells how far it is, in words that can be spoken."""
+    """A tool that runs here reports its progress, in words that can be spoken."""
 
     reply_id: str
     call_id: str
@@ -245,7 +253,7 @@ class ToolProgressed:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """What a tool did that had been answered for because it took too long."""
+    """The late result of a tool that took too long and got a provisional result."""
 
     result: ToolResult
 
@@ -267,7 +275,7 @@ class AudioSent:
 
 @dataclass(frozen=True, slots=True)
 class AudioPlayed:
-    """All audio of a reply has been played; ``heard`` is what was, where that is not all of it."""
+    """No more audio of a reply will be played; ``heard`` is the heard text if not all was heard."""
 
     reply_id: str
     heard: str | None = None
@@ -278,9 +286,9 @@ class Announce:
     """Something to say as soon as nobody speaks: a ringing timer, a late result, a greeting.
 
     Attributes:
-        again: Whether it is said again where it was stopped before all of it was heard; once only
-            where some words of it were.
-        key: Names it in `Announced`; empty where nobody wants to know whether it was heard.
+        again: Whether it is said again if it was stopped before all of it was heard; only once if
+            some of its words were heard.
+        key: Names it in `Announced`; empty if nobody needs to know whether it was heard.
     """
 
     text: str
@@ -290,21 +298,21 @@ class Announce:
 
 @dataclass(frozen=True, slots=True)
 class FlowResumed:
-    """The caller was in the middle of a flow before, and is there again."""
+    """The caller resumes a flow that an earlier conversation left unfinished."""
 
     position: Position
 
 
 @dataclass(frozen=True, slots=True)
 class EndRequested:
-    """A tool asked for the conversation to end once the reply has been heard."""
+    """A tool asks to end the conversation once the reply has been heard."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class IdleElapsed:
-    """Nobody has spoken for the idle timeout; the samples say since when, and until when."""
+    """Nobody has spoken for the idle timeout, from one sample to the other."""
 
     start_sample: int = 0
     end_sample: int = 0
@@ -321,10 +329,10 @@ ReplyInput = (
     | AudioSent
     | AudioPlayed
 )
-"""What concerns one reply alone."""
+"""Inputs that concern a single reply."""
 
 News = ToolFinished | Announce | EndRequested | FlowResumed | EndOfMessageFailed | IdleElapsed
-"""What happens beside the words of either side."""
+"""Inputs that are neither the user's words nor about a reply."""
 
 Input = (
     EndpointEvent

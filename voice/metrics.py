@@ -46,7 +46,7 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 Observe = Callable[[SessionEvent], None]
 Follow = Callable[["Session", "Resources"], AbstractContextManager[Observe]]
-"""Follows the events of a session, by what the context gives, for as long as that lasts."""
+"""Follows a session for as long as the context lasts; the context gives what takes its events."""
 
 MARKS = ("asr_final", "end_of_turn", "first_token", "reply_committed", "first_audio")
 STAGES = ("asr", "llm", "tts")
@@ -54,9 +54,8 @@ OUTCOMES = (
     *("turns", "not_understood", "replies", "cut_replies"),
     *("tools", "failed_tools", "failures"),
 )
-"""What is counted of a session: the user's turns, and those in which no word was understood;
-replies, and those that were interrupted; calls of tools, and those that went wrong; failures of a
-part."""
+"""What is counted for each session: user turns, and those in which no word was understood; replies,
+and those that were cut off; tool calls, and those that failed; failures of a part."""
 OTHER = "other"
 
 _log = logging.getLogger(__name__)
@@ -70,9 +69,9 @@ class Metrics:
 
     Args:
         config: Where JSON lines go, and what they hold.
-        tools: Tools that may be a label; any other counts as "other".
-        clock: Seconds since the epoch, for the lines.
-        follow: What else follows conversations, as traces do.
+        tools: Names of tools that may be a label; any other counts as "other".
+        clock: Returns seconds since the epoch, for the lines.
+        follow: Something else that follows conversations, such as traces.
 
     Raises:
         ConfigError: The file for the lines cannot be opened.
@@ -116,7 +115,8 @@ class Metrics:
             "draft_outcomes", "Turns by what became of their drafts", "outcome"
         )
         self._forwards = self._counter("draft_forwards", "Model forwards made for drafts", "used")
-        # A series that begins with its first event has no increase there: alerts would miss it.
+        # A series that first appears with its first event shows no increase then, and alerts would
+        # miss the event.
         for counter, labels in (
             (self._replies, [status.value for status in ReplyStatus]),
             (self._failures, STAGES),
@@ -134,7 +134,7 @@ class Metrics:
 
     @contextmanager
     def conversation(self, session: Session, assigned: Assigned[Resources]) -> Iterator[Observe]:
-        """Count a conversation for as long as the context lasts; gives what takes its events."""
+        """Count a conversation for as long as the context lasts; yields what takes its events."""
         following = self._follow(session, assigned.resources) if self._follow else nullcontext()
         named = session.session_id, assigned.variant, assigned.bucket
         with self.session(*named) as measured, following as follow:
@@ -153,9 +153,9 @@ class Metrics:
         """Count a session for as long as the context lasts.
 
         Args:
-            session_id: Of the session.
-            variant: The one that it has, where some are compared; with the caller's bucket.
-            bucket: See `voice.session.variants`.
+            session_id: Id of the session.
+            variant: The session's variant, if several are compared; empty otherwise.
+            bucket: The caller's bucket, as in `voice.session.variants`.
         """
         self._sessions.inc()
         named: dict[str, object] = {"session": session_id}
@@ -174,7 +174,7 @@ class Metrics:
         self._refused.labels(reason).inc()
 
     def turn(self, measured: TurnMeasured) -> None:
-        """Enter a turn's marks."""
+        """Record a turn's marks."""
         self._turns.inc()
         for mark, value_ms in measured.marks_ms.items():
             if mark.startswith(_TOOL):
@@ -204,7 +204,7 @@ class Metrics:
         self._failures.labels(failure.stage if failure.stage in STAGES else OTHER).inc()
 
     def write_line(self, fields: dict[str, object]) -> None:
-        """Append a JSON line, if configured; after a failure to write, none."""
+        """Append a JSON line, if configured; after a failed write no more are written."""
         if self._lines is None:
             return
         line = {"time": round(self._clock(), 3), **fields}
@@ -232,11 +232,11 @@ class Metrics:
 
 
 class SessionMetrics:
-    """Counts the events of one session; with ``transcripts``, lines hold what was said.
+    """Counts the events of one session, and writes its lines.
 
     Args:
-        metrics: Of the server.
-        named: What each line begins with: the session and its variant.
+        metrics: The server's metrics.
+        named: The fields that each line begins with: the session and its variant.
         transcripts: Whether lines hold what was said.
     """
 
@@ -270,7 +270,7 @@ class SessionMetrics:
                 self._metrics.write_line(self._line(event))
 
     def end(self, seconds: float) -> None:
-        """The session is over; a line tells its outcome."""
+        """The session is over; write a line with its outcome."""
         outcome = {"reason": self._reason, "seconds": round(seconds, 1), **self._outcome}
         self._metrics.write_line({**self._named, "outcome": outcome})
 
@@ -302,7 +302,7 @@ class SessionMetrics:
 
 
 def _tasks() -> int:
-    """Of the event loop that asks; none outside of one."""
+    """Number of tasks in the running event loop; 0 outside of one."""
     try:
         return len(asyncio.all_tasks())
     except RuntimeError:
@@ -313,7 +313,7 @@ def _open_lines(config: MetricsConfig) -> TextIO | None:
     path = config.json_lines
     if not path:
         return None
-    # What was said is for nobody else on this machine to read.
+    # Nobody else on this machine may read what was said.
     opener = partial(os.open, mode=0o600 if config.transcripts else 0o666)
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """Start the server: ``python -m voice.serve [--config X] [--agent Y] [--set k=v] [--host --port]``.
 
-It loads the models, says which are used and why, prints the page's address, and serves until it is
+Loads the models, says which are used and why, prints the page's address, and serves until it is
 interrupted.
 """
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 _SHUTDOWN_S = 3
 _OTHER_FILES = 128
-"""Open files besides connections: of models, the database, documents, and requests of tools."""
+"""Open files besides connections: models, the database, documents, and requests by tools."""
 _BACKLOG = 128
-"""Connections that wait; so many are taken at a time, and those that are too many then closed."""
+"""Most connections that wait to be accepted; all may be accepted at once before some are closed."""
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Config:
@@ -82,14 +82,14 @@ def listen_for_audiosocket(config: TelephonyConfig) -> socket.socket | None:
 
 
 def _listener(option: str, host: str, port: int) -> socket.socket:
-    """A listening socket; ``option`` is what the names of its host and port begin with."""
+    """A listening socket; ``option`` is the prefix of its host and port options' names."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listener = socket.socket(family, kind, protocol)
     except (OSError, ValueError) as error:
-        # Names that DNS cannot carry are UnicodeErrors.
+        # Names that DNS cannot carry raise UnicodeError, a ValueError.
         why = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(f"{option}host: cannot use {host!r}: {why}") from error
     try:
@@ -105,15 +105,15 @@ def _listener(option: str, host: str, port: int) -> socket.socket:
 
 
 def make_room_for(max_connections: int) -> None:
-    """Let the process have as many open files as there may be connections, and those of its own.
+    """Raise the limit on open files to what all connections and the process itself need.
 
-    A server that can accept no connection for want of files logs an error for each attempt, in the
-    time of the conversations that it has.
+    A server that cannot accept a connection for want of files logs an error for each attempt, which
+    takes time from its conversations.
 
     Raises:
-        ConfigError: The system does not allow as many.
+        ConfigError: The system does not allow that many.
     """
-    if sys.platform == "win32":  # which sets no such limit on sockets
+    if sys.platform == "win32":  # has no such limit on sockets
         return
     import resource
 
@@ -129,7 +129,7 @@ def make_room_for(max_connections: int) -> None:
 
 
 def url_of(listener: socket.socket) -> str:
-    """Where a browser on this machine finds the page."""
+    """The page's URL for a browser on this machine."""
     host, port = listener.getsockname()[:2]
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
@@ -138,9 +138,9 @@ def url_of(listener: socket.socket) -> str:
 def uvicorn_config(app: ASGIApp, config: ServerConfig) -> uvicorn.Config:
     """The server's configuration for uvicorn.
 
-    No compression: audio does not shrink, and a small message cannot unpack into a large one. No
-    access log, which would repeat what clients send, and no forwarded addresses but those of
-    `ServerConfig.trusted_proxies`.
+    Compression is off: audio does not shrink, and a small message must not unpack into a large one.
+    So is the access log, which would repeat what clients send. Forwarded addresses are taken only
+    from `ServerConfig.trusted_proxies`.
     """
     import uvicorn
 
@@ -176,7 +176,10 @@ def _uvicorns_log() -> dict[str, Any]:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Make what lasts as long as the process: no garbage is looked for in it, now or later."""
+    """Keep objects made in this context out of garbage collection, now and later.
+
+    It is for objects that live as long as the process.
+    """
     gc.disable()
     try:
         yield
@@ -187,7 +190,7 @@ def _uncollected() -> Iterator[None]:
 
 @contextmanager
 def _patience(what: str) -> Iterator[None]:
-    """In a terminal, say what is being done, and every second how long it has taken."""
+    """In a terminal, print what is being done, and every second how long it has taken."""
     done = threading.Event()
 
     def count() -> None:
@@ -223,7 +226,7 @@ def serve(config: Config) -> None:
         if audiosocket is not None:
             stack.enter_context(audiosocket)
         with _uncollected(), _patience("Loading the models"):
-            # A second's work, of which something is to be seen.
+            # These imports take a second, during which the terminal should already show something.
             import uvicorn
 
             from voice.server.app import build_app
@@ -238,12 +241,12 @@ def serve(config: Config) -> None:
 
 
 def main(arguments: Sequence[str] | None = None, run: Callable[[Config], None] = serve) -> int:
-    """Run the program, or another one of the same arguments; returns its exit status."""
+    """Run the server, or another program with the same arguments; returns its exit status."""
     shown = logging.StreamHandler()
     shown.addFilter(Seldom())
     layout = "%(levelname)s %(name)s: %(message)s"
     logging.basicConfig(level=logging.WARNING, format=layout, handlers=[shown])
-    # uvicorn raises the signal again once it has shut down; that is the ordinary end.
+    # uvicorn raises the signal again after its shutdown; that is the normal end.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         run(parse_arguments(arguments))

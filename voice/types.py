@@ -2,8 +2,8 @@
 
 Every value is frozen. Audio inside the agent is 16 kHz mono int16 in frames of 20 ms; time is
 counted in samples of the user's audio since the session began, never read from a clock. ``turn_id``
-counts the user's turns from 1; all that a turn produces carries it, and is dropped once it is
-stale.
+counts the user's turns from 1; everything that a turn produces carries it, and is dropped once it
+is stale.
 
 Shapes: T is a number of samples.
 """
@@ -27,12 +27,12 @@ Samples = NDArray[np.int16]
 
 
 def samples_of_ms(duration_ms: float) -> int:
-    """Samples at 16 kHz in so many milliseconds, rounded to the nearest."""
+    """The number of 16 kHz samples in a duration, rounded to the nearest."""
     return round(duration_ms * SAMPLE_RATE_HZ / 1000)
 
 
 def ms_of_samples(samples: int) -> float:
-    """Milliseconds that so many samples at 16 kHz last."""
+    """The duration of a number of 16 kHz samples, in milliseconds."""
     return samples * 1000 / SAMPLE_RATE_HZ
 
 
@@ -64,7 +64,7 @@ class SpeechStarted:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """The first silent frames after speech: time to decode.
+    """The first silent frames after speech, at which decoding begins.
 
     Attributes:
         end_sample: Where speech ended.
@@ -84,7 +84,7 @@ class SpeechResumed:
 
 @dataclass(frozen=True, slots=True)
 class SpeechLasted:
-    """The turn has more speech than a backchannel or a noise: it is meant as a turn."""
+    """The turn has more speech than a backchannel or a noise would: it is meant as a turn."""
 
     turn_id: int
 
@@ -103,7 +103,7 @@ class TurnEnded:
 
     Attributes:
         end_sample: Where speech ended.
-        decided_sample: Where the audio stood when the decision fell.
+        decided_sample: Position in the audio at which this was decided.
         start_sample: Start of the turn if no `SpeechStarted` was emitted; else None.
     """
 
@@ -119,10 +119,10 @@ EndpointEvent = SpeechStarted | SpeechLasted | Pause | SpeechResumed | TurnEnded
 
 @dataclass(frozen=True, slots=True)
 class SaidWord:
-    """A word of the user's.
+    """A word that the user said.
 
     Attributes:
-        text: As people are shown it.
+        text: The word as it is shown to people.
         start_sample: Where it begins in the session's audio.
         end_sample: Just past its last sample.
     """
@@ -144,16 +144,16 @@ class Transcript:
     Attributes:
         text: The words that were said; empty when nothing was understood.
         final: Whether the whole turn has been decoded.
-        confidence: In [0, 1]; how far the text can be trusted. 0 for empty text.
+        confidence: How far the text can be trusted, in [0, 1]; 0 for empty text.
         end_sample: How far into the session's audio the decoder has heard.
-        guess: Words too doubtful to be `text`, which is empty then: they tell "right" from "stop",
-            and are no request.
-        sound_odds: Log odds, by its sound alone, that a short turn is a backchannel; None
-            where unknown.
-        written: The text as people are shown it, where that differs: with capitals and figures.
-        language: Code of the language that it is in.
-        language_confidence: How sure that is, in [0, 1].
-        find_words: Tells when each word was said; None where the recogniser cannot.
+        guess: Words too doubtful to be `text`, which is then empty: good enough to tell "right"
+            from "stop", but not to be a request.
+        sound_odds: Log odds, by sound alone, that a short turn is a backchannel; None if unknown.
+        written: The text as it is shown to people, with capitals and figures; empty if it is the
+            same as `text`.
+        language: Code of the text's language.
+        language_confidence: Confidence in the language, in [0, 1].
+        find_words: Tells when each word was said; None if the recogniser cannot.
     """
 
     turn_id: int
@@ -170,7 +170,7 @@ class Transcript:
 
     @property
     def shown(self) -> str:
-        """The text for people."""
+        """The text as it is shown to people."""
         return self.written or self.text
 
 
@@ -185,20 +185,22 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the words of a parameter's value must be readable as.
+    """How the words of a parameter's value are read.
 
     Attributes:
-        read: What words mean, of any type that can be compared; None where they cannot be read. Any
-            thread may call it.
-        question: What the user is asked where a required value is these words; empty where the
+        read: Returns what words mean, as any type that can be compared, or None if they cannot be
+            read; any thread may call it.
+        question: Returns what the user is asked if a required value is these words; empty if the
             tool can be tried with them.
-        hardly: Reads more, where ``read`` can read nothing of the message.
-        whole: Whether a part of words of another meaning is no value: "seven" of "seven thirty".
-        anywhere: Whether it names something there is, which "it" may stand for.
-        there: Whether words name something there is, as far as that is known; of ``anywhere`` ones.
-        free: Whether nearly any words can be read, so that only an answer to a question for it is.
-        outright: Of a free one, reads what says wherever it stands that it is one.
-        unasked: The same while nothing is known of it.
+        hardly: Reads more leniently; used if ``read`` cannot read anything in the message.
+        whole: Whether a span that is part of a longer one with another meaning is not a value, like
+            "seven" in "seven thirty".
+        anywhere: Whether values name existing things, which "it" may refer to.
+        there: Whether words name an existing thing, as far as that is known; if ``anywhere``.
+        free: Whether nearly any words can be read, so that they are a value only as the answer to
+            its question.
+        outright: For a free value, reads words that show by themselves that they are the value.
+        unasked: The same, used while the value is not yet known.
     """
 
     read: Callable[[str], object]
@@ -214,13 +216,13 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What the user is asked before a call that cannot be taken back.
+    """What the user is asked before a call that cannot be undone.
 
     Attributes:
-        question: Makes the question from the call's arguments; empty where none has to be asked.
-        plainly: Whether a message of the user's asks for the call so plainly that it is made at
-            once, or agrees to the question in its own words.
-        always: Whether the question is asked of a plain message as well.
+        question: Makes the question from the call's arguments; empty if none has to be asked.
+        plainly: Tells whether a user message asks for the call so plainly that it is made at once,
+            or agrees to the question in its own words.
+        always: Whether the question is asked even after a plain message.
     """
 
     question: Callable[[Mapping[str, Any]], str]
@@ -233,9 +235,9 @@ class ServerTool:
     """A tool of an MCP server that the client has named.
 
     Attributes:
-        name: As the model sees it.
-        remote_name: As its server calls it.
-        schema: Of its arguments, as the server declares it.
+        name: The tool's name for the model.
+        remote_name: The tool's name at its server.
+        schema: JSON schema of its arguments, as the server declares it.
     """
 
     name: str
@@ -255,24 +257,25 @@ class ToolSpec:
     read_only: bool = False
     """Whether it may run inside a draft."""
     cancellable: bool = False
-    """Whether it may be stopped at the user's word although it has side effects."""
+    """Whether the user may stop it although it has side effects."""
     ends: bool = False
-    """Whether it ends the conversation: the user is asked first, unless they have said goodbye."""
+    """Whether it ends the conversation; the user is asked first, unless they have said goodbye."""
     undoes: bool = False
-    """Whether it takes back what another tool has done."""
+    """Whether it undoes what another tool has done."""
     behind: frozenset[str] = frozenset()
-    """Tools of which one has to be what was called before, for patterns to call this one."""
+    """Patterns call this tool only if one of these was called for the message before."""
     readings: Mapping[str, Reading] = field(default_factory=dict, compare=False)
-    """By parameter, what its value must be readable as."""
+    """How the values of parameters are read, by parameter."""
     confirmation: Confirmation | None = field(default=None, compare=False)
     refusal: Refusal | None = field(default=None, compare=False)
-    """Says no to a call before anybody is asked whether it is wanted."""
+    """Refuses calls before the user is asked whether they are wanted."""
     meant: Callable[[Mapping[str, Any]], str] | None = field(default=None, compare=False)
-    """Words for what a call with these arguments is about, "a large latte"; empty for none."""
+    """Makes words for what a call with these arguments is about, "a large latte"; may be empty."""
     asks_next: str = ""
-    """The question behind what it has done, "Anything else?"; empty for none."""
+    """The question after its result, "Anything else?"; empty for none."""
     looks_up: bool = False
-    """Whether it is asked where the model knows no tool for a question, its one required value."""
+    """Whether it looks up questions for which the model calls no tool; the question is the value of
+    all its required parameters."""
 
     @property
     def properties(self) -> Mapping[str, Mapping[str, Any]]:
@@ -298,12 +301,12 @@ class ToolSpec:
 
 
 Refusal = Callable[["ToolCall", str], "ToolResult | None"]
-"""Takes a call and the user's message; None where the tool can do it."""
+"""Takes a call and the user's message; returns the refusal, or None if the tool can do it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that the model made.
+    """A tool call, by the model or by the program.
 
     Attributes:
         arguments: Already parsed, and checked against the tool's schema.
@@ -316,12 +319,14 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answered: a short text that the model reads, and may be asked to speak.
+    """What a tool answered.
 
     Attributes:
-        unfinished: It took too long, and is going on all the same.
-        values: By argument, how the tool has understood it, where it says so.
-        options: Of an argument, the values that the user is to choose between.
+        content: A short text for the model, or to be spoken.
+        error: Whether the call failed.
+        unfinished: Whether the tool took too long and is still running.
+        values: How the tool has understood arguments, by name, if it says so.
+        options: The values that the user is to choose between, by argument.
     """
 
     call_id: str
@@ -339,13 +344,15 @@ class Position:
     """Where a conversation stands: at which agent, and in which step of its flow.
 
     Attributes:
-        step: Empty where the agent has no flow.
-        known: The values that tools have brought, by name.
-        path: The steps that are over, in their order; a correction goes back to one of them.
-        reason: Why the agent was handed the conversation; empty for the first one.
-        hidden: Ids of the dialogue's entries from before the hand-over: they are not for this
+        agent: Name of the agent.
+        step: Name of the step; empty if the agent has no flow.
+        known: The values known so far, by name; calls of tools bring them.
+        path: The completed steps, in order; a correction goes back to one of them.
+        reason: Why the agent was handed the conversation; empty for the first agent.
+        hidden: Ids of the dialogue's entries from before the hand-over, which are not for this
             agent.
-        asked: The value that the user was asked for last, and `times` how often in a row.
+        asked: Name of the value that the user was last asked for.
+        times: How often in a row the user was asked for it.
     """
 
     agent: str
@@ -382,8 +389,8 @@ class Segment:
 
     Attributes:
         index: 0 for the first segment of the turn's reply.
-        text: As shown and kept in the history.
-        spoken: As given to the synthesiser, numbers and signs written out.
+        text: The text as it is shown and kept in the history.
+        spoken: The text for the synthesiser, with numbers and signs written out.
     """
 
     turn_id: int
@@ -398,8 +405,8 @@ class WordTiming:
 
     Attributes:
         end_char: Index just past the word in ``Segment.text``.
-        end_sample: Index just past the word's last sample, at the synthesiser's rate, from the
-            segment's first sample.
+        end_sample: Index just past the word's last sample in the segment's audio, at the
+            synthesiser's rate.
     """
 
     end_char: int
@@ -413,7 +420,7 @@ class SpeechChunk:
     Attributes:
         samples: (T,) int16 mono at ``sample_rate_hz``.
         last: Whether the segment's audio ends here; only then are ``words`` complete.
-        words: Word ends known by now, in order; empty until known.
+        words: The word ends known so far, in order.
     """
 
     segment: Segment

@@ -24,14 +24,14 @@ SAMPLE = "Hello, this is how I sound. Your table is booked for seven thirty."
 
 
 def write_sample(voice: Synthesizer, text: str, path: Path) -> None:
-    """Write what the voice makes of a text to a file."""
+    """Write a text, as the voice speaks it, to a file."""
     chunks = voice.synthesize(Segment(0, 0, text, spoken(text)))
     samples = np.concatenate([chunk.samples for chunk in chunks])
     write_file(path, samples, voice.sample_rate_hz)
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """List the voices, or let one be heard.
+    """List the voices, or write what one says to a file.
 
     Raises:
         VoiceError: The configuration is wrong, there is no such voice, or it cannot be loaded.

@@ -1,4 +1,4 @@
-"""Weights that come with packages are read only if they are the ones that were looked at."""
+"""Weights that come with packages are used only if they are the ones that were reviewed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from voice.errors import ModelError
 
 
 def checked(path: Path, sha256: str) -> bytes:
-    """A file's bytes.
+    """Read a file whose digest is known.
 
     Args:
         path: The file.
         sha256: Hexadecimal digest that it must have.
 
     Raises:
-        ModelError: The file is missing, or its digest is another one.
+        ModelError: The file cannot be read, or its digest differs.
     """
     try:
         data = path.read_bytes()
@@ -26,10 +26,10 @@ def checked(path: Path, sha256: str) -> bytes:
 
 
 def check(data: bytes, sha256: str, name: str) -> bytes:
-    """The data itself.
+    """Return the data if its digest is the expected one.
 
     Raises:
-        ModelError: Its digest is another one; the message begins with ``name``.
+        ModelError: The digest differs; the message begins with ``name``.
     """
     got = hashlib.sha256(data).hexdigest()
     if got != sha256:

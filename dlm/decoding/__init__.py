@@ -1,1 +1,1 @@
-"""One request's way from a prompt to its tokens."""
+"""Decodes one request, from its prompt to its tokens."""

@@ -1,8 +1,8 @@
-"""Removes optional arguments from a finished call where the call is likelier without them.
+"""Removes optional arguments from a finished call if the call is likelier without them.
 
-A call is written left to right, the parameter's name before its value: once the name is there, some
-of the user's words have to be its value, however badly they fit ("can" as a quantity). The whole
-call and the call without the argument can be compared by their likelihoods.
+A call is written from left to right, each parameter's name before its value. Once the name is
+written, some of the user's words must be the value, however badly they fit ("can" as a quantity).
+In a finished call, the likelihoods with and without the argument can be compared.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dlm.language.template import split
 
 
 class ArgumentPruning:
-    """Prunes calls of some tools, as a dialect spells them, in finished answers."""
+    """Prunes the arguments of calls to some tools in finished answers of a dialect."""
 
     def __init__(self, dialect: Dialect, calls: MarkedCalls, tools: Sequence[Tool]) -> None:
         self._dialect = dialect
@@ -35,15 +35,15 @@ class ArgumentPruning:
     ) -> tuple[tuple[Cache, Forward], ...]:
         """Forwards that score an answer, and the answer without each of its optional arguments.
 
-        The decoder's cache holds the prompt, save its last token at most. None where nothing can be
-        left out, or there is no memory.
+        The decoder's cache must hold the prompt, except perhaps its last token. Empty if no
+        argument can be removed, or there is no memory for the forwards.
         """
         return self._forwards(decoder, [answer, *self.shortened(answer)])
 
     def steps(self, decoder: Decoder, logits: Sequence[Tensor] | None = None) -> Steps[None]:
-        """Remove arguments from a finished answer, one by one, as long as it gets likelier.
+        """Remove arguments from a finished answer, one by one, as long as that makes it likelier.
 
-        ``logits`` are the outputs of `forwards` for it, where they were asked for already.
+        ``logits`` are the outputs of `forwards` for this answer, if they were computed already.
         """
         tokens = list(decoder.progress.tokens)
         while shorter := self.shortened(tokens):
@@ -68,7 +68,7 @@ class ArgumentPruning:
         decoder.replace_answer(tokens)
 
     def evidence(self, tokens: Sequence[int], shorter: Sequence[int]) -> float:
-        """By how many nats an answer must be likelier without the argument that is left out."""
+        """By how many nats the shorter answer must be likelier for its argument to be removed."""
         return 0.0
 
     def shortened(self, tokens: Sequence[int]) -> list[list[int]]:
@@ -81,7 +81,7 @@ class ArgumentPruning:
         optional = [
             key not in self._tools[call.name].required
             for call, count in zip(answer.calls, written, strict=True)
-            # Arguments beyond the written ones are nulls that the reading added.
+            # Further arguments are nulls that were not written but added when the call was read.
             for key in islice(call.arguments, count)
         ]
         starts = [at for at, token in enumerate(tokens) if token == self._marks.key]
@@ -102,7 +102,7 @@ class ArgumentPruning:
         parts = []
         for answer in answers:
             try:
-                # Of the size of the dialogue's own cache, whose memory can be used again.
+                # Sized like the dialogue's own cache, so that freed memory of that size is reused.
                 cache = decoder.cache.copy(known, decoder.cache.capacity)
             except queue.Full:
                 # Pruning is optional: without memory the answer stays as it is.

@@ -1,17 +1,17 @@
 """Decoding for checkpoints that commit blocks as they were denoised, without verification.
 
-Blocks are decided from left to right. Two kinds of checkpoint need it, told apart by
-`dlm.network.config.ModelConfig.commit`:
+Blocks are decided from left to right. `dlm.network.config.ModelConfig.commit` tells the two kinds
+of such checkpoints apart:
 
 - ``block``: each position sees all of its block and what stands before it. A block is denoised over
-  the exact cache of the blocks before it; the forward that writes its keys and values is the first
-  one of the next block as well. Blocks begin at multiples of their size, counted from the first
-  token of the sequence, as these checkpoints were trained; so the end of the prompt belongs to the
-  first block that is denoised. Source: SDAR (arXiv 2510.06303), A2D (dLLM), Fast-dLLM v2
+  the exact cache of the blocks before it; the forward that writes its keys and values is also the
+  first one of the next block. Blocks begin at multiples of their size, counted from the first token
+  of the sequence, as these checkpoints were trained; so the end of the prompt belongs to the first
+  block that is denoised. Source: SDAR (arXiv 2510.06303), A2D (dLLM), Fast-dLLM v2
   (arXiv 2509.26328).
 - ``full``: each position sees every other one, masks of later blocks included. The first forward of
-  a block reads everything and keeps the keys and values of what stands before the block; the next
-  ones read from the block on, over these keys and values, which are then slightly stale. Source:
+  a block reads everything and keeps the keys and values of what stands before the block; the later
+  ones read only from the block on, over keys and values that are then slightly stale. Source:
   LLaDA (arXiv 2502.09992), Dream (arXiv 2508.15487), Fast-dLLM's prefix cache (arXiv 2505.22618).
 """
 
@@ -29,10 +29,10 @@ from dlm.grammar.matcher import Matcher
 def decode_block(
     decoder: Decoder, plan: Plan, matcher: Matcher | None = None, shift: bool = False
 ) -> Steps[None]:
-    """Answer the prompt with a checkpoint of the kind ``block``.
+    """Answer the prompt with a checkpoint of the kind ``block``; see `Decoder.progress`.
 
-    See `Decoder.progress`. The decoder's cache holds whole blocks, and ``Plan.verified`` does not
-    matter; ``shift`` tells whether a position's logits predict the next token.
+    The decoder's cache must hold whole blocks. ``Plan.verified`` has no effect. ``shift`` tells
+    whether a position's logits predict the next token.
     """
     checked(plan)
     return _BlockDecoding(decoder, plan, matcher, shift).steps()
@@ -41,9 +41,9 @@ def decode_block(
 def decode_full(
     decoder: Decoder, plan: Plan, matcher: Matcher | None = None, shift: bool = False
 ) -> Steps[None]:
-    """As `decode_block`, with a checkpoint of the kind ``full``.
+    """Like `decode_block`, with a checkpoint of the kind ``full``.
 
-    The decoder's cache is empty, and empty again in the end: no other prompt could use it.
+    The decoder's cache must be empty, and is empty again at the end: no other prompt could use it.
     """
     checked(plan)
     return _full_steps(decoder, plan, None if matcher is None else Constraint(matcher), shift)
@@ -56,9 +56,9 @@ class _BlockDecoding:
         self.constraint = None if matcher is None else Constraint(matcher)
         self.shift = shift
         self.size = decoder.block_size
-        # Tokens of the last block, decided and not committed.
+        # Tokens of the last block: decided but not committed.
         self.pending: list[int] = []
-        # (1, V): logits that the last committed position gives, where logits are shifted.
+        # (1, V): logits of the last committed position, kept if logits are shifted.
         self.next_logits: Tensor | None = None
 
     def steps(self) -> Steps[None]:
@@ -84,7 +84,7 @@ class _BlockDecoding:
             self.pending, tail = [*tail, *block.tokens], []
 
     def _prefill(self) -> Steps[list[int]]:
-        """Commit the whole blocks of the prompt; returns the tokens behind them."""
+        """Commit the whole blocks of the prompt; returns the tokens after them."""
         decoder, size = self.decoder, self.size
         whole = len(decoder.prompt) // size * size
         chunk = max(1, PREFILL_CHUNK // size) * size
@@ -99,7 +99,7 @@ class _BlockDecoding:
     def _block_logits(self, tail: list[int], block: MaskedBlock) -> Steps[Tensor]:
         """Logits of the block, row i predicting its position i; commits the block before it."""
         decoder, before = self.decoder, [*self.pending, *tail]
-        # Where logits are shifted, the row before each position; a block's first has its own.
+        # If logits are shifted, take the row before each position.
         first = len(before) - (1 if self.shift and before else 0)
         ids = [*before, *block.tokens]
         step = Forward(ids, 0, first, len(block.tokens), block=self.size)
@@ -161,7 +161,7 @@ def _full_logits(
 
 
 def _report(decoder: Decoder, plan: Plan, block: MaskedBlock, start: int) -> None:
-    """Write a block that begins at a position of the answer into the progress."""
+    """Update the progress from a block that begins at position ``start`` of the answer."""
     progress = decoder.progress
     progress.tokens[start:] = block.decided[: plan.max_tokens - start]
     progress.complete = progress.tokens[-1:] == [decoder.vocabulary.end]

@@ -1,8 +1,7 @@
-"""How sure a model was of the calls that it wrote, by the logits that verified them.
+"""How sure a model was of the calls that it wrote, from the logits that verified them.
 
-What counts are its decisions: to call at all, which tools, with which parameters, and that no more
-follows. Values do not count: of several spans that say the same, each has only a part of the
-probability.
+Its decisions count: to call at all, which tools, with which parameters, and that nothing more
+follows. Values do not count, because several spans may say the same and share the probability.
 """
 
 from __future__ import annotations
@@ -18,9 +17,15 @@ from dlm.language.chat_format import MarkedCalls
 def log_probabilities(
     rows: Tensor | Sequence[int], tokens: Sequence[int], decided: Collection[int]
 ) -> list[float]:
-    """Of each token, in nats, by the logits before it, (n, V), whatever a grammar allows.
+    """The log-probability of each token, in nats, regardless of the grammar.
 
-    0 for those that were not ``decided``, by number; nan where the rows are no logits.
+    Args:
+        rows: (n, V) logits, row i predicting token i; or the chosen tokens, if there are no logits.
+        tokens: At most n.
+        decided: Indices of the tokens that were chosen; the others get 0.
+
+    Returns:
+        One number for each token; nan for all if there are no logits.
     """
     if not isinstance(rows, Tensor):
         return [math.nan] * len(tokens)
@@ -33,7 +38,9 @@ def log_probabilities(
 def confidence(
     tokens: Sequence[int], logs: Sequence[float], calls: MarkedCalls, end: int
 ) -> float | None:
-    """The mean probability of four decisions, of several calls that of the least likely one.
+    """The mean probability of four decisions: to call, the tool, its parameters, and the end.
+
+    With several calls, the least likely tool and the least likely set of parameters count.
 
     Args:
         tokens: A whole answer.
@@ -42,7 +49,8 @@ def confidence(
         end: The token that ends an answer.
 
     Returns:
-        In [0, 1]; None for an answer that does not begin with a call, or of unknown probabilities.
+        A number in [0, 1]; None if the answer does not begin with a call, or a probability is
+        unknown.
     """
     if not tokens or tokens[0] != calls.call:
         return None

@@ -1,8 +1,8 @@
 """What all ways of decoding share: one request's cache, prompt and progress, and how to decode.
 
-Decoding is a generator of the forwards that it asks for (`dlm.decoding.forwards`):
-`dlm.decoding.self_speculative`, `dlm.decoding.block_diffusion`. Its caller may interleave requests,
-serve several with one forward, and stop any of them between two steps. It knows nothing of models,
+A decoding (`dlm.decoding.self_speculative`, `dlm.decoding.block_diffusion`) is a generator that
+yields the forwards it needs (`dlm.decoding.forwards`). Its caller may interleave requests, serve
+several with one forward, and stop any of them between two steps. Decoding knows nothing of models,
 threads, queues or text.
 
 Shapes: T new positions, L positions of a block, V vocabulary.
@@ -41,7 +41,7 @@ class Vocabulary:
         mask: Stands for a position that is not decided yet.
         end: Ends an answer.
         never: Ids that no answer holds, the mask among them.
-        ends: Other ids that end an answer; where one is likelier than ``end`` it counts as ``end``.
+        ends: Other ids that end an answer; each of them counts as ``end``.
     """
 
     mask: int
@@ -51,7 +51,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, dialect: Dialect, size: int) -> Vocabulary:
-        """Ids of a dialect whose model has ``size`` logits, of which some may mean nothing."""
+        """The special ids of a dialect; ids from ``dialect.size`` to ``size`` mean nothing."""
         never = (*dialect.never, *range(dialect.size, size))
         return cls(dialect.mask, dialect.end, never, tuple(sorted(dialect.ends - {dialect.end})))
 
@@ -61,12 +61,12 @@ class Plan:
     """How to decode.
 
     Attributes:
-        refinement: Draft forwards per block and their threshold.
-        verified: Whether drafts are verified causally (then they equal decoding left to right, and
-            may have a grammar), or committed as drafted.
+        refinement: Number of draft forwards per block, and their threshold.
+        verified: Whether drafts are verified causally, so that the result equals decoding from left
+            to right and may follow a grammar; if not, they are committed as drafted.
         max_tokens: Longest answer, end mark included; at least 1.
-        sampling: Draws the tokens; None takes the likeliest.
-        earlier: Tokens of an earlier answer, given to an earlier form of the prompt, to be revised.
+        sampling: How tokens are drawn; None takes the likeliest.
+        earlier: Tokens of the answer to an earlier form of the prompt, to be revised.
     """
 
     refinement: Refinement
@@ -82,14 +82,15 @@ class Progress:
 
     Attributes:
         tokens: Final tokens of the answer, end mark included when ``complete``.
-        draft: Drafted tokens behind the final ones, for display; the mask id where undecided.
+        draft: Drafted tokens after the final ones, for display; the mask id where undecided.
         forwards: Model forwards spent, prefill included.
-        prefills: Of these forwards, those that only read the prompt.
-        steps: Of these forwards, those that denoised.
+        prefills: Forwards that only read the prompt.
+        steps: Forwards that denoised.
         cached: Prompt tokens that did not need a forward.
         kept: Tokens of the earlier answer that the answer keeps.
         complete: Whether the end mark was reached.
-        confidence: In the answer's calls (`dlm.decoding.call_confidence`); None where unknown.
+        confidence: Confidence in the answer's calls (`dlm.decoding.call_confidence`); None if
+            unknown.
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -107,13 +108,13 @@ class Decoder:
     """What all ways of decoding share: one request's cache, prompt and progress.
 
     Args:
-        cache: Holds a beginning of the prompt, and not all of it.
-        prompt: Ids, at least one.
+        cache: Holds a beginning of the prompt, but not all of it.
+        prompt: Token ids, at least one.
         block_size: L.
         applies_grammar: Whether the runner can choose tokens under a grammar.
 
     Attributes:
-        in_doubt: Whether the last draft chose a tool in doubt (`dlm.grammar.tool_choice`).
+        in_doubt: Whether the last draft was in doubt about a tool (`dlm.grammar.tool_choice`).
     """
 
     def __init__(
@@ -132,23 +133,23 @@ class Decoder:
         self.progress = Progress(cached=cache.length)
         self.in_doubt = False
         self._never = torch.tensor([*vocabulary.never, *vocabulary.ends])
-        # As an array, because every new request compares its prompt with it.
+        # An array, because every new request compares its prompt with it.
         self.ids = np.asarray(self.prompt, dtype=np.int64)
 
     @property
     def committed(self) -> NDArray[np.int64]:
-        """Ids of what the cache holds."""
+        """The ids whose keys and values the cache holds."""
         answered = np.asarray(self.progress.tokens, dtype=np.int64)
         return np.concatenate((self.ids, answered))[: self.cache.length]
 
     def logits(self, asked: Forward) -> Steps[Tensor]:
-        """Logits of a forward, (wanted, V); ids that no answer holds are -inf."""
+        """The logits of a forward, (wanted, V), with -inf for ids that no answer holds."""
         logits: Tensor = yield asked
         self.progress.forwards += 1
         if self.vocabulary.ends:
             end, others = self.vocabulary.end, list(self.vocabulary.ends)
             logits[:, end] = logits[:, [end, *others]].amax(dim=-1)
-        # In place: no other request reads these logits, and a copy would cost more than the ban.
+        # In place: no other request reads these logits, and a copy would cost more than filling.
         return logits.index_fill_(-1, self._never.to(logits.device), -torch.inf)
 
     def choices(
@@ -167,10 +168,10 @@ class Decoder:
         return proposal
 
     def _runner_chooses(self, plan: Plan) -> bool:
-        """Whether choices under a grammar are left to the runner.
+        """Whether the runner makes choices under a grammar.
 
-        Not with a second end mark, which the grammar does not know, nor with a nucleus, which is a
-        share of all tokens and not of the allowed ones.
+        It does not if there are other end marks, which the grammar does not know, nor with a
+        nucleus (``top_p``), which is a share of all tokens and not of the allowed ones.
         """
         whole = plan.sampling is None or plan.sampling.top_p == 1
         return self._applies_grammar and whole and not self.vocabulary.ends
@@ -178,7 +179,7 @@ class Decoder:
     def verification(
         self, asked: Forward, draft: Sequence[int], plan: Plan, matcher: Matcher | None
     ) -> Steps[Tensor | list[int]]:
-        """What `verify` compares a draft with: the causal choices, or logits to choose from."""
+        """What `verify` compares a draft with: the causal choices, or the logits to choose from."""
         if matcher is None:
             return (yield from self.choices(asked, plan)).tokens.tolist()
         if self._runner_chooses(plan) and not matcher.needs_logits:
@@ -187,7 +188,7 @@ class Decoder:
         return self.with_noise((yield from self.logits(asked)), plan)
 
     def with_noise(self, logits: Tensor, plan: Plan) -> Tensor:
-        """Logits of the answer's next positions on the CPU, with the noise of the sampling."""
+        """Logits of the answer's next positions, moved to the CPU, with the sampling's noise."""
         logits = logits.cpu()
         if plan.sampling is None:
             return logits
@@ -196,7 +197,7 @@ class Decoder:
     def prefill(self) -> Steps[list[int]]:
         """Commit the prompt up to its last chunk; returns that chunk, of at least one id.
 
-        Chunks end at multiples of their size, independent of what was cached.
+        Chunks end at multiples of their size, whatever was cached.
         """
         while True:
             start = self.cache.length
@@ -219,16 +220,16 @@ class Decoder:
         """Denoise a block that begins with the last of the known tokens.
 
         Args:
-            known: Decided but not committed; those before the last are read causally, as they will
-                be once they are committed.
-            plan: How often and from what confidence on.
-            block: Tokens that the block begins with behind the known one: decided tokens, or masks.
-            matcher: Of the answer so far; the draft keeps to its grammar.
-            first_logits: Logits of the first step, (n, V), for n positions behind the known tokens,
-                where another forward has brought them.
+            known: Tokens that are decided but not committed. Those before the last are read
+                causally, as they will be once they are committed.
+            plan: The number of steps, and the confidence from which on a token is accepted.
+            block: The first tokens of the block after the last known one: decided tokens, or masks.
+            matcher: State of the answer so far; the draft keeps to its grammar.
+            first_logits: Logits of the first step, (n, V), for n positions after the known tokens,
+                if another forward has brought them.
 
         Returns:
-            The tokens behind the known ones, cut after the first end mark.
+            The tokens after the known ones, cut after the first end mark.
         """
         mask, refinement = self.vocabulary.mask, plan.refinement
         size = self.block_size - 1 if first_logits is None else len(first_logits)
@@ -254,7 +255,7 @@ class Decoder:
             tokens = sure if left > 1 else torch.where(masked, proposal.tokens, tokens)
             masked = masked & ~accepted
             drafted = self.until_end(tokens.tolist())
-            # The last step also guesses the unsure positions: to be verified, not to be shown.
+            # The last step also guesses unsure positions; guesses are verified, but not shown.
             self.progress.draft = sure[: len(drafted)].tolist()
         if matcher is None or (logits is None and not self._runner_chooses(plan)):
             return drafted
@@ -264,9 +265,9 @@ class Decoder:
         return draft.tokens
 
     def replace_answer(self, tokens: list[int]) -> None:
-        """Replace the answer's tokens, and forget keys and values of those that differ.
+        """Replace the answer's tokens, and drop the keys and values from the first difference on.
 
-        Where there is no memory for that, the answer stays as it is.
+        If there is no memory for that, the answer stays as it is.
         """
         shared = common_prefix(np.asarray(self.progress.tokens), np.asarray(tokens))
         length = len(self.prompt) + shared
@@ -284,6 +285,6 @@ class Decoder:
 
 
 def checked(plan: Plan) -> None:
-    """Refuse a plan for an answer of no tokens with a ValueError."""
+    """Raise a ValueError if a plan allows no tokens."""
     if plan.max_tokens < 1:
         raise ValueError(f"max_tokens: got {plan.max_tokens}, expected at least 1")

@@ -1,8 +1,8 @@
-"""An earlier answer as the draft of a new one.
+"""Uses an earlier answer as the draft of a new one.
 
-Verified, the earlier answer only proposes what to check: the result is that of decoding afresh.
-Unverified, its tokens are part of the blocks, masked where the model doubts them under the new
-prompt.
+With verification, the earlier answer only proposes what to check, so the result is the same as
+decoding afresh. Without, its tokens are put into the blocks, and masked where the model doubts them
+under the new prompt.
 
 Shapes: n tokens of the earlier answer, V vocabulary.
 """
@@ -17,26 +17,26 @@ from torch import Tensor
 from dlm.decoding.verify import Verdict
 
 REACH = 48
-"""Tokens proposed at a time, at most."""
+"""Most tokens proposed at a time."""
 
 WINDOW = 12
-"""Tokens of the earlier answer searched for the new token where the two answers part."""
+"""Tokens of the earlier answer that are searched for the new token where the answers diverge."""
 
 NEAR = 3
-"""Of these, tokens skipped at most by the guesses that are tried first."""
+"""Most tokens that the guesses tried first may skip."""
 
 
 class DraftReuse:
     """Aligns a growing answer with an earlier one, and proposes how it goes on.
 
-    As long as the two agree the rest of the earlier one is proposed. Where they part there are a
-    few guesses: words were left out, and the new token stands a little further on; it replaced the
-    old one; it was inserted before it. The first guess is proposed, and the next known token rules
-    out the guesses that do not have it. When none is left nothing is proposed, until two tokens in
-    a row are found again.
+    As long as the two agree, the rest of the earlier answer is proposed. Where they diverge, there
+    are a few guesses: words were left out, so the new token stands a little further on; it replaced
+    the old token; or it was inserted before it. The first guess is proposed, and the next known
+    token rules out the guesses that do not fit it. When no guess is left, nothing is proposed until
+    two tokens in a row are found again.
 
     Args:
-        tokens: Of the earlier answer, end mark included; empty where there is no such answer.
+        tokens: Tokens of the earlier answer, end mark included; empty if there is none.
     """
 
     def __init__(self, tokens: Sequence[int]) -> None:
@@ -47,14 +47,14 @@ class DraftReuse:
         self._proposed = False
 
     def propose(self, room: int) -> list[int]:
-        """The tokens to verify next, `REACH` or ``room`` at most; empty without a guess."""
+        """The tokens to verify next, at most `REACH` and ``room``; empty without a guess."""
         at = self._guesses[0] if self._guesses else len(self._tokens)
         out = self._tokens[at : at + min(REACH, room)]
         self._proposed = bool(out)
         return out
 
     def learn(self, verdict: Verdict) -> int:
-        """Take in the verdict on the last draft, proposed here or not.
+        """Learn from the verdict on the last draft, whether it was proposed here or not.
 
         Returns:
             The number of tokens of the earlier answer that it keeps.
@@ -81,11 +81,11 @@ class DraftReuse:
         return kept + agreed
 
     def _alternatives(self, at: int, added: list[int]) -> list[int]:
-        """Where the earlier answer may go on behind tokens that it does not have at a position."""
+        """Positions where the earlier answer may go on after tokens that it lacks at ``at``."""
         window = enumerate(self._tokens[at : at + WINDOW], at + 1)
         later = [index for index, token in window if token == added[-1]]
         near = [index for index in later if index <= at + NEAR]
-        # In order, each once.
+        # Without duplicates, in order.
         return list(dict.fromkeys([*near, at + len(added), at, *later]))
 
     def _realign(self, pair: list[int]) -> None:
@@ -98,8 +98,8 @@ class DraftReuse:
 def mask_doubted(tokens: Sequence[int], logits: Tensor, floor: float, mask: int) -> list[int]:
     """An earlier answer's (n,) tokens, masked where the model doubts them.
 
-    Row i of the logits, (at least n, V), is the prediction of token i; below the probability
-    ``floor`` it is masked.
+    Row i of the logits, (at least n, V), predicts token i. A token whose probability is below
+    ``floor`` is masked.
     """
     wanted = torch.tensor(tokens, dtype=torch.int64)
     probability = logits[: len(wanted)].softmax(dim=-1).gather(-1, wanted[:, None])[:, 0]

@@ -1,6 +1,6 @@
-"""The first token that an answer will probably have, so that a block is drafted with the prompt.
+"""Guesses the first token of an answer, so that a block can be drafted along with the prompt.
 
-The model's own choice decides; a wrong guess costs the positions that were forwarded for it.
+The model's own choice decides; a wrong guess only costs the positions that were forwarded for it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dlm.language.chat_format import Dialect, MarkedCalls
 from dlm.language.messages import Turn
 
 KEPT = 1024
-"""Kinds of tool results that are remembered; the one unused for longest is forgotten first."""
+"""Most kinds of tool results that are remembered; the least recently learnt is dropped first."""
 
 
 class FirstTokenCache:
-    """Guesses a call after a user's message, and after a tool's result the last such token.
+    """Guesses a call after a user's message; after a tool's result, the last first token.
 
-    An agent words its replies to the results of a tool alike: "Okay, the timer is set", every time.
+    An agent words its replies to a tool's results alike: "Okay, the timer is set", every time.
     """
 
     def __init__(self, dialect: Dialect) -> None:
@@ -26,7 +26,7 @@ class FirstTokenCache:
         self._first: OrderedDict[int, int] = OrderedDict()
 
     def guess(self, turns: Sequence[Turn]) -> tuple[int, ...]:
-        """The likely first token of an answer with tools; empty where nothing is known."""
+        """The likely first token of an answer with tools; empty if nothing is known."""
         calls = self._dialect.calls
         if not isinstance(calls, MarkedCalls):
             return ()
@@ -37,7 +37,7 @@ class FirstTokenCache:
         return () if first is None else (first,)
 
     def learn(self, turns: Sequence[Turn], answer: Sequence[int]) -> None:
-        """Remember the first token of the answer to a dialogue; it may be empty or cut off."""
+        """Remember the first token of the answer to a dialogue; the answer may be empty or cut."""
         for kind in _result_kinds(turns) if answer else ():
             self._first[kind] = answer[0]
             self._first.move_to_end(kind)
@@ -46,7 +46,7 @@ class FirstTokenCache:
 
 
 def _result_kinds(turns: Sequence[Turn]) -> Iterable[int]:
-    """Hashes for the kind of tool result at the end of a dialogue, the narrowest kind first."""
+    """Hashes for the kind of tool result that ends a dialogue, the narrowest kind first."""
     if not turns or turns[-1].role != "tool":
         return
     names = next((tuple(c.name for c in t.calls) for t in reversed(turns) if t.calls), ())

@@ -1,8 +1,8 @@
 """The forwards that requests ask for, and the one batched forward that serves many of them.
 
-A request's decoding is a generator: it yields a `Forward`, is sent its logits, or the tokens that
-it let the runner choose, and returns when it is done. The caller decides when each forward runs,
-and which requests share it. A `Runner` is `Eager`, or runs the weights by kernels
+A request's decoding is a generator: it yields a `Forward`, is sent its logits (or the tokens, if it
+lets the runner choose them), and returns when it is done. The caller decides when each forward runs
+and which requests share it. A `Runner` is either `Eager`, or runs the weights with kernels
 (`dlm.fused.runner`).
 
 Shapes: T new positions of one request, N of all, D width, V vocabulary.
@@ -29,15 +29,15 @@ from dlm.network.model import Rows, Transformer
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Asks for tokens in place of logits: on a device these need never be in memory.
+    """Asks for tokens instead of logits, so that logits need never be in a device's memory.
 
     Attributes:
         never: Ids that are not chosen.
-        sampling: Draws the tokens; None takes the likeliest.
+        sampling: How tokens are drawn; None takes the likeliest.
         first: Position in the answer that the first wanted row predicts.
-        allowed: Gives bits of the ids that a grammar allows, (wanted, at least ceil(V / 32)),
-            called while the device works. None where all are allowed, and for runners that do not
-            apply grammars (`Runner.applies_grammar`).
+        allowed: Returns bit masks of the ids that a grammar allows, (wanted, at least
+            ceil(V / 32)); called while the device works. None if all are allowed, and for runners
+            that do not apply grammars (`Runner.applies_grammar`).
     """
 
     never: tuple[int, ...]
@@ -48,18 +48,18 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """New positions behind a request's committed ones. It commits nothing.
+    """A forward over new positions after a request's committed ones. It commits nothing.
 
     Attributes:
         ids: T tokens.
-        causal: This many positions, from the left, see what stands before them and themselves; the
-            others see all new tokens as well.
+        causal: Number of positions, from the left, that see only themselves and what stands before
+            them; the others see all new tokens as well.
         first: Index of the first position whose logits are wanted.
-        count: Number of positions whose logits are wanted; 0 is all from ``first`` on.
-        block: Above 0, a position sees to the end of its own block of this many positions and no
-            further; blocks begin at multiples of it, counted from the sequence's first position.
-        prefill: Whether it reads the prompt; decoding requests are served first.
-        choice: How tokens are chosen; None for logits.
+        count: Number of positions whose logits are wanted; 0 means all from ``first`` on.
+        block: Above 0, the size of blocks: a position sees up to the end of its own block. Blocks
+            begin at multiples of their size, counted from the sequence's first position.
+        prefill: Whether the forward reads the prompt; decoding requests are served first.
+        choice: How tokens are chosen; None asks for logits.
     """
 
     ids: Sequence[int]
@@ -78,9 +78,9 @@ class Forward:
 
 @dataclass(frozen=True, slots=True)
 class SideForwards:
-    """Forwards over caches other than the request's own, served together.
+    """Several forwards that are served together, each over its own cache.
 
-    The answer to it is a list: for each forward its `Output`.
+    The decoding is sent a list with the `Output` of each forward.
     """
 
     parts: tuple[tuple[Cache, Forward], ...]
@@ -88,10 +88,10 @@ class SideForwards:
 
 T = TypeVar("T")
 Output = Tensor | Proposal
-"""The answer to a forward: logits, (wanted, V) float32, or a choice for each wanted row."""
+"""The result of a forward: logits, (wanted, V) float32, or a choice for each wanted row."""
 ForwardRequest = Forward | SideForwards
 Steps = Generator[ForwardRequest, Any, T]
-"""Decoding: yields forwards, is sent their outputs, returns its result."""
+"""A decoding: yields forwards, is sent their outputs, returns its result."""
 
 
 def forwards_of(cache: Cache, asked: ForwardRequest) -> tuple[tuple[Cache, Forward], ...]:
@@ -100,15 +100,15 @@ def forwards_of(cache: Cache, asked: ForwardRequest) -> tuple[tuple[Cache, Forwa
 
 
 def answer_to(asked: ForwardRequest, outputs: Sequence[Output]) -> Output | list[Output]:
-    """What a decoding is sent once each of the forwards that it asked for has its output."""
+    """What a decoding is sent for the outputs of the forwards that it asked for."""
     return list(outputs) if isinstance(asked, SideForwards) else outputs[0]
 
 
 def together(cache: Cache, *decodings: Steps[Any]) -> Steps[list[Any]]:
-    """Run several decodings side by side.
+    """Run several decodings side by side, and return the result of each.
 
-    What they ask for at a time is asked for as one. At any time at most one of them asks for a
-    forward over ``cache``. Returns the result of each.
+    Forwards that they ask for at the same time are yielded as one request. At any time, at most one
+    of them may ask for a forward over ``cache``.
     """
     results: list[Any] = [None] * len(decodings)
     waiting: dict[int, ForwardRequest] = {}
@@ -145,7 +145,7 @@ class Runner(Protocol):
         ...
 
     def cache(self, capacity: int) -> Cache:
-        """An empty cache of at least a capacity, of the only kind that `forward` takes.
+        """An empty cache of at least ``capacity`` positions; `forward` takes only such caches.
 
         Raises:
             queue.Full: There is no memory for it now.
@@ -153,7 +153,7 @@ class Runner(Protocol):
         ...
 
     def forward(self, batch: Sequence[tuple[Cache, Forward]]) -> list[Output]:
-        """The output of each forward of a batch, in order; at most one forward for each cache.
+        """The output of each forward of a batch, in order, with at most one forward per cache.
 
         Raises:
             ValueError: A cache is full.
@@ -165,7 +165,7 @@ class Eager:
     """Runs a model as it is, on its device.
 
     Attributes:
-        buffers: Memory of its caches on a CPU; elsewhere torch manages it.
+        buffers: Memory for the caches on a CPU; None elsewhere, where torch manages it.
     """
 
     applies_grammar = False
@@ -188,7 +188,7 @@ class Eager:
 
 
 def outputs_of(model: Transformer, batch: Sequence[tuple[KVCache, Forward]]) -> list[Output]:
-    """The output of each forward of a batch: logits, or a choice where it asks for one."""
+    """The output of each forward of a batch: logits, or a choice if it asks for one."""
     logits = logits_of(model, batch)
     return [
         part if asked.choice is None else choose(part, asked.choice)
@@ -197,17 +197,17 @@ def outputs_of(model: Transformer, batch: Sequence[tuple[KVCache, Forward]]) -> 
 
 
 def choose(logits: Tensor, choice: Choice) -> Proposal:
-    """Choose from logits, (wanted, V) float32; `Choice.allowed` is not heeded."""
+    """Choose from logits, (wanted, V) float32; ignores `Choice.allowed`."""
     never = torch.tensor(choice.never, device=logits.device)
     rows = logits.index_fill(-1, never, -torch.inf)
     return propose(rows, choice.sampling, choice.first)
 
 
 def logits_of(model: Transformer, batch: Sequence[tuple[KVCache, Forward]]) -> list[Tensor]:
-    """Serve several requests with one forward of the model, at most one of each cache.
+    """Serve several requests with one forward of the model, at most one request per cache.
 
     Returns:
-        For each its logits, (wanted, V) float32 on the model's device. They do not depend on the
+        The logits of each, (wanted, V) float32 on the model's device. They do not depend on the
         rest of the batch.
 
     Raises:
@@ -223,7 +223,7 @@ def logits_of(model: Transformer, batch: Sequence[tuple[KVCache, Forward]]) -> l
 
 
 def drive(model: Transformer, cache: KVCache, steps: Steps[T]) -> T:
-    """Run one decoding to its end, alone."""
+    """Run a single decoding to its end."""
     with torch.inference_mode():
         try:
             asked = next(steps)

@@ -1,8 +1,8 @@
-"""A block of an answer while it is denoised, for checkpoints whose drafts nothing verifies.
+"""A block of an answer while it is denoised, for checkpoints whose drafts are not verified.
 
-Without a grammar any position may be decided before those to its left. Under a grammar positions
-are decided from left to right, as many in a step as the model is sure of, so that the decided
-tokens can always be completed.
+Without a grammar, positions may be decided in any order. Under a grammar they are decided from left
+to right, as many in a step as the model is sure of, so that the decided tokens can always be
+completed.
 
 Shapes: L positions of the block, V vocabulary.
 """
@@ -21,7 +21,7 @@ from dlm.grammar.matcher import Matcher
 
 
 class Constraint:
-    """A grammar, and the tokens that it has forced and that no block has room for yet."""
+    """A grammar, and the tokens that it has forced but that no block has had room for yet."""
 
     def __init__(self, matcher: Matcher) -> None:
         self.matcher = matcher
@@ -32,10 +32,10 @@ class MaskedBlock:
     """Tokens of a block, the mask id where they are not decided.
 
     Args:
-        tokens: L of them: masks, or tokens of an earlier answer, which the first step masks where
+        tokens: L tokens: masks, or tokens of an earlier answer, which the first step masks where
             the model doubts them.
-        first: Position in the answer of the first token.
-        constraint: Of the whole answer, shared by its blocks; None where there is no grammar.
+        first: Position of the first token in the answer.
+        constraint: Grammar of the whole answer, shared by its blocks; None if there is none.
     """
 
     def __init__(
@@ -76,16 +76,16 @@ class MaskedBlock:
 
     @property
     def complete(self) -> bool:
-        """Whether every position is decided, or every one up to an end mark."""
+        """Whether every position is decided, or every position up to an end mark."""
         if self._unchecked:
             return False
         decided = self.decided
         return len(decided) == len(self._tokens) or decided[-1:] == [self._vocabulary.end]
 
     def decide_first(self, logits: Tensor) -> None:
-        """Decide the first position, unless it is decided.
+        """Decide the first position, unless it is decided already.
 
-        The logits (1, V) are of a forward that did not see the block.
+        The logits, (1, V), come from a forward that did not see the block.
         """
         self._first_is_final = True
         if self._unchecked:
@@ -98,9 +98,9 @@ class MaskedBlock:
             self._tokens[:1] = propose(logits, self._plan.sampling, self._first).tokens
 
     def denoise(self, logits: Tensor) -> None:
-        """Take one denoising step by logits (L, V), row i predicting position i.
+        """Take one denoising step with logits, (L, V), row i predicting position i.
 
-        Banned tokens are -inf.
+        Logits of banned tokens are -inf.
         """
         if self._constraint is not None:
             self._follow_grammar(logits, self._constraint)
@@ -120,7 +120,7 @@ class MaskedBlock:
         return torch.tensor(mask_doubted(tokens.tolist(), logits.cpu(), floor, mask))
 
     def _follow_grammar(self, logits: Tensor, constraint: Constraint) -> None:
-        """Decide positions from the left while the model is sure; the first one in any case."""
+        """Decide positions from the left while the model is sure, and the first one in any case."""
         plan, mask, end = self._plan, self._vocabulary.mask, self._vocabulary.end
         rows = logits.cpu()
         if plan.sampling is not None:
@@ -140,7 +140,7 @@ class MaskedBlock:
                 return
 
     def _place_forced(self, at: int) -> int:
-        """Write forced tokens from a position on; returns the first position behind them."""
+        """Write forced tokens from a position on; returns the first position after them."""
         assert self._constraint is not None
         forced = self._constraint.forced
         placed = forced[: len(self._tokens) - at]

@@ -1,6 +1,6 @@
-"""Drafts from the prompt: an answer often repeats words that stand there, a call most of all.
+"""Drafts from the prompt: an answer, and above all a call, often repeats words of its prompt.
 
-A draft costs no forward, and is verified as any other draft is.
+Such a draft costs no forward, and is verified like any other draft.
 
 Source: LLMA (arXiv 2304.04487); also known as prompt lookup decoding.
 """
@@ -13,27 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 REACH = 10
-"""Tokens proposed at a time, at most."""
+"""Most tokens proposed at a time."""
 
 CONTEXT = 4
-"""Tokens at the answer's end that are compared with the prompt, at most."""
+"""Most tokens at the answer's end that are compared with the prompt."""
 
 PLACES = 64
-"""Occurrences of the answer's last token that are compared, the last ones."""
+"""Most occurrences of the answer's last token that are compared, counted from the prompt's end."""
 
 PACE = 0.25
-"""Weight of the latest draft in the moving average of what drafts bring."""
+"""Weight of the latest draft in the moving average of tokens per forward."""
 
 
 class PromptLookup:
-    """Finds where the end of an answer stands in its prompt, and proposes the tokens behind it.
+    """Finds the end of an answer in its prompt, and proposes the tokens that follow it there.
 
-    The place that shares most tokens with the answer's end is taken, of equals the last one; but
-    only while such proposals bring as many tokens per forward in this answer as denoising does.
+    The place that shares most tokens with the answer's end is used, the last one of equals. It is
+    used only while such proposals bring at least as many tokens per forward in this answer as
+    denoising does.
 
     Args:
-        prompt: Ids.
-        never: Ids that no answer holds; a proposal ends before them, and none is looked up.
+        prompt: Token ids.
+        never: Ids that no answer holds; a proposal ends before them.
     """
 
     def __init__(self, prompt: Sequence[int] | NDArray[np.int64], never: Sequence[int]) -> None:
@@ -44,10 +45,9 @@ class PromptLookup:
         self._shared = 0
 
     def propose(self, answer: Sequence[int], room: int) -> list[int]:
-        """The tokens that may follow an answer of at least one token.
+        """The tokens that may follow an answer of at least one token; empty if none are found.
 
-        Empty where none are found. They are `REACH` at most, or ``room``, the tokens that the
-        answer may still have.
+        At most `REACH`, and at most ``room``, the number of tokens that the answer may still have.
         """
         self._shared = 0
         places = np.flatnonzero(self._prompt[:-1] == answer[-1])[-PLACES:].tolist()
@@ -71,10 +71,11 @@ class PromptLookup:
         return out
 
     def learn(self, accepted: int, forwards: int) -> None:
-        """Take in what the last draft, proposed here or denoised, brought.
+        """Learn from the last draft, whether it was proposed here or denoised.
 
-        That is the number of its tokens that were accepted, and of forwards spent on it and on its
-        verification.
+        Args:
+            accepted: How many of its tokens were accepted.
+            forwards: How many forwards the draft and its verification took.
         """
         worth = self._worth[self._shared]
         self._worth[self._shared] += PACE * ((accepted + 1) / forwards - worth)

@@ -1,8 +1,8 @@
-"""Randomness that belongs to a request and a position: the same alone and in any batch.
+"""Randomness that depends on a request's seed and a position alone, not on the rest of the batch.
 
-A sampled token is the argmax of logits / temperature plus Gumbel noise. So every argmax is
-a sample, also under a grammar that bans tokens, and also in self-verification, where a draft
-agrees when the causal forward chooses the same token with the same noise.
+A sampled token is the argmax of logits / temperature plus Gumbel noise. So code that takes an
+argmax samples without a change: under a grammar that bans tokens, and in self-verification, where a
+draft is right if the causal forward chooses the same token with the same noise.
 
 Shapes: n positions, V vocabulary.
 
@@ -18,7 +18,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-# Far below any logit, far above -inf: such a token is taken only where nothing else is allowed.
+# Subtracted from logits outside the nucleus. Not -inf, so that such a token can still be taken if
+# nothing else is allowed.
 _OUTSIDE = 1e4
 
 
@@ -28,8 +29,8 @@ class Sampling:
 
     Attributes:
         temperature: Above 0.
-        top_p: The likeliest tokens of this mass are drawn from; in (0, 1].
-        seed: Of the noise.
+        top_p: Tokens are drawn from the likeliest ones of this total mass; in (0, 1].
+        seed: Seed of the noise.
     """
 
     temperature: float
@@ -37,7 +38,7 @@ class Sampling:
     seed: int
 
     def __post_init__(self) -> None:
-        """Reject what is no distribution.
+        """Reject settings that give no distribution.
 
         Raises:
             ValueError: A number is out of its range.
@@ -48,7 +49,7 @@ class Sampling:
             raise ValueError(f"top_p: got {self.top_p}, expected a number in (0, 1]")
 
     def perturb(self, logits: Tensor, first: int) -> Tensor:
-        """Logits whose argmax is the sample, (n, V) new, of logits (n, V) float32.
+        """New logits, (n, V), whose argmax is a sample from logits, (n, V) float32.
 
         ``first`` is the position in the answer that the first row predicts.
         """
@@ -60,7 +61,7 @@ class Sampling:
 
 
 def nucleus(logits: Tensor, mass: float) -> Tensor:
-    """Which tokens make up the likeliest ``mass`` of each row: (n, V) bool, at least one a row.
+    """Which tokens make up the likeliest ``mass`` of each row: (n, V) bool, at least one per row.
 
     Source:
         Holtzman et al., "The curious case of neural text degeneration" (arXiv 1904.09751).
@@ -72,21 +73,23 @@ def nucleus(logits: Tensor, mass: float) -> Tensor:
 
 
 def row_seeds(seed: int, positions: range) -> NDArray[np.uint32]:
-    """What the noise at each position is made from, beside the ids."""
+    """A number for each position, from which its noise is made together with the token ids."""
     words = np.array([seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF], dtype=np.uint32)
     key = _mix(_mix(words[1:] + np.uint32(0x9E3779B9)) + words[:1])
-    # Mixed once more, or a seed's next position would be the next seed's.
+    # Mixed before and after the position is added; otherwise a seed's noise at the next position
+    # would be the next seed's at this one.
     return _mix(key + np.array(positions, dtype=np.uint32))
 
 
 def gumbel(seed: int, positions: range, size: int) -> NDArray[np.float32]:
-    """Gumbel noise of a seed: (positions, size) float32, each row of its position alone.
+    """Gumbel noise for a seed, (positions, size) float32; each row depends on its position alone.
 
-    `kernels.ops.unmask` makes the same of the same row seeds.
+    `kernels.ops.unmask` makes the same noise from the same row seeds.
     """
     ids = np.arange(size, dtype=np.uint32)
     mixed = _mix(row_seeds(seed, positions)[:, None] + _mix(ids))
-    # Off by half a step, so that neither logarithm sees 0; of 24 bits, the last would round to 1.
+    # Half a step is added so that neither logarithm gets 0. 23 bits, because with 24 the largest
+    # value would round to 1.
     uniform = ((mixed >> 9).astype(np.float32) + np.float32(0.5)) * np.float32(2**-23)
     return np.asarray(-np.log(-np.log(uniform)), dtype=np.float32)
 

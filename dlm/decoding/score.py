@@ -1,4 +1,4 @@
-"""How likely a checkpoint finds given continuations of a dialogue; a job of `dlm.engine.scheduler`.
+"""Scores continuations of a dialogue by their likelihood; a job of `dlm.engine.scheduler`.
 
 Shapes: n tokens of a continuation, V vocabulary.
 """
@@ -21,7 +21,7 @@ class Scoring:
 
     Attributes:
         cancelled: Never set.
-        result: Log-probability of each continuation, in nats; set in the end.
+        result: Log-probability of each continuation, in nats; set when the job is over.
     """
 
     def __init__(self, continuations: Sequence[Sequence[int]], priority: int) -> None:
@@ -32,7 +32,7 @@ class Scoring:
         self._scores: list[float] = []
 
     def steps(self, decoder: Decoder) -> Steps[None]:
-        """Read the prompt, then each continuation behind it; nothing of those is committed."""
+        """Read and commit the prompt, then read each continuation after it without committing."""
         known = yield from decoder.prefill()
         first = yield from _counted(decoder, Forward(known, len(known), len(known) - 1))
         decoder.cache.commit(len(known))
@@ -45,7 +45,7 @@ class Scoring:
             self._scores.append(score)
 
     def update(self, decoder: Decoder) -> bool:
-        """Nothing to report before the end."""
+        """Never over before its steps are; nothing is reported meanwhile."""
         return False
 
     def finish(self, decoder: Decoder) -> None:
@@ -58,7 +58,7 @@ class Scoring:
 
 
 def log_probability(logits: Tensor, tokens: Sequence[int]) -> float:
-    """Log-probability of n tokens together, in nats, from the logits of each, (n, V)."""
+    """Log-probability of n tokens together, in nats; row i of the logits, (n, V), predicts i."""
     picked = logits.log_softmax(dim=-1)[torch.arange(len(tokens)), torch.tensor(tokens)]
     return float(sum(picked.tolist()))
 

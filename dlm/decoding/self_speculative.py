@@ -1,10 +1,10 @@
 """Decoding for checkpoints whose committed positions are causal.
 
 A block is drafted bidirectionally; then one causal forward verifies and commits it, or commits it
-unverified. Work that is likely to be needed shares a forward with work that is needed now: the
-first block is drafted along with the prompt, where the answer's first token can be guessed; the
-readings that settle a doubtful choice of a tool, and the scores that argument pruning compares, run
-along with the verification.
+unverified. Work that will probably be needed shares a forward with work that is needed now: if the
+answer's first token can be guessed, the first block is drafted along with the prompt. The forwards
+that settle a doubtful choice of a tool, and those whose scores argument pruning compares, run along
+with the verification.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from dlm.grammar.matcher import Matcher
 from dlm.language.chat_format import MarkedCalls
 
 Gains = Callable[[], Steps[Mapping[str, float]]]
-"""Finds the log-likelihood of the user's message under each tool, relative to the best tool's."""
+"""Computes the log-likelihood of the user's message under each tool, less that of the best tool."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aids:
-    """What corrects or hastens an answer with tools.
+    """Aids that correct or speed up an answer with tools.
 
     Attributes:
-        gains: By tool, in nats (`dlm.decoding.tool_likelihood`); asked for at most once, where the
-            model is in doubt between tools.
+        gains: Computes each tool's gain in nats (`dlm.decoding.tool_likelihood`); called at most
+            once, when the model is in doubt between tools.
         pruning: Removes unlikely arguments from a finished answer.
-        first_tokens: Tokens that the answer will probably begin with; used under a grammar only.
-        calls: How calls are written, where the confidence in them is wanted.
+        first_tokens: Tokens that the answer will probably begin with; used only under a grammar.
+        calls: How calls are written; None if the confidence in them is not wanted.
     """
 
     gains: Gains | None = None
@@ -54,8 +54,8 @@ def decode_causal(
     """Answer the prompt; `Decoder.progress` shows how far the answer has come.
 
     Raises:
-        ValueError: A grammar is given for unverified drafts, which are not final left to right; or
-            no token may be generated.
+        ValueError: A grammar is given for unverified drafts, whose tokens are not decided from left
+            to right; or the plan allows no tokens.
     """
     if matcher is not None and not plan.verified:
         raise ValueError("a grammar needs verified drafts")
@@ -75,16 +75,16 @@ class _Verified:
         self.lookup = PromptLookup(decoder.ids, decoder.vocabulary.never)
         # Decided tokens that are not committed yet.
         self.known: list[int] = []
-        # Logits of the next draft's first step, where a forward has already brought them.
+        # Logits of the next draft's first step, if a forward has already brought them.
         self.next_logits: Tensor | None = None
         # Gains of the tools, once they were asked for.
         self.gains: Mapping[str, float] | None = None
-        # Where gains changed the choice of a tool: the number of tokens before it, and the state
-        # of the grammar there, for the model's own choice.
+        # Set if gains changed the choice of a tool: the number of tokens before that choice, and
+        # the grammar's state there, so that the model's own choice can be restored.
         self.without_gains: tuple[int, Matcher] | None = None
-        # Log-probability of each token of the answer, where the confidence is wanted.
+        # Log-probability of each token of the answer, if the confidence is wanted.
         self.logs: list[float] = []
-        # Logits that argument pruning needs, where they came along with the verification.
+        # Logits for argument pruning, if they came along with the verification.
         self.pruning_logits: Sequence[Tensor] | None = None
 
     def steps(self) -> Steps[None]:
@@ -96,7 +96,7 @@ class _Verified:
             yield from self._verify_and_draft(first_tokens)
         else:
             yield from self._verify(draft or first_tokens)
-        # After a right guess of the first token most drafts are accepted as a whole.
+        # After a right guess of the first token, most drafts are accepted as a whole.
         expected = bool(first_tokens) and self.next_logits is not None
         while self._rewinds_tool_choice() or (self._room and not progress.complete):
             before, drafts_anew = progress.forwards, self.next_logits is None
@@ -117,7 +117,7 @@ class _Verified:
         return self.plan.max_tokens - len(self.decoder.progress.tokens)
 
     def _first_tokens(self) -> list[int]:
-        """Tokens that the answer has to begin with by its grammar, or will probably begin with."""
+        """Tokens that the answer must begin with by its grammar, or will probably begin with."""
         if self.matcher is None:
             return []
         forced = self.matcher.forced()[: self.plan.max_tokens]
@@ -125,10 +125,9 @@ class _Verified:
         return forced or list(likely[: self.plan.max_tokens])
 
     def _verify_and_draft(self, draft: list[int]) -> Steps[int]:
-        """Verify a draft but for its last token.
+        """Verify a draft, except its last token, and draft a block after that in the same forward.
 
-        In the same forward draft a block from that. Returns the number of its tokens that are
-        accepted.
+        Returns the number of the draft's tokens that are accepted.
         """
         decoder, known = self.decoder, self.known
         self.pruning_logits = None
@@ -142,14 +141,14 @@ class _Verified:
         rows = decoder.with_noise(logits[: len(draft)], self.plan)
         accepted = yield from self._commit(sure, rows)
         if accepted == len(sure) and self.known[:1] == [last]:
-            # Tokens that the grammar forces behind the draft were not seen by the block's logits,
-            # which are used all the same.
+            # The block was drafted without the tokens that the grammar forces after the draft. Its
+            # logits are used all the same: drafts are verified.
             rest = logits[len(draft) + len(self.known) :]
             self.next_logits = rest if len(rest) else None
         return accepted
 
     def _draft(self) -> Steps[list[int]]:
-        """Draft the tokens behind the known ones: reused, looked up in the prompt, or denoised."""
+        """Draft the tokens after the known ones: reused, looked up in the prompt, or denoised."""
         decoder, room = self.decoder, self._room
         logits, self.next_logits = self.next_logits, None
         draft = self.reuse.propose(room) if logits is None else []
@@ -179,7 +178,7 @@ class _Verified:
         return accepted
 
     def _ask_pruning_logits(self, answer: list[int]) -> Steps[Sequence[Tensor] | None]:
-        """Logits for argument pruning of an answer that is being verified, if it is whole."""
+        """Logits for argument pruning of an answer that is being verified, if it is complete."""
         decoder, pruning = self.decoder, self.aids.pruning
         ends = answer[-1:] == [decoder.vocabulary.end]
         if pruning is None or not ends or decoder.cache.length < len(decoder.prompt) - 1:
@@ -188,13 +187,13 @@ class _Verified:
         return (yield SideForwards(parts)) if parts else None
 
     def _ask_gains_in_doubt(self) -> Steps[None]:
-        """Ask for gains where the draft was in doubt, as the verification will then be, too."""
+        """Ask for gains if the draft was in doubt, because the verification will then be, too."""
         if self.gains is None and self.decoder.in_doubt:
-            # The first forward for them is that of the verification.
+            # Their first forward is shared with the verification, which counts it.
             yield from self._ask_gains(counted=1)
 
     def _ask_gains(self, counted: int = 0) -> Steps[None]:
-        """Ask for gains, if there are any; so many of the forwards are counted already."""
+        """Ask for gains, if the answer has that aid; ``counted`` forwards are counted already."""
         if self.aids.gains is None:
             return
         steps, answer, made = self.aids.gains(), None, 0
@@ -209,7 +208,10 @@ class _Verified:
             answer = yield asked
 
     def _commit(self, draft: list[int], rows: Tensor | Sequence[int]) -> Steps[int]:
-        """Verify a draft against a forward's rows and commit what agrees; returns how much."""
+        """Verify a draft against a forward's rows and commit what agrees.
+
+        Returns the number of the draft's tokens that are accepted.
+        """
         decoder, matcher, progress = self.decoder, self.matcher, self.decoder.progress
         end, before = decoder.vocabulary.end, len(progress.tokens)
         verdict = verify(draft, rows, matcher, end)
@@ -237,7 +239,7 @@ class _Verified:
         rows: Tensor | Sequence[int],
         gains: Mapping[str, float],
     ) -> Verdict:
-        """Verify the rest of a draft, from where tool names differ, with the tools' gains."""
+        """Verify the rest of a draft, from where the tools' names differ, with the tools' gains."""
         assert self.matcher is not None
         count = len(sure.accepted)
         own, end = self.matcher.copy(), self.decoder.vocabulary.end
@@ -253,7 +255,8 @@ class _Verified:
     def _rewinds_tool_choice(self) -> bool:
         """Go back to the choice of the first tool if gains changed it and a second call begins.
 
-        Gains read the user's words as a request for one tool, so they do not hold for several.
+        Gains take the user's words as a request for one tool, so they are not valid for several.
+        Returns whether it went back.
         """
         if self.without_gains is None or self.matcher is None or not self.matcher.several_calls:
             return False
@@ -261,7 +264,7 @@ class _Verified:
         self.without_gains = None
         tokens = decoder.progress.tokens[:count]
         try:
-            # The last of them is forwarded again, for the logits behind it.
+            # The last of these tokens is forwarded again, for the logits that follow it.
             decoder.cache = decoder.cache.cut(len(decoder.prompt) + count - 1)
         except queue.Full:
             return False
@@ -275,8 +278,8 @@ class _Verified:
 
 
 def _unverified(decoder: Decoder, plan: Plan) -> Steps[None]:
-    """Commit drafts as they are; undoubted tokens of an earlier answer are part of the blocks."""
-    # What is committed must have been decided: as many steps as it takes.
+    """Commit drafts as they are; the blocks begin with undoubted tokens of an earlier answer."""
+    # Every token must be decided before it is committed, so allow as many steps as that takes.
     plan = replace(plan, refinement=replace(plan.refinement, steps=decoder.block_size))
     progress, end, mask = decoder.progress, decoder.vocabulary.end, decoder.vocabulary.mask
     earlier = plan.earlier[: plan.max_tokens]

@@ -1,9 +1,9 @@
 """Chooses between tools by Bayes' rule: how likely the user's message is under each tool.
 
-A small model that has to pick one of many names reads all declarations at once and is often in
-doubt. Read behind a single declaration, a message is likelier under the tool that serves it.
-p(tool | message) is proportional to p(tool) p(message | tool); the model's own choice is the first
-factor, and a tool's gain is the logarithm of the second, less the largest of any tool.
+A small model that must pick one of many names reads all declarations at once and is often in doubt.
+Read after a single declaration, a message is likelier under the tool that serves it.
+p(tool | message) is proportional to p(tool) p(message | tool). The model's own choice is the first
+factor; a tool's gain is the logarithm of the second, less the largest such logarithm of any tool.
 
 Source: noisy-channel prompting (arXiv 2108.04106).
 """
@@ -22,16 +22,16 @@ from dlm.language.chat_format import Dialect
 from dlm.language.messages import Tool, Turn
 
 TOGETHER = 16
-"""Tools whose readings share a forward."""
+"""Most tools whose readings share a forward."""
 MOST_WORDS = 64
-"""Last tokens of a message that are read."""
+"""Most tokens of a message that are read, counted from its end."""
 KEPT_BYTES = 32 * 2**20
-"""Memory for keys and values of declarations, which every turn needs again."""
+"""Memory for the keys and values of declarations, which every turn needs again."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A message read behind one tool's declaration."""
+    """A message read after one tool's declaration."""
 
     tool: str
     prompt: list[int]
@@ -41,9 +41,9 @@ class _Reading:
 
 
 class ToolLikelihoods:
-    """Reads messages behind declarations, for a checkpoint that was trained to.
+    """Reads messages after declarations, with a checkpoint that was trained for it.
 
-    ``make`` builds an empty cache of a capacity.
+    ``make`` builds an empty cache of a given capacity.
     """
 
     def __init__(self, dialect: Dialect, make: Callable[[int], Cache]) -> None:
@@ -51,9 +51,9 @@ class ToolLikelihoods:
         self._pool = PrefixPool(make, KEPT_BYTES)
 
     def gains(self, text: str, tools: Sequence[Tool]) -> Steps[dict[str, float]]:
-        """The gain of each of some tools for a user's message, in nats.
+        """Each tool's gain for a user's message, in nats: 0 for the likeliest, negative for others.
 
-        0 for the likeliest. It is 0 for all where there is no memory for the readings.
+        All gains are 0 if there is no memory for the readings.
         """
         likelihood: dict[str, float] = {}
         for start in range(0, len(tools), TOGETHER):
@@ -64,7 +64,7 @@ class ToolLikelihoods:
             rows = yield SideForwards(tuple((one.cache, one.forward) for one in readings))
             for one, logits in zip(readings, rows, strict=True):
                 likelihood[one.tool] = log_probability(logits, one.words)
-                # All but the mark before the message, which is forwarded again.
+                # All but the last token before the message, which must be forwarded again.
                 one.cache.commit(len(one.prompt) - 1 - one.cache.length)
                 self._pool.give(one.prompt[:-1], one.cache)
         best = max(likelihood.values())

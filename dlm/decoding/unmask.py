@@ -1,9 +1,9 @@
-"""Which masked positions of a block a denoising step decides: pure functions.
+"""Pure functions that choose which masked positions of a block a denoising step decides.
 
 A rule takes a `Proposal`, the masked positions and the rule's number, and returns the positions to
-decide. It accepts at least one position while any is masked, and none that is not masked. To add a
-rule write such a function and name it in `RULES`, and in the test's `NUMBERS` with some of its
-numbers; `dlm.effort.Refinement` selects it by that name.
+decide. It accepts at least one position while any is masked, and only masked ones. To add a rule,
+write such a function and name it in `RULES`, and in the test's `NUMBERS` with a few numbers;
+`dlm.effort.Refinement` selects it by that name.
 
 Shapes: L positions of a block, V vocabulary.
 """
@@ -29,7 +29,7 @@ class Proposal:
     """The token that the model would put at each position of a block, on the CPU.
 
     Attributes:
-        tokens: (L,) int64, never the mask; of equally likely tokens the lowest id.
+        tokens: (L,) int64, never the mask; the lowest id of equally likely tokens.
         confidence: (L,) float32, the model's probability for the token.
     """
 
@@ -38,10 +38,10 @@ class Proposal:
 
 
 def propose(logits: Tensor, sampling: Sampling | None = None, first: int = 0) -> Proposal:
-    """Read a proposal off logits, (L, V) float32.
+    """Make a proposal from logits, (L, V) float32.
 
-    All banned tokens are -inf, and the mask. ``first`` is the position in the answer of the first
-    row, which the noise belongs to.
+    The logits of banned tokens and of the mask are -inf. ``first`` is the answer's position that
+    the first row predicts, which selects the noise.
     """
     tokens = likeliest(logits if sampling is None else sampling.perturb(logits, first))
     confidence = logits.softmax(dim=-1).gather(-1, tokens[:, None])[:, 0]
@@ -49,10 +49,10 @@ def propose(logits: Tensor, sampling: Sampling | None = None, first: int = 0) ->
 
 
 def likeliest(logits: Tensor) -> Tensor:
-    """The token of the highest logit in each row, (..., V) to (...); ties go to the lowest id."""
+    """The token with the highest logit in each row, (..., V) to (...); ties go to the lowest id."""
     if logits.is_cuda:
         return logits.argmax(dim=-1)
-    # NumPy's is ten times as fast as torch's on a CPU: a twentieth of a draft.
+    # On a CPU, NumPy's argmax is ten times as fast as torch's: a twentieth of a draft's time.
     return torch.from_numpy(np.asarray(logits.numpy().argmax(axis=-1)))
 
 
@@ -60,13 +60,13 @@ def threshold(proposal: Proposal, masked: Tensor, floor: float) -> Tensor:
     """Accept every masked position at or above a confidence, and always the most confident one.
 
     Args:
-        proposal: Of this step.
+        proposal: The proposal of this step.
         masked: (L,) bool, positions that are not decided yet.
-        floor: Confidence from which on a position is accepted.
+        floor: Least confidence for a position to be accepted.
 
     Returns:
-        (L,) bool, a subset of ``masked``; not empty unless ``masked`` is. Of equally confident
-        positions the lowest counts as the most confident.
+        (L,) bool, a subset of ``masked`` that is empty only if ``masked`` is. Of equally confident
+        positions, the lowest counts as the most confident.
 
     Source:
         Fast-dLLM (arXiv 2505.22618).
@@ -80,14 +80,14 @@ def threshold(proposal: Proposal, masked: Tensor, floor: float) -> Tensor:
 UnmaskRule = Callable[[Proposal, Tensor, float], Tensor]
 
 RULES: Mapping[str, UnmaskRule] = {"threshold": threshold}
-"""Every rule by the name that `dlm.effort.Refinement.rule` selects it by."""
+"""The rules by name; `dlm.effort.Refinement.rule` is one of these names."""
 
 
 def accept(proposal: Proposal, masked: Tensor, refinement: Refinement) -> Tensor:
-    """The masked positions that a step decides by the rule of a refinement, (L,) bool.
+    """The masked positions that a step decides by a refinement's rule, (L,) bool.
 
     Raises:
-        ValueError: ``masked`` has another length than the proposal.
+        ValueError: ``masked`` and the proposal differ in length.
     """
     if masked.shape != proposal.confidence.shape:
         raise ValueError(

@@ -1,7 +1,7 @@
-"""Self-verification: how much of a draft the causal forward of the same weights agrees to.
+"""Self-verification: how much of a draft a causal forward of the same weights agrees with.
 
-The accepted tokens equal decoding of those weights left to right, under the same grammar and with
-the same noise, token for token; drafting only saves forwards.
+The accepted tokens are exactly those that the same weights would decode from left to right, under
+the same grammar and with the same noise. Drafting only saves forwards.
 
 Source: self-speculative decoding as in Nemotron-Labs-Diffusion's LinearSpec.
 """
@@ -24,12 +24,12 @@ class Verdict:
     Attributes:
         accepted: Drafted tokens that are final, in order.
         added: Tokens that follow them, decided but not yet forwarded: the causal choice where the
-            draft was wrong or ended, and the tokens that the grammar forces after it. Empty when
-            the end mark is among the accepted ones, and when ``in_doubt``; never otherwise.
-        in_doubt: Whether a tool is to be chosen behind the accepted tokens and the model is in
-            doubt (`dlm.grammar.tool_choice`): the rows from there on are still to be verified.
-        decided: Which of the accepted and added tokens were chosen from their rows; the others were
-            forced by the grammar.
+            draft was wrong or ended, and the tokens that the grammar forces after it. Empty only if
+            the end mark was accepted, or if ``in_doubt``.
+        in_doubt: Whether a tool must be chosen after the accepted tokens and the model is in doubt
+            (`dlm.grammar.tool_choice`). The rows from there on are then still to be verified.
+        decided: Indices of the accepted and added tokens that were chosen from their rows; the
+            others were forced by the grammar.
     """
 
     accepted: list[int]
@@ -39,10 +39,10 @@ class Verdict:
 
 
 def choose(row: Tensor | int, matcher: Matcher | None) -> list[int]:
-    """The causal choice at one position, and what the grammar forces after it.
+    """The causal choice at one position, and the tokens that the grammar forces after it.
 
-    All consumed. ``row`` is logits, (V,), or the token that was chosen from them within the
-    grammar.
+    The matcher consumes them all. ``row`` holds logits, (V,), or is the token that was chosen from
+    them within the grammar.
     """
     if isinstance(row, int):
         token = row
@@ -63,8 +63,8 @@ def verify(
 
     Args:
         draft: (n,) drafted tokens that follow the known ones of the block.
-        rows: Logits (n + 1, V) of the causal forward, or the token chosen from each row within the
-            grammar, assuming that the draft is right up to it; row i predicts ``draft[i]``.
+        rows: Logits, (n + 1, V), of the causal forward, or the token chosen from each row within
+            the grammar; row i predicts ``draft[i]`` assuming that the draft is right before it.
         matcher: State after the known tokens; advanced by the accepted and added tokens.
         end: The token that ends an answer.
 
@@ -82,7 +82,7 @@ def verify(
         if matcher is not None and logits is not None:
             if matcher.in_doubt(logits[len(accepted)]):
                 return Verdict(accepted, [], True, decided)
-            # Most often the model is right, and checking one token is cheaper than checking all.
+            # The model is mostly right, and checking one token is cheaper than checking all.
             if matcher.adjusts or not matcher.takes(picks[len(accepted)]):
                 row = logits[len(accepted)]
         decided += (len(accepted),)
@@ -100,7 +100,7 @@ class GrammaticalDraft:
 
     Attributes:
         tokens: At most as many as were drafted, cut after the end mark.
-        in_doubt: Whether it chooses a tool where its logits leave a doubt
+        in_doubt: Whether it chooses a tool although its logits leave a doubt
             (`dlm.grammar.tool_choice`).
     """
 
@@ -111,11 +111,10 @@ class GrammaticalDraft:
 def draft_under_grammar(
     tokens: Tensor, logits: Tensor | None, matcher: Matcher
 ) -> GrammaticalDraft:
-    """Make a draft of (n,) tokens keep to a grammar.
+    """Make a draft of (n,) tokens follow a grammar: place forced tokens, replace refused ones.
 
-    Forced tokens are placed, refused ones replaced. The matcher stands before the first of them,
-    and is not advanced. Without the logits (n, V) that they were drafted from, the draft ends
-    before the first token that is refused.
+    The matcher's state is that before the first token; it is not advanced. Without the logits,
+    (n, V), that the tokens were drafted from, the draft ends before the first refused token.
     """
     matcher = matcher.copy()
     drafted: list[int] = tokens.tolist()
@@ -132,7 +131,7 @@ def draft_under_grammar(
         try:
             out += choose(row, matcher)
         except ValueError:
-            # No token may follow; if that is true the verification raises it again.
+            # No token may follow. If the verification finds the same, it raises the error again.
             break
         if matcher.end in out:
             break

@@ -1,1 +1,1 @@
-"""Many requests on one model."""
+"""Serves many requests with one model."""

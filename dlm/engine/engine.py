@@ -1,8 +1,8 @@
-"""Requests in, events out: the engine that voice and the API server share.
+"""The engine that the voice agent and the API server share: requests in, events out.
 
 One thread owns the model. Each round is one forward that serves as many requests as its budget
-holds (`dlm.engine.scheduler`), so that a new request waits for one forward at most, once its
-grammar is built, and a cancelled one stops before its next forward.
+holds (`dlm.engine.scheduler`). So a new request, once its grammar is built, waits for at most one
+forward, and a cancelled request stops before its next forward.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Engine:
 
     Args:
         language: The checkpoint's dialect, or a tokenizer of the shipped family.
-        max_requests: Unfinished requests at a time, waiting ones included.
-        prefix_bytes: Memory for keys and values of finished requests.
+        max_requests: Most unfinished requests at a time, waiting ones included.
+        prefix_bytes: Memory for the keys and values of finished requests.
         runner: Runs the model; None runs it eagerly.
 
     Raises:
@@ -84,20 +84,22 @@ class Engine:
         self.max_requests = max_requests
         self._runner = runner or Eager(model)
         self._setup = RequestSetup(model.config, language, self._runner, prefix_bytes)
-        # On a CPU each row of a forward costs time; elsewhere reading the weights costs most of it.
+        # On a CPU every row of a forward costs time; elsewhere most of the time goes into reading
+        # the weights, so extra rows are almost free.
         fill = model.embed_tokens.weight.device.type != "cpu"
         self._scheduler = Scheduler(self._runner, ROUND_TOKENS, self._leave, fill)
         # Bounded by max_requests; None ends the thread.
         self._queue: queue.SimpleQueue[tuple[Job, Start] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        # Their queues are bounded by max_requests as well. A schema may take a second to build.
+        # The queues of these two are bounded by max_requests as well. Building the grammar of a
+        # schema may take a second.
         self._builder = ThreadPoolExecutor(1, "dlm-grammars")
         self._patient_builder = ThreadPoolExecutor(1, "dlm-schemas")
         self._unfinished = 0
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="dlm-engine", daemon=True)
         self._thread.start()
-        # A thread that torch has run in must be over before the interpreter is, or that aborts.
+        # The interpreter aborts at exit if a thread that has run torch is still alive.
         atexit.register(self.close)
 
     @classmethod
@@ -114,12 +116,12 @@ class Engine:
 
         Args:
             checkpoint: Directory or hub name.
-            dtype: None takes the fastest one.
-            device: None takes CUDA where there is such a device.
-            threads: Of torch, for everything in this process; 0 takes the fastest number.
+            dtype: None chooses the fastest one.
+            device: None chooses CUDA if there is a CUDA device.
+            threads: Torch threads, for the whole process; 0 chooses the fastest number.
             kernels: ``auto`` runs the project's kernels on CUDA where they support the model,
                 ``fused`` requires them, ``eager`` never uses them.
-            prefix_bytes: Memory for keys and values of finished requests.
+            prefix_bytes: Memory for the keys and values of finished requests.
         """
         wanted = Kernels(kernels)
         loaded = load_checkpoint(checkpoint, dtype, device, threads)
@@ -129,7 +131,7 @@ class Engine:
 
     @property
     def placement(self) -> str:
-        """Device, number format, and whether kernels run it, as text: ``cpu, int8``."""
+        """Device, number format and whether fused kernels are used, as text: ``cpu, int8``."""
         weight = self.model.embed_tokens.weight
         rounded = self.model.rounded is not None
         kind = "int8" if rounded else str(weight.dtype).removeprefix("torch.")
@@ -146,18 +148,21 @@ class Engine:
         return self._unfinished
 
     def room(self, request: Request) -> int:
-        """Longest answer, in tokens, that the context has room for.
+        """The longest answer, in tokens, that the context has room for; below 1 if none fits.
 
-        Below 1 for none. Any thread may call it. An unknown role is a ValueError.
+        May be called from any thread.
+
+        Raises:
+            ValueError: A turn has an unknown role.
         """
         return self._setup.room(request)
 
     def submit(self, request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
-        """Start a request.
+        """Start a request, and return a function that cancels it.
 
-        Returns a function that cancels it, at any time and more than once. ``emit`` is called with
-        each event from the engine's thread; the last is Finished or Failed, and after a
-        cancellation there is none.
+        The function may be called at any time and more than once. The engine's thread calls
+        ``emit`` with each event; the last one is Finished or Failed, and after a cancellation no
+        event follows.
 
         Raises:
             queue.Full: `max_requests` requests are unfinished.
@@ -176,7 +181,7 @@ class Engine:
                 if isinstance(looked, Finished):
                     event = looked
                 else:
-                    # Another may have taken the place, or the engine be closed.
+                    # The engine may be full again, or closed; then the first answer stands.
                     with suppress(queue.Full, RuntimeError):
                         self._start(looked, emit, cancelled)
                         return
@@ -184,13 +189,13 @@ class Engine:
 
         marks = self._setup.reasoning_marks(request)
         job = RequestJob(request, tell, self.dialect, marks, cancelled=cancelled)
-        # Nobody who speaks, and nobody without a schema, waits for the schemas of others.
+        # Urgent requests and those without a schema do not wait for other requests' schemas.
         urgent = job.priority > 0 or not (request.tools or request.format)
         builder = self._builder if urgent else self._patient_builder
         self._enter(lambda: builder.submit(self._build, job))
 
     def _build(self, job: RequestJob) -> None:
-        """Build a request's grammar, which may take long, and hand it to the engine's thread."""
+        """Build a request's grammar, which may take long, and queue the job for the engine."""
         built: Future[Matcher | None] = Future()
         try:
             # A cancelled job never starts.
@@ -206,7 +211,7 @@ class Engine:
         self._queue.put((job, start))
 
     async def stream(self, request: Request) -> AsyncGenerator[Event, None]:
-        """Events of a request; leaving the iteration cancels it.
+        """Yield the events of a request; leaving the iteration cancels it.
 
         Raises:
             AnswerError: The answer was malformed.
@@ -215,11 +220,11 @@ class Engine:
             RuntimeError: The engine is closed, or was closed meanwhile.
         """
         loop = asyncio.get_running_loop()
-        # Bounded by the answer's length: two events at most for each forward.
+        # Bounded by the answer's length: at most two events for each forward.
         events: asyncio.Queue[Event] = asyncio.Queue()
 
         def emit(event: Event) -> None:
-            # The loop may be closed while the last step of a cancelled request runs.
+            # The loop may have been closed while the last step of a cancelled request runs.
             if not loop.is_closed():
                 loop.call_soon_threadsafe(events.put_nowait, event)
 
@@ -232,8 +237,8 @@ class Engine:
             cancel()
 
     def events(self, request: Request) -> Generator[Event, None, None]:
-        """As `stream`, for threads other than the engine's; closing the generator cancels."""
-        # Bounded by the answer's length: two events at most for each forward.
+        """Like `stream`, for threads other than the engine's; closing the generator cancels."""
+        # Bounded by the answer's length: at most two events for each forward.
         events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         cancel = self.submit(request, events.put)
         try:
@@ -256,12 +261,13 @@ class Engine:
         texts: Sequence[str],
         priority: int = 0,
     ) -> list[float]:
-        """Log-probability, in nats, of each text, with the end behind it, as the whole answer.
+        """The log-probability, in nats, of each text as the whole answer, its end mark included.
 
-        Waits for the model; errors are those of `stream`.
+        Blocks until the model has run; errors are those of `stream`.
 
         Raises:
-            ValueError: A text has no word, or the dialogue is too long.
+            ValueError: A text has no words, the dialogue is too long, or the checkpoint is not
+                causal.
         """
         for text in texts:
             if not text.strip():
@@ -275,18 +281,18 @@ class Engine:
     ) -> float:
         """The probability that the last message ends where it does.
 
-        Waits for the model. Cheap as a message grows, since only its new words are forwarded.
-        Errors are those of `stream`.
+        Blocks until the model has run. Repeated calls for a growing message are cheap, because
+        only its new words are forwarded. Errors are those of `stream`.
 
         Raises:
-            ValueError: The dialogue is empty, or too long.
+            ValueError: The dialogue is empty or too long, or the checkpoint is not causal.
         """
         return math.exp(self.log_end_of_message(turns, tools, priority).result()[0])
 
     def log_end_of_message(
         self, turns: Sequence[Turn], tools: Sequence[Tool] = (), priority: int = 1
     ) -> Future[list[float]]:
-        """The logarithm of `end_of_message`, once the model has told it; must not be cancelled."""
+        """A future of `end_of_message`'s logarithm, in a list of one; it must not be cancelled."""
         if not turns:
             raise ValueError("turns: got none, expected at least 1")
         *prompt, end = self.dialect.ended(turns, tools)
@@ -310,8 +316,8 @@ class Engine:
     def close(self) -> None:
         """Stop the thread; unfinished requests fail with a RuntimeError. May be called again.
 
-        Called from that thread, as on an event, it does not wait for the thread's end. It is
-        called at the end of the program for engines that are still open.
+        Waits until the thread has ended, unless it is called from that thread, for instance in
+        ``emit``. Engines that are still open at the end of the program are closed then.
         """
         with self._lock:
             closes, self._closed = not self._closed, True
@@ -336,7 +342,12 @@ class Engine:
                 scheduler.round()
 
     def _enter(self, send: Callable[[], object]) -> None:
-        """Take one of the places of unfinished requests, and send the one that takes it."""
+        """Count one more unfinished request and call ``send``, which hands it on.
+
+        Raises:
+            queue.Full: `max_requests` requests are unfinished.
+            RuntimeError: The engine is closed.
+        """
         with self._lock:
             if self._closed:
                 raise RuntimeError("the engine is closed")

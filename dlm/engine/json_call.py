@@ -1,9 +1,9 @@
 """JSON answers as calls: a checkpoint that was taught calls writes JSON as a call of a tool.
 
-The tool stands for the schema, its parameters for the properties, those of objects inside it
-included. So the model reads in its prompt what is asked for, and strings are spans of what was
-said. A call that has to be made is JSON under the schema of its tool's parameters. It knows nothing
-of tokens.
+The tool stands for the schema and its parameters for the schema's properties, nested ones included.
+So the model reads in its prompt what is asked for, and strings can be restricted to spans of what
+was said. Conversely, a call that must be made is treated as JSON under the schema of its tool's
+parameters. This module knows nothing of tokens.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DESCRIPTION = "Extracts the values."
 MOST_PARAMETERS = 64
 DEEPEST = 8
 
-# Objects with one of these are more than their properties.
+# Keywords that ask more of an object than its properties do.
 _BEYOND_PROPERTIES = {
     *("$ref", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum", "const"),
     *("patternProperties", "minProperties", "maxProperties", "propertyNames"),
@@ -46,11 +46,11 @@ class JsonCall:
     """The tool that stands for a schema.
 
     Attributes:
-        tool: What the model calls.
-        paths: By parameter, the property that it stands for, below those that lead to it.
-        texts: What strings are spans of.
-        lists: By parameter that stands for a list of words, the schema of the list.
-        declared: Whether the client declared the tool and wants its calls; else it wants the JSON.
+        tool: The tool that the model calls.
+        paths: For each parameter, the names that lead to the property it stands for.
+        texts: The texts that strings must be spans of.
+        lists: For each parameter that stands for a list of words, the schema of the list.
+        declared: Whether the client declared the tool and wants calls; if not, it wants the JSON.
     """
 
     tool: Tool
@@ -60,7 +60,7 @@ class JsonCall:
     declared: bool = False
 
     def read(self, answer: Answer) -> Answer:
-        """An answer that calls the tool, as the client wants it."""
+        """Convert an answer that calls the tool to what the client wants: calls, or JSON text."""
         if self.declared:
             calls = (Call(call.name, self.value(call)) for call in answer.calls)
             return Answer(answer.content, tuple(calls))
@@ -81,18 +81,18 @@ class JsonCall:
         return made
 
     def _items(self, span: str, schema: Mapping[str, Any]) -> list[str]:
-        """The items of a list of which a call has a span, the first one perhaps."""
+        """The items of a list of words, from a span of it that may cover only the first item."""
         text = next((text for text in self.texts if span in text), span)
         if not schema.get("minItems") and is_none(span, text):
             return []
         return items(extended(span, text))[: schema.get("maxItems", MOST_ITEMS)]
 
     def answer(self, text: str) -> Answer:
-        """A JSON text as the model would write it; any other text as it is."""
+        """The call that the model would write for a JSON text; any other text as it is."""
         try:
             value = json.loads(text)
             found = {name: _at(value, path) for name, path in self.paths.items()}
-            # Half of a surrogate pair is no text.
+            # Half of a surrogate pair cannot be encoded.
             json.dumps(found, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             return Answer(text, ())
@@ -106,7 +106,7 @@ class JsonCall:
 
 
 def said_texts(turns: Sequence[Turn]) -> tuple[str, ...]:
-    """The texts that strings of a JSON answer are spans of: the user's, and results of tools."""
+    """The texts that strings of a JSON answer are spans of: the user's and the tools' results."""
     last = max((at for at, turn in enumerate(turns) if turn.role == "user"), default=0)
     results = tuple(turn.content for turn in turns[last:] if turn.role == "tool")
     return tuple(text for text in (*sources(turns), *results) if words(text))
@@ -119,10 +119,15 @@ def json_call(
     accepts: Accepts,
     declared: Tool | None = None,
 ) -> JsonCall | None:
-    """The tool for a schema, beside tools of some names; None where it is not properties alone.
+    """The tool that stands for a schema; None if the schema is more than plain properties.
 
-    All references of the schema lead to its ``$defs``. The tool is called as the one of the
-    client's whose parameters the schema is, where it is any.
+    Args:
+        schema: All its references lead to its ``$defs``.
+        texts: What was said; strings become spans of these texts.
+        names: Names of other tools, which the new tool's name must differ from.
+        accepts: Whether a value is valid under a schema.
+        declared: The client's tool whose parameters the schema is; its name and description are
+            kept. None if the schema is that of an answer.
     """
     definitions = schema.get("$defs", {})
     # References may lead to millions of properties.
@@ -167,7 +172,7 @@ class _Property:
 def _properties(
     schema: Mapping[str, Any], definitions: Mapping[str, Any], path: Path = ()
 ) -> Iterator[tuple[Path, _Property]]:
-    """The properties of an object that are no such objects themselves; none for other schemas."""
+    """The properties of an object, with nested objects flattened; none for other schemas."""
     schema = _followed(schema, definitions)
     required = schema.get("required", [])
     if not _is_object(schema) or len(path) > DEEPEST:
@@ -175,13 +180,13 @@ def _properties(
     for name, one in schema["properties"].items():
         place = (*path, name)
         inner = _properties(one if name in required else {}, definitions, place)
-        # One that holds none stands for itself.
+        # A property without properties of its own stands for itself.
         yield next(inner, (place, _Property(one, name in required)))
         yield from inner
 
 
 def _followed(schema: Any, definitions: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a schema that is a reference leads to."""
+    """A schema with references at its top resolved; empty if that gives no schema."""
     for _ in range(DEEPEST):
         if not (isinstance(schema, Mapping) and isinstance(schema.get("$ref"), str)):
             break
@@ -211,7 +216,7 @@ def _parameter(
     said: Said,
     accepts: Accepts,
 ) -> Mapping[str, Any]:
-    """A property's schema whose strings are spans."""
+    """A property's schema, restricted to values that were said where there are texts."""
     value = plain(schema, definitions)
     if not said.spans or options(value):
         return schema
@@ -228,7 +233,7 @@ def _parameter(
 
 
 def _is_list_of_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
-    """Whether a list may be read off an enumeration of the user's: milk, eggs and bread."""
+    """Whether a list may be read from words that enumerate its items: milk, eggs and bread."""
     items, least = schema.get("items"), schema.get("minItems", 0)
     most = schema.get("maxItems", MOST_ITEMS)
     return (

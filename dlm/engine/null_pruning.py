@@ -1,8 +1,8 @@
-"""Properties that may be null: each is written first, and left out where the call is likelier so.
+"""Nullable properties are all written first; those that make the call less likely are then removed.
 
-Asked whether to write one at all, a small model most often goes on to the next. So a call has all
-of them, and one goes only where that makes the call likelier by some evidence. It knows nothing of
-schemas beyond a tool's parameters.
+Asked whether to write a nullable property at all, a small model mostly skips to the next one. So a
+call is made to have all of them, and one is removed only if the call is likelier without it, by a
+margin of evidence. This module knows nothing of schemas beyond a tool's parameters.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from dlm.language.spoken_numbers import numbers_in
 from dlm.language.written_dates import dates_in
 
 EVIDENCE = 2.0
-"""Nats. Of 33 values that texts of ours told 23 came out right instead of 9, and of 27 that they
-did not tell 22 were null instead of 26; with 1 it was about 17 and 24, with 3 about 26 and 17."""
+"""Nats by which a call must be likelier without a value that may be null. In texts of our own, 23
+of 33 values that were told came out right instead of 9, and 22 of 27 that were not told were null
+instead of 26. With 1 nat it was about 17 and 24, with 3 nats about 26 and 17."""
 _SMALL = frozenset((
     "a", "an", "the", "i", "me", "my", "we", "us", "our", "you", "your", "he", "him", "his", "she",
     "her", "it", "its", "they", "them", "their", "this", "that", "is", "are", "was", "were", "and",
     "or", "of", "for", "from", "to", "in", "on", "at", "with", "about", "please",
 ))  # fmt: skip
-"""Words that alone are no value: they need no evidence to be left out."""
+"""Words that are no value by themselves: no evidence is needed to leave them out."""
 _USED = -1e3
-"""For a value that another argument has, and that is said once."""
+"""Evidence for a value that another argument has already and that was said only once: it goes."""
 
 
 def with_nullable(tool: Tool) -> Tool:
-    """A tool that has to be given its nullable parameters, where a text says what they may be."""
+    """A tool whose nullable parameters are required and not null, where values come from texts."""
     properties = tool.parameters["properties"]
     said = {
         name: one
@@ -44,10 +45,10 @@ def with_nullable(tool: Tool) -> Tool:
 
 
 class NullPruning(ArgumentPruning):
-    """Argument pruning with evidence for nullable parameters, where there are texts.
+    """Argument pruning that asks for evidence before it removes a nullable parameter.
 
     Args:
-        texts: What values are taken from; None where no nullable parameter had to be written.
+        texts: What values are taken from; None if no nullable parameter had to be written.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""A request and the events that its caller gets while it is decoded.
+"""A request, and the events that its caller gets while it is decoded.
 
-Tokens become text here. It knows nothing of threads, nor of other requests.
+Tokens become text here. This module knows nothing of threads or of other requests.
 """
 
 from __future__ import annotations
@@ -37,27 +37,28 @@ class Request:
         turns: The dialogue.
         tools: Tools that may be called.
         tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
-        copy_sources: Texts that string arguments are copied from, each argument a span of one text
-            (`dlm.language.copy_sources`); None leaves them free.
-        effort: Refinement per block.
-        verified: Whether drafts are verified causally; unverified ones have no grammar, and
-            ``copy_sources`` does not bind them.
+        copy_sources: Texts that string arguments are copied from: each argument is a span of one
+            of them (`dlm.language.copy_sources`). None leaves them free.
+        effort: How much each block is refined.
+        verified: Whether drafts are verified causally; unverified drafts follow neither a grammar
+            nor ``copy_sources``.
         max_tokens: Longest answer, end mark included.
         parallel: Whether one answer may hold several calls.
-        temperature: 0 takes the likeliest token; above, tokens are sampled.
+        temperature: 0 takes the likeliest token; above 0, tokens are sampled.
         top_p: Mass of the likeliest tokens that are sampled from; in (0, 1].
-        seed: Of the sampling; None takes a random one.
-        stop: Texts that end the answer, and are cut off with what follows.
-        priority: Higher first when a round cannot hold all; a function is asked in each round, for
-            a request whose answer may become urgent.
+        seed: Seed of the sampling; None draws one at random.
+        stop: Texts that end the answer; they and what follows are cut off.
+        priority: Requests of higher priority are served first when a round cannot hold all. A
+            function is called in each round, for requests that may become urgent meanwhile.
         format: Format of an answer without calls; None for plain text.
-        draft: An earlier answer, or its text, to be revised under this prompt. Verified, it makes
-            the result cheaper and changes nothing else.
-        prefix: Text that the answer begins with; no event repeats it.
-        reasoning: Whether the model may reason before the answer, where effort and checkpoint allow
-            it. It never does before unverified drafts, nor before a prefix.
-        barred: Names of tools that are declared and may not be called.
-        asks_back: Whether a call with a required value that nobody said is given up for words.
+        draft: An earlier answer, or its text, to be revised under this prompt. If ``verified``, it
+            saves forwards and does not change the result.
+        prefix: Text that the answer begins with; events do not repeat it.
+        reasoning: Whether the model may reason before the answer, if effort and checkpoint allow
+            it. It never reasons before unverified drafts or before a prefix.
+        barred: Names of tools that are declared but must not be called.
+        asks_back: Whether calls with a required value that nobody said are dropped
+            (`dlm.engine.second_look`); if nothing is left, the model answers in words instead.
     """
 
     turns: tuple[Turn, ...]
@@ -88,7 +89,7 @@ class Request:
 
     @property
     def obliged_tool(self) -> Tool | None:
-        """The one tool that has to be called; None where there is a choice, or values are bound."""
+        """The one tool that must be called; None if there is a choice or ``copy_sources`` binds."""
         if self.tool_choice in ("auto", "none") or self.copy_sources is not None:
             return None
         named = self.tool_choice != "required"
@@ -105,14 +106,14 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class Reasoned:
-    """The reasoning before the answer, sent once it is over; it is no part of the answer."""
+    """The reasoning before the answer, sent once when it is over; not part of the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The answer as it stands while it is being denoised, undecided positions as ``░``."""
+    """The answer as it stands during denoising, with ``░`` for undecided positions."""
 
     text: str
     forwards: int
@@ -123,15 +124,15 @@ class Usage:
     """What a request cost, in tokens and model forwards.
 
     Attributes:
-        prompt_tokens: Of the prompt.
-        cached_tokens: Of the prompt's tokens, those whose keys and values were cached.
-        answer_tokens: Of the answer, end mark and reasoning included.
-        forwards: Model forwards in all.
-        prefills: Of the forwards, those that only read the prompt. The one that reads its last part
-            is none of them: it brings the answer's first token.
-        steps: Of the forwards, those that denoised.
+        prompt_tokens: Tokens of the prompt.
+        cached_tokens: Prompt tokens whose keys and values were cached.
+        answer_tokens: Tokens of the answer, end mark and reasoning included.
+        forwards: All model forwards.
+        prefills: Forwards that only read the prompt. The one that reads its last part does not
+            count, because it also yields the answer's first token.
+        steps: Forwards that denoised.
         kept: Tokens of the earlier draft that the answer keeps.
-        reasoning_tokens: Of the answer's tokens, those of the reasoning and its closing mark.
+        reasoning_tokens: Tokens of the reasoning and its closing mark.
     """
 
     prompt_tokens: int
@@ -149,8 +150,9 @@ class Finished:
     """The answer.
 
     Attributes:
-        reason: stop or length; an answer that was cut for its length has no calls.
-        confidence: In its calls, in [0, 1] (`dlm.decoding.call_confidence`); None where unknown.
+        reason: ``stop`` or ``length``; an answer that was cut for its length has no calls.
+        confidence: The model's confidence in the calls, in [0, 1]
+            (`dlm.decoding.call_confidence`); None if unknown.
     """
 
     answer: Answer
@@ -173,11 +175,11 @@ class RequestJob:
     """Turns the progress of a request's decoding into events; a job of `dlm.engine.scheduler`.
 
     Attributes:
-        reasoning: Marks of the reasoning before the answer; None for none.
+        reasoning: Marks around the reasoning before the answer; None if there is no reasoning.
         rules: What the answer may be.
         cancelled: Set when the caller wants no more events.
-        json_call: The tool whose calls stand for JSON; None for none.
-        prefix_ids: Ids of the request's prefix; they belong to the prompt.
+        json_call: The tool whose calls stand for JSON; None if there is none.
+        prefix_ids: Token ids of the request's prefix; they count as part of the prompt.
     """
 
     def __init__(
@@ -203,11 +205,11 @@ class RequestJob:
         )
         self.cancelled = cancelled or threading.Event()
         self.prefix_ids = dialect.text(request.prefix)
-        # Of the decoded prefix, because a normalising tokenizer makes it shorter or longer.
+        # Measured on the decoded prefix: a tokenizer that normalises may change its length.
         self._prefix_characters = len(dialect.decode(self.prefix_ids).strip())
         self._emit = emit
         self._dialect = dialect
-        # Tokens of the text that was sent, and that text.
+        # The number of answer tokens seen so far, and the text that was sent for them.
         self._text_tokens = 0
         self._sent = ""
         self._ending: _Ending | None = None
@@ -220,7 +222,7 @@ class RequestJob:
         return given() if callable(given) else given
 
     def rewritten(self, request: Request, json_call: JsonCall | None) -> RequestJob:
-        """The job for the same caller, of its request as `RequestSetup.with_json_call` has it."""
+        """The same caller's job for a request that `RequestSetup.with_json_call` has changed."""
         dialect, marks = self._dialect, self.reasoning
         return RequestJob(request, self._emit, dialect, marks, json_call, self.cancelled)
 
@@ -230,10 +232,10 @@ class RequestJob:
             self._emit(event)
 
     def update(self, decoder: Decoder) -> bool:
-        """Emit what a forward has brought: new final text, the draft behind it.
+        """Emit what a forward has brought: new final text, and the draft after it.
 
         Returns:
-            Whether the answer ends here: at a stop string, or because its text is caught in a loop.
+            Whether the answer ends here, at a stop string or because its text repeats itself.
         """
         progress = decoder.progress
         tokens = self._without_reasoning(progress.tokens)
@@ -257,7 +259,7 @@ class RequestJob:
         """Emit the rest of the text, and the answer.
 
         Raises:
-            AnswerError: The answer is malformed, or not within the rules.
+            AnswerError: The answer is malformed or breaks the rules.
         """
         progress = decoder.progress
         reason = "stop" if progress.complete else "length"
@@ -281,10 +283,10 @@ class RequestJob:
         if self._ending is None and progress.complete:
             answer = self._read(tokens)
         else:
-            # The answer may be cut inside a call, and half a call is none.
+            # The answer may have been cut inside a call; half a call is not reported.
             text = self._text(self._dialect.words(tokens))
             cut = text[: find_stop(text, self.request.stop)]
-            # As in `update`: outer space that the format asks for is part of the answer.
+            # As in `update`: leading and trailing space is part of a formatted answer.
             answer = Answer(cut if self.request.format else cut.rstrip(), ())
         self._send(answer.content)
         answer = replace(answer, reasoning=self._reasoning_text or "")
@@ -295,11 +297,11 @@ class RequestJob:
         try:
             self.emit(Failed(error))
         except Exception as broken:
-            # The text of an error may quote the dialogue.
+            # Not the error's text: it may quote the dialogue.
             logger.warning("a request's listener failed: %s", type(broken).__name__)
 
     def _without_reasoning(self, tokens: list[int]) -> list[int] | None:
-        """Tokens of the answer proper; None while the reasoning goes on."""
+        """The tokens after the reasoning; None while the reasoning goes on."""
         if self.reasoning is None:
             return tokens
         reasoning, answer = split_reasoning(tokens, self.reasoning)
@@ -313,7 +315,7 @@ class RequestJob:
             self.emit(Reasoned(self._reasoning_text))
 
     def _early_ending(self, words: list[int]) -> _Ending | None:
-        """Where the text ends before its end mark: at a stop string, or caught in a loop."""
+        """Where the text ends early, at a stop string or because it repeats itself; None if not."""
         stops = self.request.stop
         if stops and find_stop(self._text(words), stops) is not None:
             for count in range(self._text_tokens + 1, len(words)):
@@ -333,7 +335,7 @@ class RequestJob:
         text = self._dialect.decode([*self.prefix_ids, *words])
         if self.request.format is None:
             return self._without_prefix(settled(text))
-        # Outer space that the format asks for is part of the answer.
+        # Leading and trailing space is part of a formatted answer.
         text = text.removesuffix("\ufffd").removeprefix(lead(self._dialect.calls))
         return self._without_prefix(text)
 
@@ -364,7 +366,7 @@ class RequestJob:
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """Where an answer ends before its end mark: after so many tokens."""
+    """The end of an answer that stops before its end mark: after how many tokens, and why."""
 
     tokens: int
     reason: str

@@ -1,8 +1,8 @@
-"""Sets up a request: its prompt over cached keys and values, its plan, its grammar.
+"""Sets up a request: its prompt over cached keys and values, its plan and its grammar.
 
-Belongs to the engine's thread, except for what any thread may call: `room`, `reasoning_marks`,
-`with_json_call` and `matcher`. It knows nothing of scheduling, nor of what becomes of a request
-once it has started.
+Everything here runs on the engine's thread, except `room`, `reasoning_marks`, `with_json_call` and
+`matcher`, which any thread may call. This module knows nothing of scheduling, nor of what becomes
+of a request once it has started.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ from dlm.language.written_dates import says_relative
 from dlm.network.config import ModelConfig
 
 DRAFT_CHARACTERS = 16
-"""Characters of a draft that are used, for each token that the answer may have."""
+"""Characters of a draft that are used for each token that the answer may have."""
 MOST_CHECKED = 64
-"""Schemas of a request whose values are looked for among what was said: each tries every span."""
+"""Most schemas of a request that are checked against what was said; each check tries every span."""
 COLDEST = 1e-6
-"""Below it a temperature changes no choice, and logits divided by it may be infinite."""
+"""Lower temperatures count as 0: they change no choice, and dividing logits by them may give
+infinity."""
 
 
 class RequestSetup:
@@ -55,7 +56,7 @@ class RequestSetup:
         prefixes: Keys and values of finished requests.
 
     Raises:
-        ValueError: Model and dialect do not fit.
+        ValueError: Model and dialect do not fit together.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class RequestSetup:
         marks = (calls.key, calls.value) if isinstance(calls, MarkedCalls) else ()
         self._closers = Closers(config.vocab_size, self._grammars.spell, marks)
         opening = calls.opening if isinstance(calls, JsonCalls) else None
-        # The token that opens a call; None where there are no calls.
+        # The token that opens a call; None if the dialect has none.
         self._opening = calls.call if isinstance(calls, MarkedCalls) else opening
         self._likelihoods = ToolLikelihoods(dialect, runner.cache)
         self._first_tokens = FirstTokenCache(dialect)
@@ -91,10 +92,13 @@ class RequestSetup:
         self.prefixes = PrefixPool(runner.cache, prefix_bytes, unit)
 
     def with_json_call(self, request: Request) -> tuple[Request, JsonCall | None]:
-        """A request for JSON, or for calls of one tool, as one for calls whose values were said.
+        """Turn a request for JSON, or for one obligatory tool, into calls with values from texts.
 
-        The request, and None, where the checkpoint was not taught calls or is asked for neither;
-        dates of its tools are said ones all the same.
+        Returns:
+            The request, and the tool that stands for the schema. The tool is None where none can
+            stand for it, where the request asks for neither, and where the checkpoint was not
+            taught calls. Values in the request's own schemas are still restricted to those that
+            were said, where that is possible.
         """
         marked = isinstance(self._dialect.calls, MarkedCalls) and request.verified
         if marked and request.obliged_tool is not None:
@@ -122,15 +126,15 @@ class RequestSetup:
         return replace(request, tools=tools, format=None), call
 
     def _with_said_values(self, request: Request) -> Request:
-        """A request whose tools get dates that were said, and arrays that were enumerated."""
+        """A request whose tools take only dates and enumerated or scaled values that were said."""
         texts, accepts = said_texts(request.turns), self._accepts()
-        # "Tomorrow" is known to the model at best, where a message of the system says the day.
+        # Only the model can resolve "tomorrow", if a system message tells it today's date.
         dated = not any(map(says_relative, texts))
         tools = (_with_said_values(tool, texts, dated, accepts) for tool in request.tools)
         return replace(request, tools=tuple(tools))
 
     def _accepts(self) -> Accepts:
-        """`GrammarFactory.accepts` for one request; of too many schemas it accepts nothing."""
+        """`GrammarFactory.accepts` for one request; after `MOST_CHECKED` schemas it says no."""
         left = iter(range(MOST_CHECKED))
         accepts = self._grammars.accepts
         return lambda schema: (lambda value: False) if next(left, None) is None else accepts(schema)
@@ -144,19 +148,19 @@ class RequestSetup:
         return self._config.max_position_embeddings - self._config.block_size - known
 
     def reasoning_marks(self, request: Request) -> ReasoningMarks | None:
-        """Marks of the reasoning before an answer; None where the answer comes without."""
+        """The marks around the reasoning before an answer; None if there is no reasoning."""
         wanted = self._config.reasons and request.wants_reasoning
         return self._dialect.reasoning if wanted else None
 
     def start(
         self, job: RequestJob, matcher: Matcher | None, running_decoders: Iterable[Decoder]
     ) -> tuple[Decoder, Steps[None]]:
-        """The decoder and the decoding of a request, under its grammar.
+        """The decoder of a request, and the steps that decode it under its grammar.
 
-        Prompts of the running decoders, of other jobs, may begin as this one does.
+        Keys and values are shared with decoders of other jobs whose prompts begin alike.
 
         Raises:
-            ValueError: It cannot be answered: too long, or contradictory.
+            ValueError: The request is too long, or contradicts itself.
         """
         request = job.request
         prompt = [*self._dialect.prompt(request.turns, request.tools), *job.prefix_ids]
@@ -180,21 +184,21 @@ class RequestSetup:
         running_decoders: Iterable[Decoder],
         reasoning: ReasoningMarks | None = None,
     ) -> Decoder:
-        """A decoder whose cache holds as much of a prompt, of at least one id, as was cached.
+        """A decoder for a prompt of at least one id, over what was cached of that prompt.
 
         Raises:
-            ValueError: The context is too short for that and an answer of ``answer_tokens``.
+            ValueError: The prompt and an answer of ``answer_tokens`` do not fit the context.
         """
         config = self._config
         limit = config.max_position_embeddings
-        # A draft may reach a block beyond the answer's end.
+        # A draft may reach up to a block beyond the answer's end.
         capacity = len(prompt) + answer_tokens + config.block_size
         if capacity > limit:
             raise ValueError(
                 f"prompt and answer: got {capacity} positions, expected at most {limit}"
             )
         running = ((one.committed, one.cache) for one in running_decoders)
-        # Where all positions see each other, keys and values of a shared beginning differ.
+        # If all positions see each other, keys and values of a shared beginning still differ.
         known = prompt if config.commit != "full" else []
         cache = self.prefixes.take(known, capacity, running)
         vocabulary = self._vocabulary
@@ -209,28 +213,28 @@ class RequestSetup:
             self.prefixes.give(decoder.committed, decoder.cache)
 
     def matcher(self, job: RequestJob) -> Matcher | None:
-        """The grammar of an answer; None where it is free. Any thread may call it.
+        """The grammar of an answer; None if the answer is free. Any thread may call this.
 
         Raises:
-            FormatError: A schema or format cannot be expressed.
-            ValueError: The request is contradictory.
+            FormatError: A schema or format cannot be expressed as a grammar.
+            ValueError: The request contradicts itself.
         """
         request = job.request
         if request.format is not None and not request.verified:
             raise ValueError("format: got one for unverified drafts, which no grammar binds")
         job.rules.callable()
-        # Without verification a grammar costs the freedom to decide positions in any order.
+        # Without verification, a grammar would force positions to be decided from left to right.
         free = self._config.commit != "causal" and not (request.tools or request.format)
         if not request.verified or (job.reasoning is None and free):
             return None
         choice = self._tool_choice(job)
         matcher = self._grammars.matcher(self._written(job), choice, request.max_tokens)
-        # A prefix may begin with an indentation; the grammar of words does not.
+        # A prefix may begin with spaces, which the grammar of plain text does not allow.
         text = request.prefix if request.format else request.prefix.lstrip()
         matcher.follow(self._dialect.text(text))
         made_whole = request.format is not None or job.json_call is not None
         if made_whole or job.rules.has_endless:
-            # Words that may stand in the place of a call may be cut.
+            # An answer in plain words may be cut at the limit; a call, or JSON, must be completed.
             opening = None if made_whole or job.rules.must_call else self._opening
             matcher = EndingMatcher(matcher, self._closers, request.max_tokens, opening)
         budget = REASONING[request.effort]
@@ -239,7 +243,7 @@ class RequestSetup:
         return ReasoningMatcher(matcher, job.reasoning, budget)
 
     def _written(self, job: RequestJob) -> AnswerRules:
-        """The rules of an answer as it is written, before arguments are pruned."""
+        """The rules while the answer is written: values that pruning may remove are required."""
         made = job.json_call
         if made is None or not self._prunes(job):
             return job.rules
@@ -250,7 +254,7 @@ class RequestSetup:
         return self._config.reads and _sampling(job.request) is None
 
     def _tool_choice(self, job: RequestJob) -> ToolChoice | None:
-        """Whether to call, and which tool, where a user's message is answered."""
+        """Decides whether to call and which tool; None unless a user's message is answered."""
         turns, tools, calls = job.request.turns, job.rules.callable(), self._dialect.calls
         asked = bool(turns) and turns[-1].role == "user" and turns[-1].content.strip()
         if not (self._config.reads and isinstance(calls, MarkedCalls) and asked):
@@ -261,7 +265,7 @@ class RequestSetup:
         return ToolChoice(calls.call, spelled, sampled) if tools else None
 
     def _aids(self, job: RequestJob, plan: Plan) -> Aids:
-        """Aids for calls; tool likelihoods need a checkpoint that was trained for them."""
+        """Aids for calls; tool likelihoods and pruning need a checkpoint trained for them."""
         turns, calls, tools = job.request.turns, self._dialect.calls, job.rules.callable()
         if not (isinstance(calls, MarkedCalls) and tools and turns):
             return Aids()
@@ -293,7 +297,7 @@ class RequestSetup:
         return decode_causal(decoder, plan, matcher, aids)
 
     def _learning(self, job: RequestJob, decoder: Decoder, steps: Steps[None]) -> Steps[None]:
-        """Decode, and remember the answer's first token."""
+        """Decode, then remember the answer's first token."""
         yield from steps
         if job.reasoning is None and not job.prefix_ids:
             self._first_tokens.learn(job.request.turns, decoder.progress.tokens)
@@ -303,7 +307,7 @@ class RequestSetup:
         if draft is None:
             return ()
         if isinstance(draft, str):
-            # Text beyond the longest answer is never proposed, and would take long to encode.
+            # Text beyond the longest answer would never be proposed, but takes time to encode.
             text = draft[: DRAFT_CHARACTERS * request.max_tokens]
             draft = job.json_call.answer(text) if job.json_call else Answer(text, ())
         return tuple(self._dialect.spell(draft, request.tools))

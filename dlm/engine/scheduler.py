@@ -1,15 +1,15 @@
-"""Continuous batching: rounds of one forward each over all jobs, and the choice of who is served.
+"""Continuous batching: in each round, one forward over as many jobs as the budget holds.
 
-A job joins, leaves or is cancelled between any two rounds; an error in one reaches no other. The
-engine's thread owns the scheduler. It knows nothing of text or of asyncio.
+Jobs may join, leave or be cancelled between any two rounds, and an error in one does not reach the
+others. The engine's thread owns the scheduler, which knows nothing of text or of asyncio.
 
-Jobs are taken by rank, as long as the round's budget of new tokens holds them; a job that does not
-fit is passed over for the jobs behind it. The first by rank is always taken, so that every round
-makes progress. Rank is priority plus one for every `PATIENCE` rounds that the job has waited; at
-the same rank jobs that decode come before jobs that read their prompt, then the one that has waited
-for longest, then the one that came first. So nothing starves: a waiting job rises until it is the
-first. Where each row of a forward costs time, a round is not filled up with jobs that rank below
-the highest priority: they would delay it.
+Jobs are taken by rank while the round's budget of new tokens lasts; a job that does not fit is
+skipped in favour of those behind it. The first by rank is always taken, so every round makes
+progress. Rank is priority plus one for every `PATIENCE` rounds that the job has waited. At equal
+rank, jobs that decode come before jobs that read their prompt, then those that have waited longer,
+then those that came earlier. So nothing starves: a waiting job rises until it is first. Where each
+row of a forward costs time, jobs that rank below the highest priority do not fill up a round,
+because they would delay it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dlm.decoding.forwards import (
 from dlm.kv_cache.cache import Cache
 
 PATIENCE = 16
-"""Rounds of waiting that count as much as one step of priority."""
+"""Rounds of waiting that raise a job's rank by one step of priority."""
 
 _log = logging.getLogger(__name__)
 
@@ -52,20 +52,20 @@ class Job(Protocol):
         ...
 
     def update(self, decoder: Decoder) -> bool:
-        """Take in what a forward has brought; returns whether the job needs no more."""
+        """Take in the result of a forward; returns whether the job is over."""
         ...
 
     def finish(self, decoder: Decoder) -> None:
-        """Called once the job's steps are over."""
+        """Called when the job's steps are over, or `update` has returned that it is over."""
         ...
 
     def fail(self, error: Exception) -> None:
-        """Called once the job, or its start, has gone wrong."""
+        """Called when the job has failed, its start included."""
         ...
 
 
 Start = Callable[[], tuple[Decoder, Steps[None]]]
-"""Starts a job: makes its decoder and its decoding."""
+"""Starts a job: makes its decoder and its decoding steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Waiting:
         tokens: New tokens of the forward, at least 1.
         prefill: Whether it reads the prompt.
         priority: Higher first.
-        waited: Rounds since the job was served.
+        waited: Rounds since the job was last served.
     """
 
     tokens: int
@@ -88,12 +88,10 @@ class Waiting:
 def choose(waiting: Sequence[Waiting], budget: int, fill: bool = True) -> list[int]:
     """Indices of the jobs that the next forward serves, by rank.
 
-    ``waiting`` is in the order in which they came; a single job may want more than the budget of
-    new tokens.
-
     Args:
-        fill: Whether jobs that rank below the highest priority of all may take what is left of the
-            budget.
+        waiting: The jobs, in the order in which they came.
+        budget: New tokens that a round holds; a single job may want more.
+        fill: Whether jobs that rank below the highest priority may use what is left of the budget.
     """
     ranks = [one.priority + one.waited // PATIENCE for one in waiting]
 
@@ -113,7 +111,7 @@ def choose(waiting: Sequence[Waiting], budget: int, fill: bool = True) -> list[i
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """A job of the scheduler; what it asks for is None before its start and after its end."""
+    """A job of the scheduler; ``asked`` is None before it starts and after it ends."""
 
     job: Job
     start: Start
@@ -135,10 +133,14 @@ class _Entry:
 
 
 class Scheduler:
-    """The unfinished jobs of a model, whose rounds have a budget of new tokens.
+    """The unfinished jobs of a model, served in rounds.
 
-    ``leave`` is called with the decoder of each job that is over, however it ended; None where it
-    never started. ``fill`` is as in `choose`.
+    Args:
+        runner: Runs the forwards.
+        budget: New tokens that a round holds.
+        leave: Called for each job that is over, however it ended, with its decoder; with None if
+            it never started.
+        fill: As in `choose`.
     """
 
     def __init__(
@@ -159,7 +161,7 @@ class Scheduler:
 
     @property
     def decoders(self) -> Iterator[Decoder]:
-        """Of the jobs that have started."""
+        """The decoders of the jobs that have started."""
         return (one.decoder for one in self._entries if one.decoder is not None)
 
     def join(self, job: Job, start: Start) -> None:
@@ -167,7 +169,7 @@ class Scheduler:
         self._entries.append(_Entry(job, start))
 
     def fail_all(self, error: Exception) -> None:
-        """End every job."""
+        """Fail every job with an error."""
         for one in list(self._entries):
             self._fail(one, error)
 
@@ -201,7 +203,7 @@ class Scheduler:
             if len(chosen) == 1:
                 self._fail(chosen[0], error)
                 return []
-        # One of them cannot be served; alone, the others can.
+        # One of them cannot be served: serve each alone, so that only that one fails.
         return [served for one in chosen for served in self._forward([one])]
 
     def _start(self, one: _Entry) -> None:
@@ -222,7 +224,7 @@ class Scheduler:
                 self._remove(one)
                 one.job.finish(one.decoder)
         except Exception as error:
-            # Any error of a job must reach its caller, and no other job.
+            # An error of one job must reach its caller and leave the other jobs alone.
             self._fail(one, error)
 
     def _fail(self, one: _Entry, error: Exception) -> None:
@@ -238,7 +240,7 @@ class Scheduler:
                 one.steps.close()
             self._leave(one.decoder)
         except Exception as error:
-            # Keeping a request's cache for the next one is not worth failing another request.
-            # The text of an error may quote the dialogue.
+            # Failing to keep a cache for later requests must not fail a running one. The error's
+            # text is not logged: it may quote the dialogue.
             kind, lines = type(error).__name__, "".join(format_tb(error.__traceback__))
             _log.warning("a request's cache could not be kept: %s\n%s", kind, lines)

@@ -1,8 +1,9 @@
-"""What a small model calls that it should not, and what it is asked instead.
+"""Drops calls that a small model should not have made, and asks it again if nothing is left.
 
-It calls a tool again that has just answered, and fills in what nobody said with whatever there is.
-Where nothing else is left of an answer it is asked once more, for words, or where it has to call
-something for other tools. It knows nothing of how an answer is made.
+A small model calls a tool again that has just answered, and makes up required values that nobody
+said. Such calls are dropped. If the answer has nothing else, the model is asked once more: for
+words, or, if it must call something, for a call of another tool. This module knows nothing of how
+answers are decoded.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ from dlm.language.schema import is_number, options
 from dlm.language.spoken_numbers import COMPUTED, is_unread, numbers_in
 
 _Place = tuple[int, int, int]
-"""Text, and from where to where."""
+"""The index of a text, and the start and end of a span in it."""
 _AMOUNTS = {
     **dict.fromkeys(("no", "none", "nothing", "zero"), "0"),
     **dict.fromkeys(("a", "an", "another", "once", "single", "only", "just"), "1"),
     **dict.fromkeys(("both", "double", "two"), "2"),
 }
 _ANY = frozenset(("query", "text", "message", "search", "title", "name", "content"))
-"""Parameters whose value may be a word of the tool's name: "play some music"."""
+"""Parameters whose value may be a word of the tool's name: ``play_music`` with "music"."""
 _INEXACT = re.compile(
     r"\b(?:half|halfway|quarter|third|full|fully|max(?:imum)?|min(?:imum)?|more|less)\b", re.I
 )
-"""Of these nobody knows here which number they are."""
+"""Words whose number cannot be worked out here."""
 
 
 def second_look(request: Request, done: Finished) -> Finished | Request:
-    """An answer without calls that should not be; where none is left, the request for another."""
+    """The answer without calls that should not be made; a new request if nothing is left of it."""
     calls = done.answer.calls
     new = _not_answered(request.turns, calls)
     if request.asks_back and request.tool_choice == "auto":
@@ -45,7 +46,7 @@ def second_look(request: Request, done: Finished) -> Finished | Request:
     if new or done.answer.content:
         return replace(done, answer=replace(done.answer, calls=new))
     if request.tool_choice == "auto":
-        # Others would as often be wrong as right.
+        # Another call would be wrong as often as right.
         return replace(request, tool_choice="none")
     barred = request.barred | {call.name for call in calls}
     left = any(tool.name not in barred for tool in request.tools)
@@ -53,9 +54,10 @@ def second_look(request: Request, done: Finished) -> Finished | Request:
 
 
 def _not_answered(turns: Sequence[Turn], calls: tuple[Call, ...]) -> tuple[Call, ...]:
-    """The calls but for those of tools that have answered since the user's last message.
+    """The calls without those of tools that have answered since the user's last message.
 
-    Other values in the user's words are called for; words of a long result are not.
+    A new call of such a tool is kept if all its text values stand in the user's words; values from
+    a tool's result do not justify it.
     """
     asked = max((at for at, turn in enumerate(turns) if turn.role == "user"), default=0)
     answered = [call for turn in turns[asked:] for call in turn.calls]
@@ -80,7 +82,7 @@ def _made_up(call: Call, tool: Tool | None, turns: Sequence[Turn]) -> bool:
 
 
 def _has_stray_text(call: Call, tool: Tool) -> bool:
-    """Whether a text is a word of the tool's name, or another argument's."""
+    """Whether a required text is just a word of the tool's name or repeats another argument."""
     named = {*words(tool.name).split()}
     taken: set[str] = set()
     for name, value in call.arguments.items():
@@ -94,7 +96,7 @@ def _has_stray_text(call: Call, tool: Tool) -> bool:
 
 
 def _has_stray_number(call: Call, tool: Tool, turns: Sequence[Turn]) -> bool:
-    """Whether a number is none that was said, or is part of another value."""
+    """Whether a required number was not said, or was said only as part of another value."""
     numbers = {
         name: json.dumps(value)
         for name, value in call.arguments.items()
@@ -125,7 +127,7 @@ def _has_stray_number(call: Call, tool: Tool, turns: Sequence[Turn]) -> bool:
 
 
 def _standing(value: object, texts: Sequence[str]) -> list[_Place]:
-    """Where a text that is an argument stands first."""
+    """The first place where a text argument stands; empty if there is none."""
     if isinstance(value, str) and value:
         for at, text in enumerate(texts):
             if (start := text.find(value)) >= 0:

@@ -1,1 +1,1 @@
-"""The engine's forwards on fused kernels."""
+"""Runs the engine's forwards on fused kernels."""

@@ -1,7 +1,7 @@
-"""A model's weights run by the project's kernels over paged caches.
+"""Runs a model's weights with the project's kernels over paged caches.
 
-Nothing in it waits for the device, so that a forward can be captured as a CUDA graph. On a CPU the
-same code runs on the kernels' references. It knows nothing of requests, prompts or text.
+Nothing here waits for the device, so a forward can be captured as a CUDA graph. On a CPU, the same
+code runs on the kernels' references. It knows nothing of requests, prompts or text.
 
 Shapes: N rows of D numbers; V ids; P positions of a page.
 """
@@ -28,7 +28,8 @@ class FusedModel:
         store: (layers, 2, pages, P, key/value heads, numbers of a head).
 
     Raises:
-        ValueError: Parts of the model's heads rotate, or it has experts, or is rounded for a CPU.
+        ValueError: Only part of each head rotates, or the model has experts or is rounded for a
+            CPU.
     """
 
     def __init__(self, model: Transformer, pages: int, page_size: int = 64) -> None:
@@ -57,8 +58,8 @@ class FusedModel:
         Args:
             ids: (N,) int64.
             positions: (N,) int64.
-            slots: (N,) int64: page · P + place in it; nothing is written for a negative one.
-            context: Of each request: its pages, and which positions its rows see.
+            slots: (N,) int64: page · P + place in the page; nothing is written for negative ones.
+            context: For each request, its pages and which positions its rows see.
 
         Returns:
             (N, D).
@@ -77,7 +78,7 @@ class FusedModel:
     def _layer(
         self, layer: _Layer, residual: Tensor, update: Tensor | None, inputs: _Inputs
     ) -> Tensor:
-        """Add an update to the residual stream; returns the next update, the layer's output."""
+        """Add an update to the residual stream; return the layer's output, the next update."""
         eps = self.model.config.rms_norm_eps
         if update is None:
             x = ops.add_norm(residual, None, layer.first_norm, eps)
@@ -87,7 +88,7 @@ class FusedModel:
         flat = store.view(2, -1, *store.shape[3:])
         cache = flat[0], flat[1]
         queries = ops.rope(layer.qkv(x), layer.head_norms, eps, rotation, slots, cache)
-        # Few requests leave most of a GPU idle, unless their keys are split.
+        # With few requests, most of a GPU would be idle if their keys were not split.
         busy = 1 if queries.device.type == "cpu" else 16 // len(context.lengths)
         splits = 1 << (max(1, busy).bit_length() - 1)
         attended = ops.attention(queries, store[0], store[1], context, splits)
@@ -101,7 +102,7 @@ _Inputs = tuple[tuple[Tensor, Tensor], Tensor, Context, Tensor]
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """A layer's products, and the weights of its norms."""
+    """A layer's linear projections, and the weights of its norms."""
 
     first_norm: Tensor
     qkv: nn.Linear

@@ -1,6 +1,6 @@
-"""Several requests' forwards laid out for one launch: padded to a size, in two tensors.
+"""Lays out several requests' forwards for one launch: padded to a size, in two tensors.
 
-Shapes: N rows of all requests, B requests, C pages of a request at most.
+Shapes: N rows of all requests, B requests.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Packed:
     """Inputs of a launch, on the host, padded to a size.
 
     Attributes:
-        long: (3, N) int64: ids, positions, and slots of the store, -1 for padding.
+        long: (3, N) int64: ids, positions, and slots in the store, which are -1 for padding.
         short: (B·(columns + 4) + 1,) int32: starts, lengths, causal, blocks and pages of `Context`.
         size: N and B.
-        most_rows: Rows of the request that has most.
+        most_rows: Number of rows of the request that has most.
     """
 
     long: Tensor
@@ -40,14 +40,14 @@ class Packed:
 
     @classmethod
     def of(cls, batch: Batch, columns: int) -> Packed:
-        """Lay out a batch of requests that have ``columns`` pages at most.
+        """Lay out a batch of requests that use at most ``columns`` pages each.
 
         Raises:
             ValueError: A cache is full.
         """
         counts = [len(asked.ids) for _, asked in batch]
         total, live = sum(counts), len(batch)
-        # Rows of padding are a request of their own, so that their numbers stay finite.
+        # The padding rows form a request of their own, so that their numbers stay finite.
         rows, requests = padded(total, LEAST_ROWS), padded(live + 1, 2)
         long = np.zeros((3, rows), dtype=np.int64)
         long[2, total:] = -1
@@ -61,7 +61,7 @@ class Packed:
             end = cache.length + len(asked.ids)
             long[:, here] = asked.ids, np.arange(cache.length, end), cache.reserve(len(asked.ids))
             numbers[:, index] = end, asked.causal, asked.block
-            # One that was given room to grow may have more than a context has.
+            # A cache with room to grow may have more pages than the model's context.
             pages[index, : len(cache.pages)] = cache.pages[:columns]
         short = np.concatenate((starts, numbers.ravel(), pages.ravel()))
         most = max(*counts, rows - total)

@@ -2,8 +2,8 @@
 
 Rows and requests are padded to a few sizes, so that on a GPU a forward is one CUDA graph, captured
 when its size first comes up. Tokens are chosen on the device straight from the hidden states;
-logits are computed only for forwards that ask for them. Under TRITON_INTERPRET=1 the same runs on a
-CPU.
+logits are computed only for forwards that ask for them. With TRITON_INTERPRET=1, the same code runs
+on a CPU.
 
 Shapes: N rows of all requests, B requests, P positions of a page, V vocabulary.
 """
@@ -33,19 +33,22 @@ from kernels import ops
 
 PAGE = 64
 GRAPH_ROWS = 512
-"""Most rows of a forward that is kept as a CUDA graph; larger ones gain little from it."""
+"""Most rows of a forward that is kept as a CUDA graph; larger forwards gain little from it."""
 
 SHARE = 0.5
 """Share of a device's free memory that caches may take."""
 
 HOST_BYTES = 2**28
-"""Memory of caches on a CPU, where kernels are only tried out."""
+"""Memory for caches on a CPU, where kernels are only tried out."""
 
 
 def runner_for(model: Transformer, kernels: Kernels, requests: int) -> Runner:
-    """The runner of a model with this many unfinished requests, each of which may fill the context.
+    """The runner for a model and at most ``requests`` unfinished requests.
 
-    Where kernels are required and cannot run it here, a ValueError says why.
+    A fused runner has room for all of them to fill the context, as far as memory allows.
+
+    Raises:
+        ValueError: Kernels are required but cannot run the model here; the text says why.
     """
     config, weight = model.config, model.embed_tokens.weight
     if not uses_kernels(config, weight.device, kernels):
@@ -59,10 +62,12 @@ def runner_for(model: Transformer, kernels: Kernels, requests: int) -> Runner:
 
 
 class FusedRunner:
-    """Runs a model's weights by kernels.
+    """Runs a model's weights with kernels; a `dlm.decoding.forwards.Runner`.
 
-    A `dlm.decoding.forwards.Runner`. It has room for the keys and values of so many positions, over
-    all requests. A model that the kernels cannot run is a ValueError.
+    It has room for the keys and values of ``positions`` positions, over all requests.
+
+    Raises:
+        ValueError: The kernels cannot run the model.
     """
 
     applies_grammar = True
@@ -97,7 +102,7 @@ class FusedRunner:
         return self._graphs[size].run(packed)
 
     def sent(self, packed: Packed) -> tuple[Tensor, Tensor]:
-        """The inputs of a launch, on the device."""
+        """The inputs of a launch, copied to the device."""
         return packed.long.to(self._device), packed.short.to(self._device)
 
     def launch(self, long: Tensor, short: Tensor, most_rows: int) -> Tensor:
@@ -132,10 +137,10 @@ class FusedRunner:
     def _chosen(
         self, hidden: Tensor, rows: Sequence[NDArray[np.int64]], choices: Sequence[Choice]
     ) -> list[Proposal]:
-        """A proposal for the rows of each choice."""
+        """The proposal for the rows of each choice."""
         counts = [len(part) for part in rows]
         size = self._fused.model.config.vocab_size
-        # Computed on the host while the device works on the hidden states.
+        # Computed on the host while the device computes the hidden states.
         banned = [_banned(*pair, size) for pair in zip(choices, counts, strict=True)]
         drawn = [_noise(*pair) for pair in zip(choices, counts, strict=True)]
         noise = None
@@ -149,7 +154,7 @@ class FusedRunner:
             self._sent(np.ascontiguousarray(np.concatenate(banned))),
             noise,
         )
-        # One transfer, and one wait. Every id is exact in float64.
+        # Stacked, so that there is one transfer and one wait. Every id is exact in float64.
         both = torch.stack((tokens.double(), confidence.double())).cpu()
         return [Proposal(x[0].long(), x[1].float()) for x in torch.split(both, counts, dim=1)]
 
@@ -164,19 +169,19 @@ class _Graph:
         self._long, self._short = runner.sent(packed)
         side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream())
-        # Kernels are compiled and libraries initialised outside of the graph. The next run writes
-        # the same keys and values again.
+        # Compile kernels and initialise libraries outside the graph. The next run writes the same
+        # keys and values again.
         with torch.cuda.stream(side):
             for _ in range(2):
                 runner.launch(self._long, self._short, packed.size[0])
         torch.cuda.current_stream().wait_stream(side)
         self._graph = torch.cuda.CUDAGraph()
-        # Other threads may use the device for recognition meanwhile.
+        # Other threads may be using the device for speech recognition.
         with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
             self._hidden = runner.launch(self._long, self._short, packed.size[0])
 
     def run(self, packed: Packed) -> Tensor:
-        """Hidden states (N, D), until the next run."""
+        """Hidden states, (N, D), which are valid until the next run."""
         self._long.copy_(packed.long)
         self._short.copy_(packed.short)
         self._graph.replay()
@@ -184,12 +189,12 @@ class _Graph:
 
 
 def _on_device(choice: Choice | None) -> bool:
-    """Whether the kernel can make a choice: not with a nucleus, which needs sorted logits."""
+    """Whether the kernel can make a choice; not with a nucleus, which needs sorted logits."""
     return choice is not None and (choice.sampling is None or choice.sampling.top_p == 1)
 
 
 def _banned(choice: Choice, count: int, size: int) -> NDArray[np.int32]:
-    """Bits of the ids that a choice may not take, (count, ceil(V / 32))."""
+    """Bit masks of the ids that a choice must not take, (count, ceil(V / 32))."""
     words = -(-size // 32)
     never = np.broadcast_to(_bits(choice.never, size), (count, words))
     return never if choice.allowed is None else never | ~choice.allowed()[:, :words]
@@ -203,7 +208,7 @@ def _bits(ids: tuple[int, ...], size: int) -> NDArray[np.int32]:
 
 
 def _noise(choice: Choice, count: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Temperatures and seeds of rows; 0 for those that take the likeliest."""
+    """Temperatures and seeds of rows; 0 for rows that take the likeliest token."""
     sampling = choice.sampling
     if sampling is None:
         return np.zeros(count, dtype=np.float32), np.zeros(count, dtype=np.int64)

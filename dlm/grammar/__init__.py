@@ -1,1 +1,1 @@
-"""What an answer may look like, and where it stands in that."""
+"""Grammars for what an answer may look like, and matchers that follow them."""

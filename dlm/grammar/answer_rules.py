@@ -1,8 +1,8 @@
-"""What an answer may be, and the grammar of it in llguidance's Lark dialect.
+"""What an answer may be, and its grammar in llguidance's Lark dialect.
 
-Tool names, parameter names and options can only be those of the schema. A copied string argument
-can only be a span of words of some texts, so that a small model chooses a value and never invents
-one. An answer's text follows its format where it has one (`dlm.grammar.formats`).
+Tool names, parameter names and options can only be those of the schema. A string argument that is
+copied can only be a span of words of given texts, so a small model chooses a value and never
+invents one. If the answer's text has a format, it follows that (`dlm.grammar.formats`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from dlm.language.schema import AS_SAID, is_number, is_words, options, written
 from dlm.language.template import Template
 
 MOST_CHARACTERS = 2**22
-"""Of the parameters of all tools, each with the definitions that it refers to: so it is written."""
+"""Most characters of all tools' parameters. Each counts with the definitions it refers to, because
+they are repeated in the grammar for each parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,10 @@ class AnswerRules:
 
     Attributes:
         choice: ``auto``, ``none`` (words only), ``required`` (calls only), or a tool's name.
-        copy_sources: Texts that string values are copied from, as spans; None leaves strings free.
+        copy_sources: Texts that string values must be spans of; None leaves strings free.
         parallel: Whether one answer may hold several calls.
-        format: Format of the answer's text, where it is not a call; None for words.
-        user_texts: Texts that values of parameters marked ``x-as-said`` are copied from, where
+        format: Format of an answer that is not a call; None for plain text.
+        user_texts: Texts that values of parameters marked ``x-as-said`` must be spans of if
             ``copy_sources`` is None.
     """
 
@@ -54,7 +55,7 @@ class AnswerRules:
 
     @property
     def has_endless(self) -> bool:
-        """Whether a value of a call may be of any length: JSON, or words that no text binds."""
+        """Whether a value of a call may be of any length: JSON, or words tied to no text."""
         bound = Sources.of(self).of_parameter
         values = (value for tool in self.callable() for value in tool.properties.values())
         return any(not options(v) and not is_number(v) and bound(v) is None for v in values)
@@ -63,7 +64,7 @@ class AnswerRules:
         """The tools that an answer may call.
 
         Raises:
-            ValueError: A call is required and no tool is offered, or the named one is not.
+            ValueError: A call is required but no tool is offered, or the named tool is not offered.
         """
         if self.choice == "none":
             return ()
@@ -79,11 +80,11 @@ class AnswerRules:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The texts of `AnswerRules` that have words, and the parameters that they bind.
+    """The texts of `AnswerRules` that have words, and which parameters must be spans of them.
 
     Attributes:
-        texts: That values are copied from.
-        all_strings: Whether they bind all strings, or parameters marked ``x-as-said`` alone.
+        texts: Texts that values are copied from.
+        all_strings: Whether all strings are spans, or only parameters marked ``x-as-said``.
     """
 
     texts: list[str]
@@ -98,22 +99,22 @@ class Sources:
         )
 
     def of_parameter(self, schema: Mapping[str, Any]) -> list[str] | None:
-        """The texts that a parameter's value is a span of; None where nothing binds it."""
+        """The texts that a parameter's value must be a span of; None if the value is free."""
         free = not is_words(schema) or bool(options(schema))
         return self.texts if not free and (self.all_strings or schema.get(AS_SAID)) else None
 
     def bind(self, tool: Tool) -> bool:
-        """Whether a value of a tool's call is a span of a text."""
+        """Whether some value of a tool's call must be a span of a text."""
         return any(self.of_parameter(schema) for schema in tool.properties.values())
 
     def lack(self, tool: Tool) -> bool:
-        """Whether a required value would have to be a span and there is no text with words."""
+        """Whether a required value must be a span although no text has words."""
         properties = tool.properties
         return any(self.of_parameter(properties[name]) == [] for name in tool.required)
 
 
 def lead(calls: MarkedCalls | JsonCalls | None) -> str:
-    """What stands before the text of an answer, by how a dialect writes calls."""
+    """What stands before an answer's text: a space in dialects with marked calls, else nothing."""
     return " " if isinstance(calls, MarkedCalls) else ""
 
 
@@ -134,7 +135,7 @@ def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.ca
         return "\n".join(["start: text", *words]) + "\n"
     several = r'call ("\n" call)*' if isinstance(calls, JsonCalls) else "call+"
     body = several if rules.parallel else "call"
-    # A formatted text with a call behind it would be a text that does not end where it must.
+    # A formatted text must end where its format does, so no call may follow it.
     both = "text?" if rules.format is None else ""
     start = [f"start: {body}"] if rules.must_call else [f"start: {both} {body} | text", *words]
     if isinstance(calls, JsonCalls):
@@ -151,7 +152,7 @@ def lark(rules: AnswerRules, calls: MarkedCalls | JsonCalls | None = Template.ca
             for line in _tool(f"t{i}", tool, called[tool.name], sources, calls)
         ),
         r"WORDS: / \S[^\n]*/",
-        # Where no value is a span, the grammar of the same tools is the same for all texts.
+        # Without spans, the grammar of the same tools is the same for all texts, and is kept.
         *(_spans(sources.texts) if any(map(sources.bind, tools)) else ()),
     ]
     return "\n".join(lines) + "\n"
@@ -169,10 +170,10 @@ def _check_size(tools: Sequence[Tool]) -> None:
 def _json_calls(
     calls: JsonCalls, tools: Sequence[Tool], spans: Sequence[Mapping[str, Sequence[str]]]
 ) -> list[str]:
-    """The rule ``call`` and the rules that it refers to, for calls in JSON to some tools.
+    """The rule ``call`` and the rules that it refers to, for calls written in JSON.
 
-    Spans of texts are listed for each tool's parameters that are bound to them, because JSON has no
-    other way to say that a value is a span.
+    For each tool, ``spans`` lists the spans that its bound parameters may have, because a JSON
+    schema cannot say in another way that a value is a span.
     """
     names = " | ".join(f"t{number}" for number in range(len(tools)))
     lines = [f'call: <[{calls.opening}]> "\\n" ({names}) "\\n" <[{calls.closing}]>']
@@ -185,7 +186,7 @@ def _call_schema(tool: Tool, values: Mapping[str, Sequence[str]]) -> dict[str, A
     properties: dict[str, Any] = {
         name: {"enum": list(values[name])} if name in values else _without_definitions(schema)
         for name, schema in tool.properties.items()
-        # Without any span the parameter cannot be given.
+        # A bound parameter without any span is left out.
         if name not in values or values[name]
     }
     arguments = {
@@ -194,7 +195,7 @@ def _call_schema(tool: Tool, values: Mapping[str, Sequence[str]]) -> dict[str, A
         "required": sorted(tool.required),
         "additionalProperties": False,
     }
-    # References lead from the root, which is not the parameter's schema here.
+    # References start at the root, which here is not the schema of the parameter.
     definitions = reachable(properties, tool.parameters.get("$defs", {}))
     return {
         **({"$defs": definitions} if definitions else {}),
@@ -210,7 +211,7 @@ def _without_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _bound(tool: Tool, sources: Sources) -> dict[str, list[str]]:
-    """The spans that may be values of the parameters that are bound to texts."""
+    """For each parameter that is bound to texts, the spans that it may have."""
     found = {}
     for name, schema in tool.properties.items():
         texts = sources.of_parameter(schema)
@@ -250,9 +251,9 @@ def _value(schema: Mapping[str, Any], texts: Sequence[str] | None) -> str:
 
 
 def _spans(texts: Sequence[str]) -> list[str]:
-    """Terminals SPAN0, SPAN1 …: runs of pieces of a text with a word in or behind the first.
+    """Terminals SPAN0, SPAN1 …, one for each text: runs of its pieces that hold a word character.
 
-    They begin with no apostrophe.
+    That character stands before the first space, and no span begins with an apostrophe.
     """
     lines = [rf"WORDY: /([^\s{APOSTROPHES}]\S*)?\w(.|\n)*/"] if texts else []
     for index, text in enumerate(texts):
@@ -268,5 +269,5 @@ def _literal(text: str) -> str:
 
 
 def spelled(text: str) -> str:
-    """A name or option as answers spell it, with its leading space."""
+    """A name or option as answers spell it, with a leading space."""
     return f" {text.strip()}"

@@ -1,9 +1,9 @@
-"""Grammars as llguidance compiles them, kept for the next answers within a budget of memory.
+"""Compiles grammars with llguidance, and keeps them for later answers within a memory budget.
 
-What a grammar takes beyond its text is made by the answers that follow it, states of its lexer
-above all, and llguidance does not tell how much that is. So it is estimated from above, of figures
-that were measured, and llguidance's own limits hold for each grammar. A grammar with an error is
-not kept. Threads may share it.
+Most of a grammar's memory is used by the answers that follow it, above all for states of its lexer,
+and llguidance does not report how much that is. So it is estimated from measured figures, on the
+high side, and llguidance's own limits apply to each grammar. A grammar with an error is not kept.
+Threads may share a `CompiledGrammars`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any
 MOST_BYTES = 256 * 1024 * 1024
 """Estimated memory of the grammars that are kept."""
 MOST_REPEATS = 20_000
-"""Atoms of a pattern whose repetitions are written out."""
+"""Most atoms that a pattern may have with its counted repetitions written out."""
 
 BYTES_PER_CHARACTER = 200
-# At four characters a token, each of which may be a state.
+# Four characters a token, each of which may add a state.
 BYTES_PER_TOKEN = 4 * 1000
 MOST_STATES = 50_000
 _BYTES_PER_STATE = 1000
-# For a mask of the next tokens; the default is ten times as many.
+# For each mask of next tokens; llguidance's default is ten times as much.
 _STEP_FUEL = 50_000
 _GRAMMAR_SYMBOLS = 100_000
 
@@ -47,10 +47,10 @@ class _Kept:
 
 
 class CompiledGrammars:
-    """Compiles grammars for a tokenizer of llguidance, and keeps them.
+    """Compiles grammars for an llguidance tokenizer, and keeps them.
 
     Attributes:
-        nbytes: Estimated memory of those that are kept.
+        nbytes: Estimated memory of the grammars that are kept.
     """
 
     def __init__(self, tokenizer: Any, most_bytes: int = MOST_BYTES) -> None:
@@ -61,10 +61,10 @@ class CompiledGrammars:
         self.nbytes = 0
 
     def get(self, grammar: str, tokens: int) -> Any:
-        """A matcher of llguidance at the beginning of a grammar, for an answer of so many tokens.
+        """An llguidance matcher at the beginning of a grammar, for an answer of ``tokens`` tokens.
 
         Raises:
-            GrammarError: It is no grammar, or takes too much.
+            GrammarError: The grammar is invalid or exceeds the limits.
         """
         key = hashlib.sha256(grammar.encode()).digest()
         with self._lock:
@@ -73,7 +73,7 @@ class CompiledGrammars:
         if kept is None:
             kept = _Kept(compiled(grammar, self._tokenizer), BYTES_PER_CHARACTER * len(grammar))
         copy = kept.grammar.deep_copy()
-        # Answers share what they make of a grammar, up to its greatest size.
+        # Answers share the states that they add to a grammar, so its size has a limit.
         grown = kept.nbytes + BYTES_PER_TOKEN * tokens
         least = BYTES_PER_CHARACTER * len(grammar)
         kept.nbytes = max(least, min(grown, least + MOST_STATES * _BYTES_PER_STATE))
@@ -90,7 +90,11 @@ class CompiledGrammars:
 
 
 def compiled(grammar: str, tokenizer: Any) -> Any:
-    """A matcher of llguidance that has proved to have a first token; errors are `GrammarError`s."""
+    """An llguidance matcher for a grammar, tested by computing its first mask of tokens.
+
+    Raises:
+        GrammarError: The grammar is invalid or exceeds the limits.
+    """
     import llguidance
 
     made = llguidance.LLMatcher(tokenizer, grammar, log_level=0, limits=limits())
@@ -104,7 +108,7 @@ def compiled(grammar: str, tokenizer: Any) -> Any:
 
 
 def limits() -> Any:
-    """What compiling and following one grammar may take."""
+    """The limits for compiling and following one grammar."""
     import llguidance
 
     return llguidance.LLParserLimits(
@@ -113,13 +117,14 @@ def limits() -> Any:
 
 
 def repeats(pattern: str) -> int:
-    """Atoms of a pattern once its counted repetitions are written out: 6 of ``(ab){3}``.
+    """The number of atoms of a pattern with its counted repetitions written out: 6 for ``(ab){3}``.
 
-    Counted no further than to more than `MOST_REPEATS`; so are groups inside one another.
+    Counting stops as soon as the atoms, or the groups nested in one another, exceed `MOST_REPEATS`.
     """
     ends = (found.end() for found in _ESCAPE_OR_END.finditer(pattern) if found[0] == "]")
     closed = max(ends, default=0)
-    # What never closes is a letter. Each would be searched for its end through the whole pattern.
+    # A bracket that never closes counts as a letter; otherwise the search for its end would scan
+    # the whole pattern for each.
     pattern = pattern[:closed] + pattern[closed:].replace("[", "x")
     total = 0
     # Atoms of each open group, and of the last atom or group inside it.

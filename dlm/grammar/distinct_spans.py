@@ -2,19 +2,19 @@
 
 A small model often copies the words of one parameter for the next as well. Once a value of a call
 is complete, a later value of the same call may only be a span of unused words. Words that occur
-twice may be used twice, in any order. Where no unused words are left every span is allowed: a call
-must always come to an end.
+twice may be used twice, in any order. If no unused words are left, every span is allowed, because a
+call must always come to an end.
 
-So it is with numbers, which are among those that were said, in words or figures, as long as one
-that fits is left. A number that the message labels (``width=4``) is that one, or one of those where
-it labels several, and so is a string that it labels in quotes (``title="Blue"``). Where a text says
-numbers that are not read here ("two thirds"), or a number seems to be computed ("total"), it is
-free unless another one of the call was copied.
+Numbers are treated likewise: they are chosen from those that were said, in words or figures, as
+long as a fitting one is left. If the message labels a number (``width=4``), the value is that
+number, or one of those if it labels several; the same holds for a string labelled in quotes
+(``title="Blue"``). If a text says numbers that are not read here ("two thirds"), or a number seems
+to be computed ("total"), the number is free unless an earlier number of the call was copied.
 
-A value that a reader must be able to read is a span that it reads, where there is one. An optional
-one is left out where there is none: its parameter cannot be begun.
+A value that must be readable by a reader is a span that it can read, if there is one. If there is
+none, an optional parameter of that kind is left out: it cannot be begun.
 
-It restricts a grammar further; the tokens that it leaves can always be completed.
+This restricts a grammar further; what it leaves can always be completed.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from dlm.language.chat_format import MarkedCalls
 from dlm.language.spoken_numbers import numbers_in
 
 ASSIGNMENTS = 64
-"""Assignments of a call's values to spans that are followed, at most."""
+"""Most assignments of a call's values to spans that are tracked."""
 
 KEPT_TEXTS = 64
 
-# Pieces of a span: an address, a number and a contraction are one word each; a genitive is two, as
-# "Anna" may be meant by "Anna's".
+# Pieces of a span: an address, a number and a contraction are one piece each. A genitive is two,
+# because "Anna's" may mean "Anna".
 PIECES = re.compile(
     r"\w[\w.+-]{0,63}@\w[\w-]{0,62}(?:\.\w[\w-]{0,62})+|https?://[^\s<>\"]*[\w/]|\d+(?:[.,:]\d+)+"
     r"|\w+(?:['’](?!s\b)\w+)*|(?<=\w)['’]s\b|\s+|[^\w\s]"
 )
 
 APOSTROPHES = "'’"
-"""With these no span begins."""
+"""No span begins with one of these."""
 
 _BETWEEN = b"\xff"
 
 Place = tuple[int, int]
-"""Where a span begins and ends, in bytes of the joined texts."""
+"""Start and end of a span, in bytes of the joined texts."""
 
 
 class Spans:
@@ -78,7 +78,7 @@ class Spans:
             end -= len(_BETWEEN)
 
     def occurrences(self, span: bytes) -> Iterator[Place]:
-        """Where a whole span stands."""
+        """All places of a whole span."""
         at = self.text.find(span)
         while at >= 0:
             if at in self.shortest and at + len(span) in self.ends:
@@ -86,7 +86,7 @@ class Spans:
             at = self.text.find(span, at + 1)
 
     def places(self, prefix: bytes) -> Iterator[Place]:
-        """The shortest spans that begin with these bytes, which may be a whole span."""
+        """The shortest span at each place where these bytes begin one; they may be a whole span."""
         at = self.text.find(prefix)
         while at >= 0:
             if at in self.shortest:
@@ -96,13 +96,13 @@ class Spans:
 
 @functools.lru_cache(KEPT_TEXTS)
 def spans_of(texts: tuple[str, ...]) -> Spans:
-    """Spans of some texts; cached, because each call of an answer needs the same."""
+    """The spans of some texts; cached, because every call of an answer needs the same."""
     return Spans(texts)
 
 
 @functools.lru_cache(KEPT_TEXTS)
 def numbers_of(texts: tuple[str, ...]) -> Mapping[str, Sequence[Place]]:
-    """The numbers that some texts say, as JSON writes them, and where they stand in `Spans`."""
+    """The numbers that some texts say, as JSON writes them, and their places in `Spans`."""
     found: dict[str, list[Place]] = {}
     base = 0
     for text in texts:
@@ -115,22 +115,22 @@ def numbers_of(texts: tuple[str, ...]) -> Mapping[str, Sequence[Place]]:
 
 
 def labelled(text: str, name: str, others: Iterable[str] = ()) -> frozenset[str]:
-    """The numbers that a text gives to a name in so many words: ``name=4``, ``name is 4``.
+    """The numbers that a text explicitly gives to a name: ``name=4``, ``name is 4``.
 
-    What it gives to a longer one of other names ("old name") is none of them.
+    Those given to a longer name among ``others`` that ends with it ("old name") do not count.
     """
     ends = _labelled_at(text, name, others)
     return frozenset(value for value, start, _ in numbers_in(text) if start in ends)
 
 
 def quoted(text: str, name: str, others: Iterable[str] = ()) -> frozenset[str]:
-    """The strings that a text gives to a name in quotes: ``name="Anna"``, ``name: 'Anna'``."""
+    """The strings that a text explicitly gives to a name: ``name="Anna"``, ``name: 'Anna'``."""
     found = (_QUOTED.match(text, end) for end in _labelled_at(text, name, others))
     return frozenset(one[2].strip() for one in found if one and one[2].strip())
 
 
 def _labelled_at(text: str, name: str, others: Iterable[str]) -> set[int]:
-    """Where what a text gives to a name begins."""
+    """The positions right behind the labels of a name in a text."""
     ends = {found.end() for found in _labels(name).finditer(text)}
     for other in others:
         if other.endswith(f" {name}"):
@@ -149,14 +149,14 @@ _QUOTED = re.compile(r"([\"'`])(.+?)\1(?!\w)")
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What a value may be, and where it is said.
+    """What a value may be, and where it was said.
 
     Attributes:
-        find: Brings the values, and for each where it stands. It is called when a call may have the
-            value, and again for each token.
-        certain: Whether it must be one of them, whatever other values of the call are.
-        numbers: Whether they are numbers.
-        needed: Whether the value is left out where no unused one is left.
+        find: Returns the candidates with their places. Called when the call may have the value, and
+            again for each of its tokens.
+        certain: Whether the value must be a candidate, whatever the call's other values are.
+        numbers: Whether the candidates are numbers.
+        needed: Whether the parameter is left out if no unused candidate is left.
     """
 
     find: Callable[[Spans], Mapping[bytes, Sequence[Place]]]
@@ -167,12 +167,12 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """A tool's parameters, as they are spelled, in the order in which calls have them.
+    """A tool's parameters, as answers spell them, in the order in which calls have them.
 
     Attributes:
-        names: All of them.
-        required: Those that every call has.
-        values: Those that are bound: with None to any span, else to candidates.
+        names: All parameters.
+        required: The parameters that every call has.
+        values: The bound parameters with their candidates; None stands for any span.
     """
 
     names: tuple[bytes, ...] = ()
@@ -181,11 +181,11 @@ class Parameters:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether a parameter may not be begun for want of candidates."""
+        """Whether a parameter is left out if it has no candidates."""
         return any(one is not None and one.needed for one in self.values.values())
 
     def behind(self, name: bytes | None) -> Iterator[bytes]:
-        """The parameters that may come next behind one; None is the beginning of a call."""
+        """The parameters that may follow one; None stands for the beginning of a call."""
         start = 0 if name is None else self.names.index(name) + 1
         for following in self.names[start:]:
             yield following
@@ -198,14 +198,14 @@ Assignment = tuple[Place, ...]
 
 
 class DistinctSpans:
-    """The state of an answer, and the words that the values of its last call use.
+    """The state of an answer, and the words that the values of its current call use.
 
     Args:
         marks: How the answer spells calls.
-        end: The token that ends it.
-        spell: Bytes of a token.
-        bound: Tool's name, as it is spelled → its parameters, where some are bound.
-        spans: Gives the spans; called when a call has a first such value.
+        end: The token that ends the answer.
+        spell: Returns the bytes of a token.
+        bound: For each tool with bound parameters, by its name as spelled, its parameters.
+        spans: Returns the spans; called when a call has its first bound value.
 
     Attributes:
         binds: Whether a token that the grammar allows may be refused here.
@@ -221,17 +221,17 @@ class DistinctSpans:
     ) -> None:
         self._marks, self._end = marks, end
         self._spell, self._bound, self._spans = spell, bound, spans
-        # The last mark, None before the first call, and the text behind it.
+        # The last mark (None before the first call), and the text behind it.
         self._mark: int | None = None
         self._text = b""
         self._parameters = _NONE
-        # The parameter of the value, or of the value before; those that may be written now.
+        # The parameter of the current or previous value; the parameters that may be written now.
         self._name: bytes | None = None
         self._open: tuple[bytes, ...] = ()
         self._span = False
-        # What the value may be, where that is more than any span.
+        # What the value may be; None if it is not restricted beyond being a span.
         self._candidates: Candidates | None = None
-        # Whether an earlier number of the call is one of the texts.
+        # Whether an earlier number of the call was copied from the texts.
         self._copied_number = False
         self._restricted = False
         self.binds = False
@@ -239,11 +239,11 @@ class DistinctSpans:
 
     def copy(self) -> DistinctSpans:
         """An independent copy in the same state."""
-        # Attributes are replaced and never changed in place.
+        # A shallow copy is enough: attributes are replaced, never changed in place.
         return copy(self)
 
     def fits(self, token: int) -> bool:
-        """Whether a token that the grammar allows keeps to unused words."""
+        """Whether a token that the grammar allows keeps values to unused words and candidates."""
         if not self.binds:
             return True
         if self._mark == self._marks.key:
@@ -257,7 +257,7 @@ class DistinctSpans:
         return self._has_span((self._text + self._spell(token))[1:], self._candidates)
 
     def follow(self, token: int) -> None:
-        """Go on with a token other than the end mark."""
+        """Consume a token other than the end mark."""
         marks = self._marks
         if not self._is_mark(token):
             if self._mark is not None:
@@ -284,15 +284,15 @@ class DistinctSpans:
         self.binds = self._restricted or leaves_out
 
     def _assign(self) -> None:
-        """Take the words of the value that is complete."""
-        # Where no unused words were left the value uses none.
+        """Mark the words of the completed value as used."""
+        # If no unused words were left, the value uses none.
         found = list(islice(self._assigned(), ASSIGNMENTS))
         numbers = self._candidates is not None and self._candidates.numbers
         self._copied_number |= bool(found) and numbers
         self._assignments = found or self._assignments
 
     def _goes_on_with_name(self, token: int) -> bool:
-        """Whether a token goes on with the name of a parameter that may be written."""
+        """Whether a token continues the name of a parameter that may be written."""
         if not self._open:
             return True
         if token == self._marks.value:
@@ -301,7 +301,7 @@ class DistinctSpans:
         return any(name.startswith(begun) for name in self._open)
 
     def _opened(self) -> tuple[bytes, ...]:
-        """The parameters that may be written next, behind the tool's name or a value."""
+        """The parameters that may follow the tool's name or the current value."""
         if self._mark == self._marks.call:
             parameters = self._bound.get(self._text, _NONE)
             return tuple(name for name in parameters.behind(None) if self._can_be(name, parameters))
@@ -320,7 +320,7 @@ class DistinctSpans:
         return self._has_span(b"", candidates)
 
     def _is_restricted(self) -> bool:
-        """Whether the value that begins may not use all words, if any are left for it."""
+        """Whether the value that begins here is limited to what is unused, if anything is left."""
         if self._candidates is None:
             return self._assignments != [()]
         return self._candidates.certain or self._copied_number
@@ -330,7 +330,7 @@ class DistinctSpans:
         return token in (marks.call, marks.key, marks.value)
 
     def _has_span(self, prefix: bytes, candidates: Candidates | None) -> bool:
-        """Whether an unused span begins with these bytes."""
+        """Whether an unused span, or candidate, begins with these bytes."""
         return any(
             _unused(place, one)
             for place in self._places(prefix, candidates)
@@ -338,7 +338,7 @@ class DistinctSpans:
         )
 
     def _places(self, prefix: bytes, candidates: Candidates | None) -> Iterator[Place]:
-        """Where the value that begins with these bytes may stand, as `Spans.places`."""
+        """The places of values that begin with these bytes, as in `Spans.places`."""
         spans = self._spans()
         if candidates is None:
             yield from spans.places(prefix)
@@ -348,7 +348,7 @@ class DistinctSpans:
                 yield from places
 
     def _assigned(self) -> Iterator[Assignment]:
-        """Assignments of the call's values to spans, the value being written included."""
+        """Assignments of the call's values to spans, including the value being written."""
         spans, value = self._spans(), self._text[1:]
         if self._candidates is not None:
             places = self._candidates.find(spans).get(value, ())

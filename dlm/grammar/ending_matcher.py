@@ -1,10 +1,9 @@
-"""A matcher of answers that have to end: within their tokens, and out of any loop.
+"""A matcher for answers that must end: within their token limit, and without endless repetition.
 
-Where the room for the answer becomes short, tokens are allowed only as long as the rest of the
-answer, its closing brackets for example, still fits behind them. Where the answer repeats itself,
-the way to its end is taken until it no longer does. Both follow one *way out*: tokens that end the
-answer soon, found by trying those first that close something. Where none is found the grammar alone
-decides, and the answer may be cut.
+When room becomes short, a token is allowed only if the rest of the answer, for example its closing
+brackets, still fits behind it. When the answer repeats itself, it is led to its end until it no
+longer does. Both follow a *way out*: tokens that end the answer soon, found by trying tokens that
+close something first. If no way out is found, the grammar alone decides, and the answer may be cut.
 
 Shapes: V vocabulary, W words of a bit mask.
 """
@@ -23,31 +22,32 @@ from dlm.grammar.matcher import Matcher
 from dlm.language.answer_text import LOOP_TOKENS, looping
 
 LONGEST_WAY_OUT = 512
-"""Tokens of a way out that is looked for, at most."""
+"""Most tokens of a way out that is searched for."""
 LOOK_AHEAD = 48
-"""Tokens that a draft has at most."""
+"""Most tokens of a draft."""
 SPARE = 64
-"""Tokens by which a single token may lengthen the way out, beyond twice the length of the first:
-what is optional, and so no part of that one, may hold as much that is required."""
+"""Tokens by which one token may lengthen the way out, beyond twice the length of the first way out:
+an optional part, which the first way out does not have, may itself require that much."""
 
-# Separators before digits, of which a number needs few, and a minus behind them; "0" is any digit.
+# Signs in the order in which they are tried; "0" stands for any digit. Separators come before
+# digits, because a number needs few digits, and a minus behind them.
 _SIGNS = b",@:/.0-_+#()=;?&%*!~"
 _CLOSES = 1
 KINDS = len(_SIGNS) + 5
-# How often in a row: what closes may do so at several levels.
+# How often a token of each kind is taken in a row; brackets may close at several levels.
 _PATIENCE = np.array([8, 8, 2] + [1] * (KINDS - 3))
 
 
 class Closers:
-    """Which token leads out soonest, of those that a grammar allows.
+    """Chooses, among the tokens that a grammar allows, the one that probably ends it soonest.
 
-    Tokens are of kinds, which are tried in their order: what closes something, letters, what
-    separates, digits, other signs. A kind that led back to where it was taken, as letters do before
-    the "@" of an address, gives way to the next for a round.
+    Kinds of tokens are tried in order: marks, closing signs, letters, separators, digits, others. A
+    kind that led back to where it was taken, as letters do before the "@" of an address, gives way
+    to the next kind for a round.
 
     Args:
         size: V.
-        spell: Bytes of a token.
+        spell: Returns the bytes of a token.
         marks: Ids that separate the parts of an answer.
     """
 
@@ -57,12 +57,12 @@ class Closers:
         self._marks = marks
 
     def choose(self, bits: NDArray[np.int32], taken: NDArray[np.int64]) -> int | None:
-        """The first of the allowed tokens; None where there is none.
+        """The allowed token to try first; None if no token is allowed.
 
         Args:
-            bits: (W,) the tokens that are allowed.
-            taken: (KINDS,) how often tokens of each kind were taken where these are allowed. The
-                chosen one is counted.
+            bits: (W,) bit mask of the allowed tokens.
+            taken: (KINDS,) how often a token of each kind was taken where exactly these are
+                allowed; the chosen token is added to it.
         """
         flags = np.unpackbits(bits.view(np.uint8), count=self._size, bitorder="little")
         allowed = np.flatnonzero(flags)
@@ -76,15 +76,15 @@ class Closers:
 
     @cached_property
     def _kinds(self) -> NDArray[np.int64]:
-        """(V,) of tokens. All of them are spelled, so it takes a while."""
+        """(V,) kind of each token; slow to compute, because every token is spelled."""
         return np.array([self._kind(token) for token in range(self._size)], dtype=np.int64)
 
     @cached_property
     def _sizes(self) -> NDArray[np.int64]:
-        """(V,) by which tokens of one kind are ordered: the longest first, zero last of digits.
+        """(V,) order of tokens within their kind: the longest first, and zero last of the digits.
 
-        Of those that close the shortest come first: within a string "}}" is text, and only a quote
-        ends it.
+        Among closing tokens the shortest come first: within a string "}}" is text, and only a quote
+        ends the string.
         """
         texts = [self._spell(token).strip() for token in range(self._size)]
         longest = np.array([9 if text == b"0" else -len(text[:64]) for text in texts])
@@ -96,7 +96,7 @@ class Closers:
             return 0
         if text and not text.strip(b'"]}'):
             return _CLOSES
-        # Long ones, for strings of a least length.
+        # Letters, the longest first, because a string may have a minimum length.
         if text.isalpha():
             return 2
         if len(text) != 1:
@@ -108,8 +108,10 @@ class Closers:
 class EndingMatcher(Matcher):
     """The grammar of another matcher, for an answer of at most ``room`` tokens, end mark included.
 
-    It begins in the state of ``matcher``, which must not go on. What stands before the token
-    ``opening`` may be cut; None where nothing may.
+    It takes over the state of ``matcher``, which must not be used any more.
+
+    Args:
+        opening: Token before which the answer may be cut; None if it may not be cut at all.
     """
 
     def __init__(
@@ -120,15 +122,15 @@ class EndingMatcher(Matcher):
         )
         self._closers = closers
         self._room = room
-        # None behind it as well.
+        # Set to None once the token has come.
         self._opening = opening
-        # The last tokens, as many as a loop is recognised by.
+        # The last tokens, enough to recognise a loop.
         self._tail: tuple[int, ...] = ()
-        # A way out from here; one looked for further on need not be the rest of it.
+        # A way out from here. One searched for later need not be the rest of this one.
         self._way = first = self._way_out()
-        # Tokens by which one may lengthen the way out; 0 where the end is out of reach.
+        # Tokens by which one token may lengthen the way out; 0 if the end is out of reach.
         self._growth = SPARE + 2 * len(first) if first and len(first) <= room else 0
-        # Tokens that can come before the room may be used up.
+        # Tokens that can certainly follow before the room may run out.
         self._unwatched = self._slack(first) if first else 0
         self._looked = False
         self._must: int | None = None
@@ -155,7 +157,7 @@ class EndingMatcher(Matcher):
 
     def copy(self) -> EndingMatcher:
         """See `Matcher.copy`."""
-        # Attributes of its own are replaced and never changed in place.
+        # The attributes of this class are replaced, never changed in place.
         other = copy(self)
         Matcher.__init__(other, *self._parts())
         return other
@@ -190,7 +192,7 @@ class EndingMatcher(Matcher):
         return self._opening is None and self._growth > 0 and self._unwatched <= 0
 
     def _due(self) -> int | None:
-        """The token that has to come next: where the room is used up, or in a loop."""
+        """The token that must come next because the room runs out or the answer is in a loop."""
         if self._looked:
             return self._must
         self._looked, self._must = True, None
@@ -201,7 +203,7 @@ class EndingMatcher(Matcher):
         if way is None:
             return None
         if len(way) > self._room:
-            # Too late: what is cut shall at least say as much as it can.
+            # Too late to end in time: let the answer say as much as it can until it is cut.
             self._growth = 0
         elif loops or len(way) == self._room:
             self._must = way[0]
@@ -209,7 +211,7 @@ class EndingMatcher(Matcher):
         return self._must
 
     def _leaves_room(self, token: int) -> bool:
-        """Whether the answer can end in time behind a token that the grammar allows."""
+        """Whether the answer can still end in time after a token that the grammar allows."""
         on_the_way = self._way is not None and self._way[0] == token
         if token == self.end or on_the_way or not self._is_near:
             return True
@@ -220,7 +222,7 @@ class EndingMatcher(Matcher):
         return (self._room - len(way)) // max(self._growth, 1) - 1
 
     def _way_out(self, token: int | None = None) -> list[int] | None:
-        """Tokens from here, or from behind a token, that end the answer; None if none are found."""
+        """Tokens that end the answer from here, or after ``token``; None if none are found."""
         here = Matcher(*self._parts())
         if token is not None and not here._consume(token):
             return None

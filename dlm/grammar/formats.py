@@ -1,7 +1,7 @@
 """Formats of an answer's text, and the grammar rules that enforce them.
 
-The text begins with a space where every text does in the token stream; the rest is the format's.
-`dlm.grammar.matcher` makes a format binding.
+In dialects whose texts begin with a space in the token stream, so does a formatted one; the format
+rules the rest. `dlm.grammar.matcher` enforces it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from dlm.grammar.compiled import MOST_REPEATS, repeats
 from dlm.grammar.schemas import bounded, closed, patterns
 from dlm.language.references import MAX_LEVELS, count_levels
 
-# JSON as the training data writes it. Free whitespace would let a weak model indent for ever.
+# JSON as the training data writes it. Free whitespace would let a weak model indent without end.
 _LAYOUT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
-# What has no end is no literal, but looking for one anew behind each quote would take long.
+# A string or pattern without an end is matched too (it is no literal): otherwise its end would be
+# searched for again behind each quote, which takes long.
 _LARK_PIECES = re.compile(
     r"""(?P<comment>(?://|\#)[^\n]*) | "(?:\\.|[^"\\\n])*"? | /(?:\\.|[^/\\])+/?""",
     re.VERBOSE,
@@ -28,10 +29,13 @@ _LARK_PIECES = re.compile(
 
 
 class FormatError(ValueError):
-    """A format or a tool's schema that cannot be made a grammar.
+    """A format or a tool's schema that cannot be turned into a grammar.
 
-    The text names the feature. It names the tool and the parameter at fault too, where it is not
-    the answer's format.
+    The text names the unsupported feature and, for a tool's schema, the tool and the parameter.
+
+    Attributes:
+        tool: The tool at fault; None for the answer's format.
+        parameter: The parameter at fault; None if it is not known.
     """
 
     def __init__(self, text: str, tool: str | None = None, parameter: str | None = None) -> None:
@@ -69,8 +73,10 @@ def format_rules(
 ) -> tuple[list[str], list[dict[str, str]]]:
     """The rule ``text`` in llguidance's Lark dialect, and the grammars that it refers to.
 
-    The text begins with ``lead``; without a format it is words. A grammar that uses special tokens,
-    or is too deep to be read, is a FormatError.
+    The text begins with ``lead``; without a format it is plain text.
+
+    Raises:
+        FormatError: The format uses special tokens, is nested too deeply or repeats too much.
     """
     if wanted is None:
         return ["text: TEXT", rf"TEXT: /{lead}\S(.|\n)*/"], []
@@ -91,7 +97,7 @@ def _check_repeats(pattern: str) -> None:
 
 
 def _check_lark(grammar: str) -> None:
-    # As llguidance reads it: strings end with their line, patterns need not.
+    # As llguidance reads it: a string ends with its line at the latest, a pattern need not.
     bare = _LARK_PIECES.sub(lambda found: found["comment"] or '""', grammar)
     if re.search(r"<[\[|]", bare):
         raise FormatError("format: special tokens are not supported")
@@ -100,9 +106,10 @@ def _check_lark(grammar: str) -> None:
 
 
 def strict_json(schema: Mapping[str, Any]) -> str:
-    """A schema as llguidance takes it, closed and bounded, with one layout for values.
+    """A schema as JSON for llguidance: closed, bounded, and with a fixed layout of values.
 
-    A schema too deep to be read is a FormatError.
+    Raises:
+        FormatError: The schema is nested too deeply, or a pattern in it repeats too much.
     """
     if (deep := count_levels(schema)) > MAX_LEVELS:
         raise FormatError(f"format: got {deep} levels of schemas, expected at most {MAX_LEVELS}")
@@ -112,7 +119,7 @@ def strict_json(schema: Mapping[str, Any]) -> str:
 
 
 def reason(error: str) -> str:
-    """The message of llguidance's report, without the grammar that it quotes."""
+    """The message of an llguidance error, without the grammar that it quotes."""
     message = re.sub(r"^at \d+\(\d+\): ", "", re.split(r"\n *\d+ \| ", error.strip())[0])
     lines = message.removeprefix("failed to compile JSON schema: ").splitlines()
     return " ".join(line.strip() for line in lines)

@@ -1,10 +1,10 @@
-"""Answers that are valid by construction: a matcher of tokens against `dlm.grammar.answer_rules`.
+"""Answers that are valid by construction: matches tokens against `dlm.grammar.answer_rules`.
 
-Tokens that the grammar forces are placed without a decision. No two values of a call can be copied
-from the same words (`dlm.grammar.distinct_spans`), and the choice of a tool's name may be adjusted
-(`dlm.grammar.tool_choice`).
+Tokens that the grammar forces are placed without asking the model. No two values of a call can be
+copied from the same words (`dlm.grammar.distinct_spans`), and the choice of a tool's name may be
+adjusted (`dlm.grammar.tool_choice`).
 
-The matcher is llguidance's; it is imported when the first grammar is built.
+The parser is llguidance, which is imported when the first grammar is built.
 """
 
 from __future__ import annotations
@@ -48,13 +48,16 @@ from dlm.language.tokenizer import Tokenizer
 
 KEPT_SPELLINGS = 4096
 MOST_NUMBERS = 64
-"""Where more are said than that, a number may be any."""
+"""If more numbers than this were said, a number may be any number."""
 _STATE = "\n<state>"
 _REFUSAL = "Parser Error: token"
 
 
 class GrammarFactory:
-    """Builds matchers for one language and a model of ``vocab_size`` logits, which may be more."""
+    """Builds matchers for one language and a model of ``vocab_size`` logits.
+
+    There may be more logits than the language has tokens.
+    """
 
     def __init__(self, language: Tokenizer | Dialect, vocab_size: int) -> None:
         import llguidance
@@ -63,7 +66,7 @@ class GrammarFactory:
         self._tokenizer = llguidance.LLTokenizer(
             json.dumps(self._dialect.unspellable()), n_vocab=vocab_size, eos_token=self._dialect.end
         )
-        # Building a grammar takes as long as a forward, and offered tools seldom change.
+        # Kept, because building a grammar takes as long as a forward and tools seldom change.
         self._compiled = CompiledGrammars(self._tokenizer)
         self._spelled = functools.lru_cache(KEPT_SPELLINGS)(
             lambda token: bytes(self._tokenizer.decode_bytes([token]))
@@ -72,12 +75,12 @@ class GrammarFactory:
     def matcher(
         self, rules: AnswerRules, names: ToolChoice | None = None, tokens: int = 128
     ) -> Matcher:
-        """A matcher at the beginning of an answer of so many tokens at most.
+        """A matcher at the beginning of an answer of at most ``tokens`` tokens.
 
         ``names`` adjusts the choice between tools.
 
         Raises:
-            FormatError: A schema or format cannot be expressed.
+            FormatError: A schema or format cannot be expressed as a grammar.
             ValueError: The rules allow no answer.
         """
         text = lark(rules, self._dialect.calls)
@@ -91,7 +94,10 @@ class GrammarFactory:
         return Matcher(inner, self._dialect.end, self._distinct_spans(rules), names, alone)
 
     def accepts(self, schema: Mapping[str, Any]) -> Callable[[Any], bool]:
-        """Whether something is a value of a schema; of one that cannot be expressed, nothing is."""
+        """A function that tells whether a value is valid under a schema.
+
+        If the schema cannot be expressed as a grammar, no value is.
+        """
         try:
             inner = self._compiled.get(json.dumps({"grammars": [{"json_schema": schema}]}), 0)
         except GrammarError:
@@ -100,7 +106,7 @@ class GrammarFactory:
         def fits(value: Any) -> bool:
             ids = self._tokenizer.tokenize_str(json.dumps(value, ensure_ascii=False))
             here = inner.deep_copy()
-            # Asked first, because a refused token would be quoted on standard error.
+            # Validated first: the parser would quote a refused token on standard error.
             whole = here.validate_tokens(ids) == len(ids) and here.consume_tokens(ids)
             return bool(whole and here.is_accepting())
 
@@ -119,7 +125,7 @@ class GrammarFactory:
         return DistinctSpans(calls, self._dialect.end, self._spelled, bound, spans)
 
     def _bound_keys(self, rules: AnswerRules) -> dict[bytes, Parameters]:
-        """The parameters of tools of which some are bound, as `DistinctSpans` takes them."""
+        """The parameters of each tool with bound ones, in the form that `DistinctSpans` takes."""
         sources = Sources.of(rules)
         names = worded(tool.name for tool in rules.tools)
         found = {}
@@ -132,7 +138,8 @@ class GrammarFactory:
             }
             bound |= self._numbers(tool, rules)
             if rules.choice == tool.name and rules.user_texts:
-                # Of several calls one may have the option that is said, another one that is meant.
+                # Only for a named tool: with several calls, one may have the option that was said
+                # and another one that was only meant.
                 bound |= said_options(tool, rules.user_texts[-1])
             if len(bound) > 1 or any(one and one.certain for one in bound.values()):
                 keys = {name: spelled(key).encode() for name, key in worded(properties).items()}
@@ -144,7 +151,7 @@ class GrammarFactory:
         return found
 
     def _numbers(self, tool: Tool, rules: AnswerRules) -> dict[str, Candidates]:
-        """By parameter that is a number, the numbers that were said and fit."""
+        """For each parameter that is a number, the numbers that were said and fit its schema."""
         texts = rules.user_texts if rules.copy_sources is None else rules.copy_sources
         newest = rules.user_texts[-1] if rules.user_texts else ""
         numbers = numbers_of(texts)
@@ -177,11 +184,14 @@ def _standing(values: Iterable[str], spans: Spans) -> Mapping[bytes, Sequence[Pl
 
 
 def _read(tool: Tool, name: str, texts: Sequence[str], rules: AnswerRules) -> Candidates | None:
-    """The spans that a parameter's reader can read; what is labelled in quotes where it has none.
+    """What a text parameter may be: the spans its reader can read, or strings labelled in quotes.
 
-    A message that names a value of the kind, and does not refer to a thing that was named before,
-    means that one. A required value is any span where it names none: what was meant before is no
-    answer to what is asked now.
+    Strings labelled in quotes count only for a parameter without a reader; None if there are none.
+
+    With a reader, spans of the newest message come first, and earlier texts count only if that
+    message has no such span, refers back to something, or names values that another reader reads as
+    well. If a required value is not named in the newest message and that refers to nothing, any
+    span is allowed, because what was meant earlier does not answer what is asked now.
     """
     reader = tool.readers.get(name)
     newest = rules.user_texts[-1] if rules.user_texts else ""
@@ -196,7 +206,7 @@ def _read(tool: Tool, name: str, texts: Sequence[str], rules: AnswerRules) -> Ca
         refers = reader.anywhere and refers_back(newest)
         if required and not here and not refers:
             return {}
-        # "And in pounds?" names one of two units, and it may be either.
+        # "And in pounds?" names one unit where the tool has two; it may be either of them.
         others = [one.read for key, one in tool.readers.items() if key != name]
         unsure = refers or not here or any(read(one) is not None for read in others for one in here)
         earlier = readable(texts, reader) if unsure else ()
@@ -207,11 +217,11 @@ def _read(tool: Tool, name: str, texts: Sequence[str], rules: AnswerRules) -> Ca
 
 
 def check_tools(tools: Sequence[Tool], calls: MarkedCalls | JsonCalls | None) -> None:
-    """Refuse tools, of well-formed parameters and different names, that no answer could call.
+    """Refuse tools that no answer could call; parameters are well-formed and names are unique.
 
     Raises:
-        FormatError: A parameter's schema cannot be expressed.
-        ValueError: A name or option cannot be spelled, or answers have no calls.
+        FormatError: A parameter's schema cannot be expressed as a grammar.
+        ValueError: A name or option cannot be spelled, or the dialect has no calls.
     """
     import llguidance
 
@@ -224,7 +234,7 @@ def check_tools(tools: Sequence[Tool], calls: MarkedCalls | JsonCalls | None) ->
             if any(not ref.startswith(DEFINITIONS) for ref in references(schema)):
                 message = f"{tool.name}.{name}: a $ref is supported to {DEFINITIONS} alone"
                 raise FormatError(message, tool.name, name)
-    # Without a text, required parameters marked ``x-as-said`` would rule their tools out.
+    # A text is given because tools with required ``x-as-said`` parameters need one.
     rules = AnswerRules(tuple(tools), user_texts=("a",))
     text = lark(rules, calls)
     grammar = json.dumps({"grammars": [{"lark_grammar": text}]})
@@ -233,10 +243,10 @@ def check_tools(tools: Sequence[Tool], calls: MarkedCalls | JsonCalls | None) ->
 
 
 class Matcher:
-    """The state of an answer in its grammar.
+    """The state of an answer in its grammar; tokens are consumed one by one, left to right.
 
-    Tokens go in one by one, left to right. Too complex a grammar is a FormatError where all of it
-    is the answer's format, and a plain ValueError elsewhere.
+    A grammar that proves too complex raises a FormatError if the answer's format is all there is
+    to it (``formatted``), and a plain ValueError otherwise.
     """
 
     def __init__(
@@ -255,7 +265,7 @@ class Matcher:
 
     @property
     def needs_logits(self) -> bool:
-        """Whether tokens must be chosen from logits, as gains may adjust the tool's name."""
+        """Whether tokens must be chosen from logits, because gains may yet adjust a tool's name."""
         return self._names is not None and not self._names.complete
 
     @property
@@ -265,11 +275,11 @@ class Matcher:
 
     @property
     def several_calls(self) -> bool:
-        """Whether the answer has more calls than the first, whose name gains adjust."""
+        """Whether the answer has begun a second call; gains adjust only the first one's name."""
         return self._names is not None and self._names.calls > 1
 
     def in_doubt(self, logits: Tensor) -> bool:
-        """See `ToolChoice.in_doubt`; false where the model alone chooses."""
+        """See `ToolChoice.in_doubt`; false if the model alone chooses."""
         return self._names is not None and self._names.in_doubt(logits)
 
     def set_gains(self, gains: Mapping[str, float]) -> None:
@@ -278,14 +288,15 @@ class Matcher:
             self._names.set_gains(gains)
 
     def best(self, logits: Tensor) -> int:
-        """The likeliest token that may come next by (V,) logits.
+        """The likeliest token that may come next, by (V,) logits; ties go to the lowest id.
 
-        Ties go to the lowest id. A ValueError where no token may come next.
+        Raises:
+            ValueError: No token may come next, or the grammar is too complex.
         """
         if self._names is not None:
             logits = self._names.adjusted(logits)
         likeliest = int(logits.argmax())
-        # Most often the model is right, and checking one token is cheaper than checking all.
+        # The model is mostly right, and checking one token is cheaper than checking all.
         if self.takes(likeliest):
             return likeliest
         bits = self._bits().view(np.uint8)
@@ -298,20 +309,20 @@ class Matcher:
         return best
 
     def allowed(self, draft: Sequence[int]) -> NDArray[np.int32]:
-        """Bits of the tokens that may come next, here and behind each token of a draft.
+        """Bit masks of the tokens that may come next, here and after each token of a draft.
 
         Args:
             draft: n tokens.
 
         Returns:
-            (n + 1, W) of at least V bits in a row, bit j of word i for id 32·i + j. Behind a
-            token that the grammar refuses, and behind the end mark, everything is allowed.
+            (n + 1, W), each row of at least V bits; bit j of word i stands for id 32·i + j. After a
+            token that the grammar refuses, and after the end mark, everything is allowed.
         """
         here = self.copy()
         rows: list[NDArray[np.int32]] = []
         for token in (*draft, self.end):
             rows.append(here._bits())
-            # Asked first, because a refused token would be quoted on standard error.
+            # Asked first: the parser would quote a refused token on standard error.
             if token == self.end or not here.takes(token):
                 break
             here._consume(token)
@@ -333,16 +344,16 @@ class Matcher:
         return Matcher(*self._parts())
 
     def spend(self, tokens: int) -> None:
-        """Tell that so many tokens of the answer's room are spent outside of this grammar."""
+        """Note that ``tokens`` tokens of the answer's room were spent outside this grammar."""
 
     def _parts(self) -> tuple[Any, int, DistinctSpans | None, ToolChoice | None, bool]:
-        """Independent copies of what it is made of."""
+        """Independent copies of the arguments that a matcher in this state is made from."""
         words = None if self._words is None else self._words.copy()
         names = None if self._names is None else self._names.copy()
         return self._inner.deep_copy(), self.end, words, names, self._formatted
 
     def follow(self, ids: Sequence[int]) -> None:
-        """Go on with decided tokens, none of them the end mark.
+        """Consume decided tokens, none of them the end mark.
 
         Raises:
             ValueError: One of them may not come next.
@@ -353,11 +364,11 @@ class Matcher:
                 raise ValueError(f"prefix: got token {token}, which the grammar does not allow")
 
     def advance(self, token: int) -> list[int]:
-        """Go on with a token other than the end mark.
+        """Consume a token other than the end mark.
 
         Returns:
-            The tokens that the grammar forces behind it, which are consumed as well. The last of
-            them is the end mark where nothing else can follow.
+            The tokens that the grammar forces after it, which are consumed as well. The last of
+            them is the end mark if nothing else can follow.
 
         Raises:
             ValueError: The token may not come next.
@@ -382,7 +393,7 @@ class Matcher:
         return taken
 
     def _bits(self) -> NDArray[np.int32]:
-        """Bits of the tokens that may come next, (W,)."""
+        """Bit mask, (W,), of the tokens that may come next."""
         bits = np.frombuffer(self._inner.compute_bitmask(), dtype=np.uint8)
         if self._words is None or not self._words.binds:
             return bits.view(np.int32)
@@ -392,19 +403,19 @@ class Matcher:
         return np.packbits(flags, bitorder="little").view(np.int32)
 
     def _check_but_refusal(self) -> None:
-        # The parser reports a refused token as an error, too; other errors are its limits.
+        # The parser also reports a refused token as an error; other errors are exceeded limits.
         if not self._inner.get_error().startswith(_REFUSAL):
             self._check()
 
     def _check(self) -> None:
         if self._inner.is_error():
-            # The parser's whole state follows the first lines.
+            # The parser appends its whole state to the message.
             message = f"grammar: {self._inner.get_error().partition(_STATE)[0]}"
             raise FormatError(message) if self._formatted else ValueError(message)
 
 
 def _fault(error: str, text: str, rules: AnswerRules) -> FormatError:
-    """An error of llguidance, with the tool and parameter whose line of the grammar it names."""
+    """The FormatError for an llguidance error, with the tool and parameter that it points to."""
     line = re.search(r"^at (\d+)\(", error, re.MULTILINE)
     lines = text.splitlines()
     rule = lines[int(line[1]) - 1] if line and int(line[1]) <= len(lines) else ""

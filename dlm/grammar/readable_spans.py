@@ -1,6 +1,6 @@
-"""Spans of texts that a reader can read, for parameters whose values it must be able to read.
+"""Finds the spans of texts that a reader can read, for parameters whose values must be readable.
 
-It knows nothing of tokens, nor of what is read.
+It knows nothing of tokens or of what readers read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dlm.grammar.said import places
 from dlm.language.messages import Reader
 
 READ_PIECES = 23
-"""As `SPAN_PIECES`, of what a reader is to read: twelve words."""
+"""Like `dlm.grammar.said.SPAN_PIECES`, for what a reader reads: twelve words and the spaces."""
 
 _REFERRING = re.compile(
     r"\b(?:it|its|that|this|them|those|these|one|ones|both|the same)\b|^\W*no\b", re.IGNORECASE
@@ -21,7 +21,7 @@ _REFERRING = re.compile(
 
 
 def readable(texts: Sequence[str], reader: Reader) -> list[str]:
-    """The spans of some texts that a reader reads, of twelve words at most."""
+    """The spans of some texts, of at most twelve words, that a reader can read."""
     found = [span for text in texts for span in _read(text, reader.read, reader.whole)]
     if found or reader.hardly is None:
         return found
@@ -49,5 +49,5 @@ def _is_part(place: tuple[int, int], meant: Mapping[tuple[int, int], object]) ->
 
 
 def refers_back(text: str) -> bool:
-    """Whether words of a text may stand for a thing that was named before it."""
+    """Whether words of a text may refer to something that was named before it."""
     return _REFERRING.search(text) is not None

@@ -1,9 +1,9 @@
 """Reasoning before an answer: a matcher that allows it first, within a budget.
 
-For the decoding, reasoning is a part of the answer's grammar, so that drafting, verification,
-sampling and batches work as without it. Where it ends is decided here: by the model, once it has
-the least length; at the next end of a sentence, once it has the length that is enough or repeats a
-sentence; and at the greatest length in any case.
+To the decoder, reasoning is part of the answer's grammar, so drafting, verification, sampling and
+batching need nothing special. This module decides where it ends: where the model closes it, once
+the minimum length is reached; at the end of a sentence, once it is long enough or repeats a
+sentence; and at the maximum length in any case.
 
 Shapes: n tokens of a draft, V vocabulary.
 """
@@ -75,7 +75,7 @@ class ReasoningMatcher(Matcher):
                 return out
             forced = here.advance(draft[at])
             at += 1
-            # Nothing is chosen where the closing mark is forced.
+            # The closing mark is forced here: go on only if the draft has it as well.
             if forced and draft[at : at + 1] != forced:
                 return out
             at += len(forced)
@@ -97,10 +97,10 @@ class ReasoningMatcher(Matcher):
         return other
 
     def follow(self, ids: Sequence[int]) -> None:
-        """See `Matcher.follow`; reasoning cannot be given.
+        """See `Matcher.follow`; only the answer can be given, not the reasoning.
 
         Raises:
-            ValueError: The reasoning is not over; or as `Matcher.follow`.
+            ValueError: The reasoning is not over, or a token may not come next.
         """
         if not self._over:
             raise ValueError("prefix: got one before reasoning")
@@ -131,7 +131,7 @@ class ReasoningMatcher(Matcher):
         return (*self._marks.outside, self._marks.closing) if early else self._marks.outside
 
     def _repeats_sentence(self) -> bool:
-        """Whether the sentence that has just ended is one of the sentences before it."""
+        """Whether the sentence that has just ended equals an earlier one."""
         ends = [i for i, token in enumerate(self._reasoning) if token in self._marks.stops]
         starts = [0, *(end + 1 for end in ends)]
         *earlier, last = (self._reasoning[a : b + 1] for a, b in zip(starts, ends, strict=False))
@@ -141,9 +141,9 @@ class ReasoningMatcher(Matcher):
 def split_reasoning(
     tokens: Sequence[int], marks: ReasoningMarks
 ) -> tuple[list[int], list[int] | None]:
-    """Split the tokens behind the opening mark into reasoning and answer, closing mark left out.
+    """Split the tokens after the opening mark into reasoning and answer, without the closing mark.
 
-    The answer is None where the reasoning is not over.
+    The answer is None if the reasoning is not over.
     """
     tokens = list(tokens)
     if marks.closing not in tokens:

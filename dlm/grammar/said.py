@@ -1,8 +1,8 @@
-"""Values of a JSON schema as they stand in texts, so that a small model chooses and never invents.
+"""Restricts values of a JSON schema to what texts say, so that a small model chooses one of those.
 
-Strings are spans, numbers are said ones, and days and times are those that the texts name. JSON has
-no other way to say so than to list them. What the schema restricts further may be any of them that
-fits; where none does, it stays as it is.
+Strings become spans, numbers those that were said, and days and times those that the texts name.
+JSON Schema can only list them, so they are listed. Where the schema restricts a value further, only
+those that fit are listed; if none fits, that part of the schema stays as it is.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from dlm.language.spoken_numbers import is_unread, numbers_in
 from dlm.language.written_dates import dates_in, times_in
 
 SPAN_PIECES = 24
-"""Longest span of a text in JSON, in words and what stands between them."""
+"""Longest span of a text in JSON, in pieces: words and what stands between them."""
 MOST_SPANS = 1000
 LONGEST_SPAN = 200
-"""Characters; a text of few pieces may be a text without spaces."""
+"""In characters: a text without spaces has few pieces, which may be long."""
 
 _AROUND = ".,;:!?\"'`()[]<>{}“”‘’«»"
 _DEFINED = "x-said"
 _REMARKS = {"type", "title", "description", "default", "examples", "x-as-said"}
 
 Accepts = Callable[[Mapping[str, Any]], Callable[[Any], bool]]
-"""By a schema, whether something is one of its values."""
+"""Returns, for a schema, a function that tells whether a value is valid under it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What some texts hold, nothing twice.
+    """What some texts say, without duplicates.
 
     Attributes:
-        spans: Words between blanks, and runs of words, shorter ones the longer the texts are.
-        numbers: In words or figures; none where they say some that cannot be read as well.
-        words: How many words there are.
-        texts: All of them.
-        formatted: Days and times by the ``format`` of a string, as that has them.
+        spans: Words between spaces, and runs of pieces; the longer the texts, the shorter the runs.
+        numbers: Numbers in words or figures; empty if the texts also say some that cannot be read.
+        words: The number of words.
+        texts: All the texts.
+        formatted: For the ``format`` of a string, the days or times in that format.
     """
 
     spans: tuple[str, ...]
@@ -53,10 +53,10 @@ class Said:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Said:
-        """What some texts hold."""
+        """What some texts say."""
         pieces = [PIECES.findall(text) for text in texts]
         longest = max(1, min(SPAN_PIECES, MOST_SPANS // max(1, sum(map(len, pieces)))))
-        # A code may have many pieces.
+        # Whole words as well: a code may have more pieces than a run.
         words = (word.strip(_AROUND) for text in texts for word in text.split())
         several = (run for one in pieces for run in runs(one, longest))
         found = (one for one in chain(words, several) if 0 < len(one) <= LONGEST_SPAN)
@@ -71,7 +71,7 @@ class Said:
         )
 
     def of_kind(self, kind: str, shape: Any = None) -> Sequence[str | int | float]:
-        """What may be a value of a type of JSON: string of some format, integer or number."""
+        """The values for a JSON type: a string, of some format perhaps, an integer or a number."""
         if kind != "string":
             return self.numbers
         known = self.formatted.get(shape, ()) if isinstance(shape, str) else ()
@@ -80,12 +80,12 @@ class Said:
         return tuple(dict.fromkeys((*known, *self.spans)))
 
     def with_days(self, days: Sequence[str]) -> Said:
-        """The same where these are the days that are said."""
+        """A copy with these days as the ones that were said."""
         return replace(self, formatted={**self.formatted, "date": days})
 
 
 def _formatted(texts: Sequence[str]) -> dict[str, Sequence[str]]:
-    # A date of one message may be the year of another's.
+    # Joined, because the year of a date may stand in another message.
     dates = dates_in("\n".join(texts))
     times = [time for text in texts for time in times_in(text)]
     both = (f"{day}T{time}" for day in dates for time in times)
@@ -93,13 +93,13 @@ def _formatted(texts: Sequence[str]) -> dict[str, Sequence[str]]:
 
 
 def runs(pieces: Sequence[str], longest: int = SPAN_PIECES) -> Iterator[str]:
-    """Runs of pieces of a text, a word in the first and the last of them."""
+    """Runs of pieces of a text that begin and end with a word."""
     for start, end in places(pieces, longest):
         yield "".join(pieces[start:end])
 
 
 def places(pieces: Sequence[str], longest: int) -> Iterator[tuple[int, int]]:
-    """Where such runs stand: the first piece, and the one behind the last."""
+    """The places of such runs: indices of the first piece and of the one after the last."""
     for start, first in enumerate(pieces):
         if first[0] in APOSTROPHES or not any(letter.isalnum() for letter in first):
             continue
@@ -109,7 +109,7 @@ def places(pieces: Sequence[str], longest: int) -> Iterator[tuple[int, int]]:
 
 
 def with_said(schema: Mapping[str, Any], said: Said, accepts: Accepts) -> dict[str, Any]:
-    """A schema whose strings and numbers are said ones; its ``$defs`` hold what it needs."""
+    """A schema whose strings and numbers are limited to what was said; listed in its ``$defs``."""
     if not said.spans:
         return dict(schema)
 
@@ -119,7 +119,7 @@ def with_said(schema: Mapping[str, Any], said: Said, accepts: Accepts) -> dict[s
         if options(node) or not isinstance(kinds, list):
             return node
         if kinds == ["array"] and "maxItems" not in node:
-            # There is no more to list than there are words.
+            # No list can have more items than there are words.
             return {**node, "maxItems": _at_least(node.get("minItems"), said.words)}
         if kinds == ["object"] and not {"properties", "maxProperties"} & node.keys():
             return {**node, "maxProperties": _at_least(node.get("minProperties"), said.words)}
@@ -132,7 +132,7 @@ def with_said(schema: Mapping[str, Any], said: Said, accepts: Accepts) -> dict[s
             values = {"enum": [one for one in said.of_kind(kind, node.get("format")) if fits(one)]}
             if not values["enum"]:
                 return node
-        # Not as options of a parameter, which would be a part of the prompt.
+        # Not as options of the parameter, which would become part of the prompt.
         made = {**told_of(node), "type": kind, "oneOf": [values]}
         return {"anyOf": [made, {"type": "null"}]} if "null" in kinds else made
 
@@ -141,5 +141,5 @@ def with_said(schema: Mapping[str, Any], said: Said, accepts: Accepts) -> dict[s
 
 
 def _at_least(least: Any, number: int) -> int:
-    # What is no number there is reported by the grammar.
+    # The grammar reports a minimum that is not a number.
     return max(least, number) if isinstance(least, int) else number

@@ -1,7 +1,7 @@
-"""Which of the dates that a text says each date of a call may be.
+"""Decides which of the dates that a text says each date parameter of a call may be.
 
-A date is used once, and dates are used in the order in which they are said, unless words before one
-name a parameter ("it ends on 9 June and starts on 3 June"). It knows nothing of tokens.
+Each date is used once, in the order in which they are said, unless the words before one name a
+parameter ("it ends on 9 June and starts on 3 June"). This module knows nothing of tokens.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _DESCRIBED = re.compile(r"\byyyy-mm-dd\b|\biso(?:[ -]?8601)?[ -](?:format(?:ted)
 _WORD = re.compile(r"[^\W_]+")
 _LONGEST_LABEL = 40
 _STEM = 4
-"""Letters in which a word of a text and one of a name agree: "starts" and "start"."""
+"""Leading letters in which a word of a text must agree with one of a name: "starts", "start"."""
 _LAST = frozenset(("end", "ends", "last", "to", "until", "till", "return", "checkout", "back"))
-"""Words in the name of a date that is the later one of two."""
+"""Words that mark a parameter's name as the later one of two dates."""
 _HEAD = re.compile(
     r"(?:.*(?:\n|: ))?\W*(?:(?:\w+ )?(?:date|sent|written|today|dated)\b.{0,12})?", re.IGNORECASE
 )
@@ -41,7 +41,10 @@ def with_days(
     texts: Sequence[str],
     accepts: Accepts,
 ) -> dict[str, Mapping[str, Any]]:
-    """The properties that are dates, of days that the texts say; none where they say none."""
+    """New schemas for the properties that are dates, limited to days that the texts say.
+
+    Empty if the texts say none, or no property is a date.
+    """
     dates = {name: _as_date(one, definitions) for name, one in properties.items()}
     days = days_of([name for name, one in dates.items() if one is not None], required, texts)
     said = Said.of(texts) if days else None
@@ -55,7 +58,7 @@ def with_days(
 
 
 def _as_date(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """A schema of dates, or of strings that it describes as such; None for others."""
+    """The schema of a property that is a date by its format or description; None for others."""
     value = {key: part for key, part in plain(schema, definitions).items() if key != "$defs"}
     if value.get("type") != "string" or options(value):
         return None
@@ -70,18 +73,18 @@ def _as_date(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mappi
 def days_of(
     names: Sequence[str], required: Collection[str], texts: Sequence[str]
 ) -> dict[str, Sequence[str]]:
-    """By name of a date, in the order of their declaration, the days that it may be.
+    """For each date parameter, the days that it may be; empty if the texts say none.
 
-    Empty where the texts say none.
+    ``names`` are in the order in which they are declared.
     """
     text = "\n".join(texts)
-    # Nearly no parameter is a date, and each request comes by here.
+    # Few requests have a date parameter, so the texts are read only if there is one.
     days = dates_in(text) if names else []
     if not days:
         return {}
     said = {one.days: one for one in reversed(said_dates(text))}
     ordered = sorted(said.values(), key=lambda one: one.start)
-    # A later message may change a date of an earlier one, and "tomorrow" is said in no order.
+    # A later message may correct an earlier date, and the order of "tomorrow" tells nothing.
     several = sum(bool(dates_in(one)) for one in texts) > 1
     if several or len(ordered) != len(names) or says_relative(text):
         return dict.fromkeys(names, days)
@@ -98,13 +101,13 @@ def days_of(
 
 
 def _heads(text: str, first: SaidDate) -> bool:
-    """Whether the first date is that of a letter, which is said first and may be asked last."""
+    """Whether the first date heads a letter, so that it may belong to any of the parameters."""
     alone = text[first.end : first.end + 1] in (":", "\n")
     return alone or _HEAD.fullmatch(text, 0, first.start) is not None
 
 
 def _named(names: Sequence[str], text: str, said: Sequence[SaidDate]) -> dict[str, SaidDate]:
-    """The dates that the words before them give to one name, which they give no other date."""
+    """The date of each name whose words stand before exactly one date, without other names'."""
     stems = {name: _stems(words(name).split()) for name in names}
     ends = [0, *(one.end for one in said)]
     labels = [

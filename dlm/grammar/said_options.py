@@ -1,7 +1,7 @@
-"""Options of a parameter that a message says: "a tandem for Peter" means no city bike.
+"""Limits a parameter to the options that a message says: "a tandem for Peter" means no city bike.
 
-A model that has seen few lists of options takes one by its place among them. Options that the
-message says in so many words are the only ones then; where it says none every one is allowed.
+A model that has seen few lists of options chooses by an option's place in the list. If the message
+says some of the options in so many words, only those are allowed; if it says none, all are.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from dlm.language.schema import options
 
 KEPT_OPTIONS = 4096
 LONGEST_REQUEST = 20
-"""Words; of a longer text much is said in passing."""
+"""In words; a longer text says many things in passing."""
 _SMALL = frozenset((
     "a", "an", "all", "any", "as", "at", "be", "by", "do", "down", "for", "i", "in", "is", "it",
     "no", "none", "not", "of", "off", "on", "one", "or", "other", "out", "the", "to", "up", "yes",
 ))  # fmt: skip
-"""Options that a message may say in passing."""
+"""Words that a message may say in passing; options of such words alone are ignored."""
 _NOTHING = re.compile(r"(?!)")
 
 
 def said_options(tool: Tool, message: str) -> dict[str, Candidates]:
-    """By parameter of a tool, the options that a message says.
+    """For each parameter of a tool, the options that a short message says.
 
-    None of a long one. "Light" is not said by "light blue" where that is an option as well.
+    Empty for a long message. "Light blue" does not say "light" if "light blue" is an option, too.
     """
     found: dict[str, Candidates] = {}
     if len(message.split()) > LONGEST_REQUEST:
@@ -50,7 +50,7 @@ def said_options(tool: Tool, message: str) -> dict[str, Candidates]:
 
 @lru_cache(KEPT_OPTIONS)
 def said_as(option: str) -> re.Pattern[str]:
-    """Finds the words of an option, one or several of it; nothing for a small word."""
+    """A pattern that finds an option, singular or plural; it finds no option of small words."""
     said = words(option).split()
     if _SMALL.issuperset(said):
         return _NOTHING

@@ -1,7 +1,7 @@
-"""JSON schemas as the grammar takes them: closed, bounded, annotations left out.
+"""Prepares JSON schemas for the grammar: closed, bounded, without mere annotations.
 
-What a schema leaves open a weak model fills without end: properties that nobody named, digits,
-characters, items. Here all of that gets an end. It knows nothing of tokens.
+A weak model fills whatever a schema leaves open without end: unnamed properties, digits,
+characters, items. This module limits them all. It knows nothing of tokens.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dlm.language.schema import FORMATS
 
 MOST_CHARACTERS = 4096
 MOST_DIGITS = 15
-"""As many as a double holds, so that any reader of JSON gets the number that was written."""
+"""As many as a double holds, so that every JSON reader gets the number that was written."""
 MOST_DECIMALS = 6
 MOST_ITEMS = 256
 MOST_PROPERTIES = 64
-"""That a schema does not name."""
+"""Most properties that a schema does not name."""
 MOST_KEY_CHARACTERS = 64
 
 _LARGEST = 10**MOST_DIGITS - 1
@@ -26,15 +26,15 @@ _JOINING = (
     *("dependentSchemas", "minProperties", "propertyNames"),
 )
 VALUES = ("enum", "const", "default", "examples", "required", "propertyNames")
-"""Keywords below which no schema of a part stands."""
-# Their keys are names that the schema's author chose, which may look like keywords.
+"""Keywords whose values hold no schemas."""
+# Keywords whose values map names to schemas; these names may look like keywords.
 _NAMED = ("properties", "patternProperties", "$defs", "definitions")
 
 Node = Mapping[str, Any]
 
 
 def rewritten(node: Any, change: Callable[[dict[str, Any]], Node]) -> Any:
-    """A schema, or a list of them, with each schema inside it changed, the innermost first."""
+    """Apply a change to a schema, or a list of them, and every schema inside, innermost first."""
     if isinstance(node, list):
         return [rewritten(part, change) for part in node]
     if not isinstance(node, Mapping):
@@ -66,17 +66,16 @@ def patterns(schema: Node) -> Iterator[str]:
 def closed(schema: Node) -> Node:
     """A schema that allows only the properties that it names, so that values cannot grow at will.
 
-    Where it names none, any are allowed, up to a number.
-
-    Schemas combined from others (`_JOINING`) stay as they are: closing one part would forbid
-    properties that another part names.
+    An object that names none may have any properties, up to `MOST_PROPERTIES`. Schemas combined
+    from others (`_JOINING`) stay as they are, because closing one part would forbid properties that
+    another part names.
     """
     made: Node = schema if _joins(schema) else rewritten(schema, _closed)
     return made
 
 
 def bounded(schema: Node) -> Node:
-    """A schema whose strings, numbers and arrays have an end, without what only annotates."""
+    """A schema whose strings, numbers and arrays are bounded, without unsupported formats."""
     made: Node = rewritten(schema, _bounded)
     return made
 
@@ -93,7 +92,7 @@ def _joins(node: Any) -> bool:
 
 
 def _inner(key: str, value: Any) -> Any:
-    """Schemas below a keyword: the value, or a list of those that it names."""
+    """What holds the schemas of a keyword: its value, or the list of the schemas that it names."""
     return list(value.values()) if key in _NAMED and isinstance(value, Mapping) else value
 
 
@@ -107,7 +106,7 @@ def _closed(node: dict[str, Any]) -> Node:
 
 
 def _bound_properties(node: dict[str, Any]) -> None:
-    """Bound names and number of the properties that a schema does not name."""
+    """Limit the number and the names of properties that a schema does not name."""
     others = node.get("additionalProperties", True)
     if others is False or "properties" in node:
         return
@@ -117,7 +116,7 @@ def _bound_properties(node: dict[str, Any]) -> None:
 
 
 def _are_named(required: Any, named: Node) -> bool:
-    # llguidance reports a ``required`` that is no list of names.
+    # llguidance reports a ``required`` that is not a list of names.
     return isinstance(required, list) and all(
         isinstance(name, str) and name in named for name in required
     )
@@ -127,7 +126,7 @@ def _bounded(node: dict[str, Any]) -> Node:
     if node.get("format") not in FORMATS:
         node.pop("format", None)
     _leave_out_property_names(node)
-    # Values that are listed have bounds; alternatives are bounded one by one.
+    # Listed values need no bounds, and alternatives are bounded one by one.
     if not {"enum", "const", "oneOf", "anyOf"}.isdisjoint(node):
         return node
     kinds = node.get("type")
@@ -142,7 +141,7 @@ def _bounded(node: dict[str, Any]) -> Node:
 
 
 def _limit(node: dict[str, Any], keyword: str, least: str, most: int) -> None:
-    """Set a greatest size, unless the least is about as large."""
+    """Set a maximum size, unless the minimum is more than half of it."""
     if isinstance(least_size := node.get(least, 0), int) and least_size <= most // 2:
         node[keyword] = most
 
@@ -152,24 +151,24 @@ def _bound_number(node: dict[str, Any], decimals: bool) -> None:
     high = _bound(node, "maximum", "exclusiveMaximum", _LARGEST)
     if low is None or high is None:
         return
-    # Only where numbers of so many decimals are between the bounds.
+    # Only if the bounds leave room for enough numbers with that many decimals.
     if decimals and "multipleOf" not in node and high - low > 100 * 10**-MOST_DECIMALS:
         node["multipleOf"] = 10**-MOST_DECIMALS
 
 
 def _bound(node: dict[str, Any], keyword: str, exclusive: str, outermost: int) -> float | None:
-    """A bound of a number, set where there is none; None for one that is out of the usual."""
+    """A number's bound, which is set if there is none; None if it is huge or not a number."""
     given = [node[key] for key in (keyword, exclusive) if key in node]
     if not given:
         node[keyword] = outermost
         return outermost
-    # In Python a bool, which draft 4 has here, is an int, too.
+    # `type`, because in draft 4 exclusive bounds are bools, which are ints in Python.
     usual = all(type(one) in (int, float) and abs(one) < _LARGEST // 2 for one in given)
     return float(given[-1]) if usual else None
 
 
 def _leave_out_property_names(node: dict[str, Any]) -> None:
-    """Leave out a ``propertyNames`` that says of names what all names are: strings."""
+    """Remove a ``propertyNames`` that only says that names are strings."""
     names = node.get("propertyNames")
     if names is True or (isinstance(names, Mapping) and names.keys() <= {"type"}):
         kinds = names.get("type", "string") if isinstance(names, Mapping) else "string"

@@ -1,7 +1,8 @@
-"""Values that a text gives a schema in a form of its own: enumerations, and numbers in a scale.
+"""Reads values from texts that say them in another form: enumerations, and numbers in a scale.
 
-Arrays are of numbers, of options, or of objects of one string and some numbers: a small model ends
-an array too early, and mixes the parts of an enumeration. It knows nothing of tokens.
+Arrays are read here because a small model ends them too early and mixes up the parts of an
+enumeration: arrays of numbers, of options, or of objects of one string and some numbers. This
+module knows nothing of tokens.
 """
 
 from __future__ import annotations
@@ -18,16 +19,19 @@ from dlm.language.schema import admits_null, is_number, is_words, options, plain
 from dlm.language.spoken_numbers import scaled_in
 
 MOST_NUMBERS = 3
-"""Of one object."""
+"""Most numbers in one object."""
 MOST_ARRAYS = 32
 LONGEST_REQUEST = 40
-"""Words; of a longer text more is said of options than which are meant."""
+"""In words; a longer text says more about options than which ones are meant."""
 
 
 def told_values(
     name: str, schema: Mapping[str, Any], texts: Sequence[str], accepts: Accepts
 ) -> list[Any]:
-    """The values of a parameter, as `plain` leaves it, that texts give it so; empty for none."""
+    """The values that texts give a parameter by enumeration or in a scale; empty if none.
+
+    ``schema`` is the parameter's as `plain` returns it.
+    """
     listed = _listed(schema, texts, accepts)
     return listed or _scaled(name, schema, texts, accepts)
 
@@ -35,15 +39,15 @@ def told_values(
 def among(
     schema: Mapping[str, Any], definitions: Mapping[str, Any], values: Sequence[Any]
 ) -> dict[str, Any]:
-    """A parameter's schema of some values alone."""
-    # Not as options, which would be a part of the prompt.
+    """A parameter's schema limited to some values."""
+    # Not as options, which would become part of the prompt.
     value = {**plain(schema, definitions), "oneOf": [{"enum": list(values)}]}
     value.pop("$defs", None)
     return {"anyOf": [value, {"type": "null"}]} if admits_null(schema) else value
 
 
 def _listed(schema: Mapping[str, Any], texts: Sequence[str], accepts: Accepts) -> list[list[Any]]:
-    """The arrays of a schema that texts enumerate; empty where they enumerate none.
+    """The arrays that texts enumerate and a schema accepts; empty if there are none.
 
     References of the schema lead to its ``$defs``.
     """
@@ -67,7 +71,7 @@ def _listed(schema: Mapping[str, Any], texts: Sequence[str], accepts: Accepts) -
 def _scaled(
     name: str, schema: Mapping[str, Any], texts: Sequence[str], accepts: Accepts
 ) -> list[float]:
-    """The numbers that texts say in the scale of a name: "5.5 million" for ``millions``."""
+    """The numbers that texts say in the scale of a name: 5.5 of "5.5 million" for ``millions``."""
     if not is_number(schema):
         return []
     said = (value for text in texts for value in scaled_in(text, words(name)))
@@ -77,7 +81,7 @@ def _scaled(
 
 
 def _options(known: Sequence[Any], text: str) -> list[list[Any]]:
-    """The options that a short text says, in its order, without those that there are none of."""
+    """The options that a short text says, in its order, without those that it negates ("no …")."""
     if len(text.split()) > LONGEST_REQUEST:
         return []
     at: dict[str, int] = {}
@@ -89,7 +93,7 @@ def _options(known: Sequence[Any], text: str) -> list[list[Any]]:
 
 
 def _objects(schema: Mapping[str, Any], text: str) -> list[list[dict[str, Any]]]:
-    """Rows of one string and some numbers each, by every order of the numbers."""
+    """Arrays of objects of one string and some numbers, one array for each order of the numbers."""
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         return []

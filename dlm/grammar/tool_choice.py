@@ -1,11 +1,11 @@
-"""Whether an answer begins with a call, and the name of its first call while it is written.
+"""Decides whether an answer begins with a call, and which tool its first call names.
 
-An answer begins with a call where that is likelier than all answers without one together: these
-begin with many words, of which each alone may be less likely.
+An answer begins with a call if that is likelier than all answers without a call together. Those
+begin with many different words, each of which alone may be less likely than the call.
 
-Names are chosen token by token. At a token where the names of several tools differ, the model's
-logits decide; where they leave a doubt, each candidate token's logit is raised by the largest gain
-(`dlm.decoding.tool_likelihood`) of the tools whose names go on with that token.
+Names are chosen token by token. Where the names of several tools differ, the model's logits decide.
+If they leave a doubt, each candidate token's logit is raised by the largest gain
+(`dlm.decoding.tool_likelihood`) of the tools whose names continue with that token.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 LEAST_SHARE = 0.5
-"""Share of the mark that opens a call from which on an answer begins with it."""
+"""Least probability of the mark that opens a call for an answer to begin with it."""
 CERTAIN = 0.999
-"""Share of the likeliest candidate token from which on the model is not in doubt."""
+"""Least share of the likeliest candidate token for the model not to be in doubt."""
 
 
 class ToolChoice:
@@ -27,8 +27,9 @@ class ToolChoice:
 
     Args:
         call: Id of the mark that opens a call.
-        spelled: Tool → ids of its name.
-        sampled: Whether logits come with noise, which gives answers without a call their share.
+        spelled: Token ids of each tool's name.
+        sampled: Whether logits come with noise. Then `LEAST_SHARE` does not apply, because sampling
+            itself gives answers without a call their share.
 
     Attributes:
         complete: Whether the first call's name is written.
@@ -44,18 +45,21 @@ class ToolChoice:
         self._gains: Mapping[str, float] | None = None
         # Tokens of the name so far; -1 before the call.
         self._written = -1
-        # Tools whose names go on with a token; None stands for any token after a whole name.
+        # Tools by the next token of their name; None stands for any token after a whole name.
         self._candidates: dict[int | None, list[str]] = {}
         self.complete = False
         self.calls = 0
 
     @property
     def adjusts(self) -> bool:
-        """Whether it begins here, or several candidates differ and their gains are known."""
+        """Whether the logits of the next token may be changed.
+
+        That is at the start of an answer, and where candidates differ and their gains are known.
+        """
         return self._first or (self._gains is not None and len(self._candidates) > 1)
 
     def follow(self, token: int) -> None:
-        """Go on with a token of the answer."""
+        """Consume a token of the answer."""
         self._first = False
         self.calls += token == self._call
         if self.complete:
@@ -73,7 +77,7 @@ class ToolChoice:
     def in_doubt(self, logits: Tensor) -> bool:
         """Whether candidates differ here, the model is unsure, and no gains are known.
 
-        Logits are (V,) of the next token.
+        ``logits``, (V,), are those of the next token.
         """
         if self._gains is not None or len(self._candidates) < 2:
             return False
@@ -84,14 +88,17 @@ class ToolChoice:
         return max(found) < CERTAIN * sum(found)
 
     def set_gains(self, gains: Mapping[str, float]) -> None:
-        """Add gains, tool → nats, to the logits of the first call's name from here on."""
+        """Set each tool's gain in nats, to be added to the logits of the first call's name."""
         self._gains = gains
 
     def adjusted(self, logits: Tensor) -> Tensor:
-        """Logits of the next token, (V,), with the gains of the candidates."""
+        """The logits of the next token, (V,), with the candidates' gains added.
+
+        At the start of an answer, the logit of a call is made minimal if the call is unlikely.
+        """
         if self._first and float(logits.softmax(dim=-1)[self._call]) < LEAST_SHARE:
             out = logits.clone()
-            # Finite: the grammar may allow nothing else.
+            # Finite, because the grammar may allow nothing else.
             out[self._call] = torch.finfo(logits.dtype).min
             return out
         if self._gains is None or len(self._candidates) < 2:
@@ -100,7 +107,8 @@ class ToolChoice:
         best = {
             token: max(gains[tool] for tool in tools) for token, tools in self._candidates.items()
         }
-        # A token that no name goes on with spells a name differently, unless a name may end here.
+        # A token that continues no name would misspell one, so it is ruled out unless a name may
+        # end here.
         out = logits + best.get(None, -torch.inf)
         for token, gain in best.items():
             if token is not None:
@@ -109,7 +117,7 @@ class ToolChoice:
 
     def copy(self) -> ToolChoice:
         """An independent copy in the same state."""
-        # Attributes are replaced and never changed in place.
+        # A shallow copy is enough: attributes are replaced, never changed in place.
         return copy(self)
 
     def _set_candidates(self, tools: Sequence[str]) -> None:

@@ -1,1 +1,1 @@
-"""Keys and values of what has been forwarded, and the memory that they use again."""
+"""Caches of keys and values, and the memory that they share and reuse."""

@@ -1,9 +1,10 @@
 """Memory for caches on a CPU, reused once no cache holds it.
 
-Prompts differ in length, so caches of megabytes and of always different sizes are allocated and
-freed between small objects that stay. That fragments a heap, and the process grows for hours.
-Fresh memory from the system costs more than copying a dialogue into it, since every page is cleared
-first. So buffers are taken from the system, and kept for the next cache of about the same size.
+Prompts differ in length, so on a heap, caches of megabytes and ever different sizes would be
+allocated and freed among small objects that stay. That fragments the heap, and the process grows
+for hours. Fresh memory from the system costs more than copying a dialogue into it, because every
+page is cleared first. So buffers are taken from the system and kept for the next cache of about the
+same size.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ import mmap
 SPARE_BYTES = 64 * 2**20
 
 STEPS = 4
-"""Number of buffer sizes between a power of two and the next."""
+"""Number of buffer sizes from one power of two to the next."""
 
 
 class Buffers:
     """A pool of buffers.
 
-    ``made`` is the number of those taken from the system. It belongs to one thread; any thread may
-    give buffers back, as garbage collection does. Of the spare memory kept for later caches,
-    buffers given back first are freed first.
+    It belongs to one thread, but any thread may give buffers back, as garbage collection does. At
+    most ``spare_bytes`` are kept for later caches; the buffers given back first are freed first.
+
+    Attributes:
+        made: Number of buffers taken from the system.
     """
 
     def __init__(self, spare_bytes: int = SPARE_BYTES) -> None:
@@ -35,10 +38,10 @@ class Buffers:
         return sum(map(len, tuple(self._spare)))
 
     def take(self, size: int) -> mmap.mmap:
-        """A buffer of at least ``size`` bytes, of any content.
+        """A buffer of at least ``size`` bytes, with any content.
 
-        A spare buffer that is one step too large is preferred to a new one. Of several of a size
-        the one given back last is taken, so that unneeded buffers grow old and are freed.
+        A spare buffer that is one step too large is preferred to a new one. Of several of the same
+        size, the one given back last is taken, so that unneeded buffers grow old and are freed.
         """
         wanted = rounded(size)
         newest = reversed(tuple(self._spare))
@@ -59,7 +62,7 @@ class Buffers:
 
 
 def rounded(size: int) -> int:
-    """The size of a buffer for so many bytes: at most a quarter more, and whole pages.
+    """The size of a buffer for ``size`` bytes: at most a quarter more, in whole pages.
 
     >>> rounded(9_000) == 3 * mmap.PAGESIZE
     True

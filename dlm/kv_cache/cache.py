@@ -1,8 +1,8 @@
-"""Keys and values of committed positions, one preallocated buffer per request.
+"""Keys and values of committed positions, in one preallocated buffer per request.
 
-A forward writes its new positions behind the committed ones; until they are committed
-(`Cache.commit`) the next forward overwrites them. A block can thus be denoised any number of
-times and its keys and values are kept once, from the forward that saw its final tokens.
+A forward writes its new positions after the committed ones; until they are committed
+(`Cache.commit`), the next forward overwrites them. So a block can be denoised any number of times,
+and its keys and values are kept once, from the forward that saw its final tokens.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Cache(ABC):
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Memory held, used or not."""
+        """Memory held, in use or not."""
 
     @abstractmethod
     def copy(self, length: int, capacity: int) -> Cache:
-        """A cache of another capacity with the first ``length`` committed positions.
+        """A new cache of a given capacity with the first ``length`` committed positions.
 
         Raises:
             ValueError: Fewer positions are committed, or they do not fit.
@@ -46,7 +46,7 @@ class Cache(ABC):
 
     @abstractmethod
     def cut(self, length: int) -> Cache:
-        """This cache with ``length`` committed positions; itself, or a new cache.
+        """The cache with only its first ``length`` committed positions: itself, or a new one.
 
         Raises:
             ValueError: Fewer positions are committed.
@@ -54,10 +54,10 @@ class Cache(ABC):
         """
 
     def commit(self, positions: int) -> None:
-        """Keep the first ``positions`` of those written last.
+        """Commit the first ``positions`` of the positions written last.
 
         Raises:
-            ValueError: They cannot have been written.
+            ValueError: So many cannot have been written.
         """
         if not 0 <= positions <= self.capacity - self.length:
             raise ValueError(
@@ -66,7 +66,7 @@ class Cache(ABC):
         self.length += positions
 
     def _end(self, positions: int) -> int:
-        """The end of new positions behind the committed ones."""
+        """The end of new positions after the committed ones; a ValueError if they do not fit."""
         end = self.length + positions
         if end > self.capacity:
             raise ValueError(f"cache: got {end} positions, expected at most {self.capacity}")
@@ -80,7 +80,7 @@ class Cache(ABC):
 
 
 class CacheShape(Protocol):
-    """Dimensions of a model that a cache needs; `dlm.network.config.ModelConfig` has them."""
+    """The dimensions of a model that a cache needs, as `dlm.network.config.ModelConfig` has."""
 
     @property
     def num_hidden_layers(self) -> int:
@@ -99,10 +99,10 @@ class CacheShape(Protocol):
 
 
 class KVCache(Cache):
-    """One buffer of a dtype on a device, for one request.
+    """One request's cache in one buffer of a dtype on a device.
 
-    On a CPU it may be taken from reused ``buffers``, and is given back once
-    the cache is no longer referred to.
+    On a CPU, the buffer may come from reused ``buffers``; it is given back once the cache is no
+    longer referred to.
     """
 
     def __init__(
@@ -132,12 +132,12 @@ class KVCache(Cache):
             flat = torch.frombuffer(buffer, dtype=dtype, count=math.prod(sizes))
             self._store = flat.view(sizes)
             weakref.finalize(self, buffers.give, buffer)
-        # Every number up to this position was written: committed, overwritten or zero.
+        # All memory up to this position has been written, if only with zeros.
         self._filled = 0
 
     @property
     def nbytes(self) -> int:
-        """Memory of the buffers, used or not."""
+        """Memory of the buffer, in use or not."""
         return self._nbytes
 
     def cut(self, length: int) -> KVCache:
@@ -149,14 +149,12 @@ class KVCache(Cache):
     def write(
         self, layer: int, keys: Tensor, values: Tensor, wanted: int = 0
     ) -> tuple[Tensor, Tensor]:
-        """Write new keys and values, each (1, K, T, N), behind the committed ones.
-
-        Returns all. At least ``wanted`` positions are returned; those behind the new ones hold any
-        finite number.
+        """Write new keys and values, each (1, K, T, N), after the committed ones; return all.
 
         Returns:
-            Keys and values, each (1, K, S, N), S being length + T or ``wanted``; views of the
-            buffer where it is long enough.
+            Keys and values, each (1, K, S, N), where S is the larger of length + T and ``wanted``.
+            Positions after the new ones hold arbitrary finite numbers. Views of the buffer if it is
+            long enough.
 
         Raises:
             ValueError: They do not fit.
@@ -172,10 +170,10 @@ class KVCache(Cache):
         return both[0:1], both[1:2]
 
     def open(self, positions: int) -> Tensor:
-        """The memory of all layers, for new positions to be written behind the committed ones.
+        """The memory of all layers, for new positions to be written after the committed ones.
 
         Returns:
-            (layers, 2, capacity, K, N), a layer's keys and then its values.
+            (layers, 2, capacity, K, N): each layer's keys, then its values.
 
         Raises:
             ValueError: They do not fit.
@@ -184,9 +182,10 @@ class KVCache(Cache):
         return self._store
 
     def _fill(self, end: int) -> None:
-        """Write zeros where nothing was written: masked values are still multiplied by 0.
+        """Write zeros up to ``end`` where nothing was written yet.
 
-        A forward's first layer does it for all layers.
+        Masked values are still multiplied by 0, so they must be finite. The first layer of a
+        forward does this for all layers.
         """
         if end > self._filled:
             self._store[:, :, max(self._filled, self.length) : end] = 0

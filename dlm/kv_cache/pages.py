@@ -1,8 +1,8 @@
 """Keys and values of all requests in one store of pages, so that one kernel launch serves many.
 
-A copy of a cache shares the full pages of the original and copies the last, partly filled one.
-Committed positions are never written, so sharing is safe. A page is free again once no cache holds
-it. The store belongs to the engine's thread.
+A copy of a cache shares the full pages of the original, and copies only the last, partly filled
+one. Committed positions are never overwritten, so sharing is safe. A page is free again once no
+cache holds it. The store belongs to the engine's thread.
 
 Shapes: P positions of a page.
 """
@@ -48,10 +48,10 @@ class PageStore:
         return len(self._free)
 
     def take(self, count: int) -> list[int]:
-        """Hold free pages.
+        """Take and hold ``count`` free pages.
 
         Raises:
-            queue.Full: Fewer are free.
+            queue.Full: Fewer pages are free.
         """
         if count > len(self._free):
             size = self.page_size
@@ -61,12 +61,12 @@ class PageStore:
         return taken
 
     def hold(self, pages: Iterable[int]) -> None:
-        """Hold pages that another cache holds as well."""
+        """Hold pages, which other caches may hold as well."""
         for page in pages:
             self._holders[page] += 1
 
     def release(self, pages: Iterable[int]) -> None:
-        """Give pages up; a page that no cache holds is free."""
+        """Stop holding pages; a page that no cache holds becomes free."""
         for page in pages:
             self._holders[page] -= 1
             if not self._holders[page]:
@@ -76,11 +76,11 @@ class PageStore:
 class PagedCache(Cache):
     """One request's keys and values, in pages of a store.
 
-    Its pages are released when it is garbage-collected, as a tensor's memory is. It may begin with
-    pages that another cache shares.
+    Its pages are released when it is garbage-collected, like a tensor's memory. It may begin with
+    pages that it shares with another cache.
 
     Attributes:
-        pages: (ceil(capacity / P),) int32: which page holds positions P·i to P·(i + 1).
+        pages: (ceil(capacity / P),) int32: entry i is the page of positions P·i to P·(i + 1) - 1.
 
     Raises:
         queue.Full: The store has too few free pages.
@@ -101,7 +101,7 @@ class PagedCache(Cache):
         return len(self.pages) * self._store.page_bytes
 
     def reserve(self, positions: int) -> NDArray[np.int64]:
-        """Slots of the store for new positions behind the committed ones, (positions,).
+        """Slots in the store for new positions after the committed ones, (positions,).
 
         Raises:
             ValueError: They do not fit.
@@ -112,7 +112,7 @@ class PagedCache(Cache):
         return self.pages[at // size].astype(np.int64) * size + at % size
 
     def copy(self, length: int, capacity: int) -> PagedCache:
-        """See `Cache.copy`; `queue.Full` where the store has too few free pages."""
+        """See `Cache.copy`; raises `queue.Full` if the store has too few free pages."""
         self._check_copy(length, capacity)
         whole, rest = divmod(length, self._store.page_size)
         other = PagedCache(self._store, capacity, self.pages[:whole])
@@ -123,5 +123,5 @@ class PagedCache(Cache):
         return other
 
     def cut(self, length: int) -> PagedCache:
-        """A copy, because other caches may hold the pages that will be overwritten."""
+        """See `Cache.cut`; a copy, because other caches may hold pages to be overwritten."""
         return self.copy(length, self.capacity)

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from dlm.kv_cache.cache import Cache
 
 Ids = Sequence[int] | NDArray[np.int64]
-"""Tokens. An array saves the conversion, which takes milliseconds for long prompts."""
+"""Token ids. An array saves a conversion that takes milliseconds for long prompts."""
 
 DEFAULT_BYTES = 256 * 2**20
 
 GROWTH = 4
-"""A cache that grows with its dialogue gets this fraction (one in `GROWTH`) of extra room."""
+"""A cache that grows with its dialogue gets one part in `GROWTH` of extra room."""
 
 
 @dataclass(slots=True, eq=False)
@@ -27,16 +27,18 @@ class _Entry:
 
 
 class PrefixPool:
-    """Least-recently-used caches of finished requests; the engine's thread owns it.
+    """Caches of finished requests, kept for prompts that begin alike.
+
+    The engine's thread owns the pool.
 
     Args:
-        make: Builds an empty cache of a capacity.
-        limit_bytes: See `limit_bytes`.
-        unit: Prefixes are shared in multiples of this many positions: 1, or the block within which
-            positions see each other.
+        make: Builds an empty cache of a given capacity.
+        limit_bytes: See the attribute.
+        unit: Prefixes are shared in multiples of this many positions: 1, or the block size if all
+            positions of a block see each other.
 
     Attributes:
-        limit_bytes: Memory of the kept caches; the least recently used is dropped first.
+        limit_bytes: Most memory of the kept caches; the least recently used is dropped first.
     """
 
     def __init__(
@@ -66,9 +68,10 @@ class PrefixPool:
     ) -> Cache:
         """A cache with room for ``capacity`` that holds the longest known prefix of ``ids``.
 
-        At least the last id is left to forward, since its logits are needed. A kept cache that this
-        prompt continues is handed over; a cache that only shares a beginning with it is copied,
-        because its own dialogue may go on. Caches of running requests may be copied from as well.
+        At least the last id is left to be forwarded, because its logits are needed. A kept cache
+        that this prompt continues is handed over; one that only shares a beginning with it is
+        copied, because its own dialogue may go on. Caches of ``running`` requests are copied from
+        as well.
 
         Raises:
             queue.Full: There is no memory for it, even after dropping all kept caches.
@@ -78,7 +81,7 @@ class PrefixPool:
             try:
                 return self._take(ids, capacity, unfinished)
             except queue.Full:
-                # Kept caches give way to the one that is needed now.
+                # Drop kept caches in favour of the one that is needed now.
                 if not self._entries:
                     raise
                 self._entries.pop(0)
@@ -105,7 +108,7 @@ class PrefixPool:
         if whole and best.cache.capacity >= capacity:
             cache = best.cache
         elif whole:
-            # With extra room, or every turn would copy the whole dialogue again.
+            # With extra room; otherwise every turn would copy the whole dialogue again.
             cache = best.cache.copy(shared, capacity + capacity // GROWTH)
         else:
             cache = best.cache.copy(shared, capacity)
@@ -117,7 +120,7 @@ class PrefixPool:
     def give(self, ids: Ids, cache: Cache) -> None:
         """Keep a cache that holds exactly the keys and values of ``ids``.
 
-        Where one cache is a prefix of another, only the longer is kept. Unused room is kept for a
+        If one cache is a prefix of another, only the longer is kept. Unused room is kept for the
         dialogue's next turn as long as the limit allows.
 
         Raises:
@@ -145,7 +148,7 @@ class PrefixPool:
                 try:
                     entry.cache = entry.cache.copy(entry.cache.length, entry.cache.length)
                 except queue.Full:
-                    # There is no memory for a smaller copy beside it.
+                    # There is no memory for a smaller copy next to it.
                     self._entries.remove(entry)
         while self.nbytes > self.limit_bytes:
             self._entries.pop(0)

@@ -1,1 +1,1 @@
-"""Dialogues to token ids, and answers back."""
+"""Turns dialogues into token ids, and generated ids back into answers."""

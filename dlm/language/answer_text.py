@@ -1,4 +1,4 @@
-"""Text of an answer while it grows: its final part, its display, where it has to end."""
+"""The text of an answer while it grows: its final part, its display, and where it must end."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Sequence
 from dlm.language.chat_format import Dialect
 
 MASKED = "░"
-"""Shown for a token that is not decided."""
+"""Shown for each undecided token."""
 
 LOOP_TOKENS = 32
 LOOP_TIMES = 4
 
 
 def settled(text: str) -> str:
-    """The part of a growing text that is final: without outer space and half a character."""
+    """The final part of a growing text: without outer spaces and half a character at the end."""
     return text.removesuffix("\ufffd").strip()
 
 
 def with_masks(dialect: Dialect, tokens: list[int]) -> str:
-    """The text of tokens, a ``░`` for each that is undecided."""
+    """The text of tokens, with a ``░`` for each undecided one."""
     runs = itertools.groupby(dialect.words(tokens), lambda token: token == dialect.mask)
     return "".join(
         MASKED * len(list(run)) if masked else dialect.decode(list(run)) for masked, run in runs
@@ -28,13 +28,13 @@ def with_masks(dialect: Dialect, tokens: list[int]) -> str:
 
 
 def find_stop(text: str, stops: Sequence[str]) -> int | None:
-    """Where the first of the stop strings begins; None where there is none."""
+    """Where the first stop string in a text begins; None if there is none."""
     found = [at for stop in stops if (at := text.find(stop)) >= 0]
     return min(found, default=None)
 
 
 def possible_stop(text: str, stops: Sequence[str]) -> int:
-    """How many characters at the end may be the beginning of a stop string."""
+    """How many characters at the end of a text may be the beginning of a stop string."""
     longest = max((len(stop) for stop in stops), default=0)
     for size in range(min(longest - 1, len(text)), 0, -1):
         if any(stop.startswith(text[-size:]) for stop in stops):
@@ -43,10 +43,10 @@ def possible_stop(text: str, stops: Sequence[str]) -> int:
 
 
 def looping(tokens: Sequence[int]) -> bool:
-    """Whether free text repeats itself without end.
+    """Whether free text has begun to repeat itself without end.
 
-    It does when it ends with the same n tokens, n ≤ `LOOP_TOKENS`, `LOOP_TIMES` times in a row or
-    more, over at least `LOOP_TOKENS` tokens.
+    That is so if it ends with the same n tokens, n ≤ `LOOP_TOKENS`, at least `LOOP_TIMES` times in
+    a row, and over at least `LOOP_TOKENS` tokens.
     """
     for size in range(1, LOOP_TOKENS + 1):
         span = size * max(LOOP_TIMES, -(-LOOP_TOKENS // size))

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from dlm.language.messages import Answer, Tool, Turn
 
 NEVER_SPELLED = "\0"
-"""A character that no text holds; grammars spell special tokens with it."""
+"""A character that no text holds, with which grammars spell special tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedCalls:
-    """Calls in marks: call, name, then key, parameter, value, text of the value, and so on.
+    """Calls in marks: call mark, tool's name, key mark, parameter, value mark, value, and so on.
 
     Attributes:
         call: Id of the mark that opens a call.
-        key: Of the one before a parameter's name.
-        value: Of the one before its value.
+        key: Id of the mark before a parameter's name.
+        value: Id of the mark before a parameter's value.
     """
 
     call: int
@@ -38,11 +38,11 @@ class MarkedCalls:
 class JsonCalls:
     r"""Calls in JSON: the opening token, ``\n{"name": …, "arguments": {…}}\n``, the closing token.
 
-    Several calls stand behind one another with a line break between them.
+    Several calls follow one another with a line break between them.
 
     Attributes:
         opening: Id of the token that opens a call.
-        closing: Id of the one that closes it.
+        closing: Id of the token that closes a call.
     """
 
     opening: int
@@ -54,9 +54,9 @@ class ReasoningMarks:
     """How reasoning is written before an answer: the opening token, words, the closing token.
 
     Attributes:
-        opening: Ends the prompt of an answer that begins with reasoning.
-        closing: Id of the token behind which the answer begins.
-        outside: Ids that an answer may hold and reasoning may not.
+        opening: Id of the token that opens reasoning; the last token of the prompt.
+        closing: Id of the token after which the answer begins.
+        outside: Ids that an answer may hold but reasoning may not.
         stops: Ids that end a sentence.
     """
 
@@ -67,15 +67,15 @@ class ReasoningMarks:
 
 
 class Dialect(Protocol):
-    """Dialogues to ids and back, for one checkpoint. Threads may share it."""
+    """Turns dialogues into ids and back, for one checkpoint. Threads may share it."""
 
     @property
     def mask(self) -> int:
-        """Stands for a position that is not decided yet."""
+        """The id that stands for a position that is not decided yet."""
 
     @property
     def end(self) -> int:
-        """Ends an answer, and a message of a dialogue."""
+        """The id that ends an answer, and a message of a dialogue."""
 
     @property
     def ends(self) -> frozenset[int]:
@@ -87,65 +87,65 @@ class Dialect(Protocol):
 
     @property
     def size(self) -> int:
-        """One more than the highest id; a model may have more logits, which mean nothing."""
+        """One more than the highest id; a model may have further logits, which mean nothing."""
 
     @property
     def calls(self) -> MarkedCalls | JsonCalls | None:
-        """How an answer spells a call; None where the checkpoint has no calls."""
+        """How an answer spells calls; None if the checkpoint has no calls."""
 
     @property
     def reasoning(self) -> ReasoningMarks | None:
-        """How reasoning is written before an answer; None where the checkpoint has none."""
+        """How reasoning is written before an answer; None if the checkpoint has none."""
 
     def text(self, text: str) -> list[int]:
-        """Ids of text, as an answer begins with it; no special token is among them."""
+        """Ids of a text as the beginning of an answer; no special token is among them."""
 
     def prompt(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> list[int]:
         """Ids of a dialogue, up to where the next answer begins.
 
         Raises:
             ValueError: A role is unknown, the checkpoint's template refuses the order of the turns,
-                or tools are given and it has no place for them.
+                or tools are given that the template has no place for.
         """
 
     def ended(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> list[int]:
         """Ids of a dialogue, up to and including the end of the last message.
 
         Raises:
-            ValueError: As `prompt`.
+            ValueError: As in `prompt`.
         """
 
     def spell(self, answer: Answer, tools: Sequence[Tool] = ()) -> list[int]:
-        """Ids of an answer as the model would write it to these tools, end included.
+        """Ids of an answer as the model would write it with these tools, end mark included.
 
         Raises:
-            ValueError: It holds a call and the checkpoint has none.
+            ValueError: The answer holds a call, but the checkpoint has no calls.
         """
 
     def words(self, tokens: Sequence[int]) -> list[int]:
-        """The tokens of an answer's text, masks included: those before its first call or end."""
+        """The tokens of an answer's text: those before its first call or end, masks included."""
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """Text of tokens; special ones are left out, bytes of half a character become U+FFFD."""
+        """Text of tokens; special tokens are left out, and half a character becomes U+FFFD."""
 
     def answer(self, tokens: Sequence[int], tools: Sequence[Tool]) -> Answer:
-        """Read a generated answer; tokens behind its first end are left out.
+        """Read a generated answer; tokens after its first end mark are ignored.
 
         Raises:
-            AnswerError: It is malformed, calls a tool that is not offered, or with arguments that
-                do not fit its schema.
+            AnswerError: The answer is malformed, calls a tool that is not offered, or has arguments
+                that do not fit the tool's schema.
         """
 
     def unspellable(self) -> Mapping[str, Any]:
-        """tokenizer.json as an object, special tokens spelled as no text is.
+        """tokenizer.json as an object, with special tokens spelled as no text can be.
 
-        For llguidance, which looks for special tokens in text that a grammar forces: else a tool
-        with the name of one would end the answer.
+        This is for llguidance, which looks for special tokens in text that a grammar forces. A tool
+        that is named like one could otherwise end the answer.
         """
 
 
 def unspellable(tokenizer: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of a tokenizer.json whose added tokens are spelled as no text is."""
+    """A copy of a tokenizer.json whose added tokens are spelled as no text can be."""
     raw = copy.deepcopy(dict(tokenizer))
     vocabulary = raw["model"]["vocab"]
     for added in raw["added_tokens"]:

@@ -1,10 +1,10 @@
 """Dialogues in the format of a foreign checkpoint: its chat template, tokenizer and call syntax.
 
-Templates are text, and text can spell special tokens; a user who says one must not end the message
-or open a call. So every special token in a caller's text is broken by a character that no text has,
-the template is filled, and its text is encoded piece by piece between those breaks.
+Templates are text, and text can spell special tokens, but a user who says one must not end the
+message or open a call. So every special token in a caller's text is broken up with a character that
+no text has, the template is filled, and the result is encoded piece by piece between the breaks.
 
-Calls are read where the tokenizer has Qwen's tokens for them: ``<tool_call>``, a JSON object with
+Calls are read if the tokenizer has Qwen's tokens for them: ``<tool_call>``, a JSON object with
 ``name`` and ``arguments``, ``</tool_call>``.
 """
 
@@ -22,7 +22,7 @@ from dlm.language.schema import admits_null, is_words, options, read_value, writ
 from dlm.network.config import ModelConfig
 
 BREAK = "\ue000"
-"""Of Unicode's private use; it is removed from a caller's text first."""
+"""A private-use character of Unicode; it is removed from a caller's text first."""
 
 OPENING, CLOSING = "<tool_call>", "</tool_call>"
 ROLES = ("system", "user", "assistant", "tool")
@@ -34,9 +34,9 @@ class ChatTemplate:
     """Encodes dialogues and decodes answers: a `dlm.language.chat_format.Dialect`.
 
     Args:
-        tokenizer: A fast tokenizer of transformers, with a chat template.
+        tokenizer: A fast tokenizer of transformers with a chat template.
         mask: Id of the mask.
-        ends: Ids that end an answer, beside the one that the template writes.
+        ends: Ids that end an answer, besides the one that the template writes.
 
     Raises:
         ValueError: There is no chat template, or nothing ends a message.
@@ -71,14 +71,15 @@ class ChatTemplate:
         """Read a checkpoint directory's tokenizer and chat template; its code is never run.
 
         Raises:
-            ValueError: They are missing, malformed, or need code of the checkpoint's own.
+            ValueError: They are missing, malformed, or need the checkpoint's own code.
         """
         from transformers import AutoTokenizer, PretrainedConfig
 
         try:
             tokenizer = AutoTokenizer.from_pretrained(
                 str(directory),
-                # Of its own, as transformers would read config.json, whose family it need not know.
+                # Given here because transformers would read config.json, and may not know its
+                # family.
                 config=PretrainedConfig(),
                 trust_remote_code=False,
                 local_files_only=True,
@@ -176,7 +177,7 @@ class ChatTemplate:
         unknown = [turn.role for turn in turns if turn.role not in ROLES]
         if unknown:
             raise ValueError(f"role: got {unknown[0]!r}, expected one of {ROLES}")
-        # No template takes an empty dialogue, and a prefix may be continued without one.
+        # No template takes an empty dialogue, but a prefix may be continued without a dialogue.
         turns = turns or (Turn("user"),)
         declared = [tool.declared for tool in tools]
         try:
@@ -190,11 +191,11 @@ class ChatTemplate:
                 )
             )
         except Exception as error:
-            # The template is a program of the checkpoint: it may raise any error.
+            # The template is a program that comes with the checkpoint: it may raise any error.
             raise ValueError(f"chat template: {error}") from error
 
     def _broken(self, value: Any) -> Any:
-        """Strings within a value with their special tokens broken."""
+        """A value with the special tokens in all its strings broken up."""
         if isinstance(value, str):
             clean = value.replace(BREAK, "")
             return self._special.sub(lambda found: found[0][:1] + BREAK + found[0][1:], clean)
@@ -213,7 +214,7 @@ class ChatTemplate:
         ]
 
     def _find_end(self) -> int:
-        """The special token that the template writes behind an assistant's message."""
+        """The special token that the template writes after an assistant's message."""
         turns = [{"role": "user", "content": "a"}, {"role": "assistant", "content": _PROBE}]
         text = self._tokenizer.apply_chat_template(turns, tokenize=False)
         found = self._special.search(str(text).rpartition(_PROBE)[2])
@@ -235,11 +236,12 @@ def _message(turn: Turn) -> dict[str, Any]:
 
 
 def read_call(body: str, tools: Mapping[str, Tool]) -> Call:
-    """Read one call of some tools, by name; ``arguments`` may also be a JSON text of an object.
+    """Read one call of the given tools; ``arguments`` may also be the JSON text of an object.
 
     Raises:
-        AnswerError: It is no object with ``name`` and ``arguments``, a tool or parameter is
-            unknown, a required one is missing, or a value does not fit its schema.
+        AnswerError: The call is not an object with ``name`` and ``arguments``, its tool or a
+            parameter is unknown, a required parameter is missing, or a value does not fit its
+            schema.
     """
     call = _object(body, "call")
     if call.keys() != {"name", "arguments"}:

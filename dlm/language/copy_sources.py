@@ -1,7 +1,7 @@
 """The texts that string arguments are copied from: the user's last messages, calls and results.
 
-Callers of the engine pass them as `dlm.engine.request.Request.copy_sources`. It knows nothing of
-tokens, nor of tools' schemas.
+Callers of the engine pass them as `dlm.engine.request.Request.copy_sources`. This module knows
+nothing of tokens or of tools' schemas.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ from typing import Any
 from dlm.language.messages import Turn
 
 USER_MESSAGES = 3
-"""Number of the user's last messages whose words may be arguments."""
+"""How many of the user's last messages have words that may be arguments."""
 RESULTS = 3
-"""Number of the last results whose values may be arguments: "book the first one" needs its code."""
+"""How many of the last results have values that may be arguments: "book the first one" needs its
+code."""
 MOST_VALUES = 32
-"""Of these results, the newest first."""
+"""Most values taken from these results, from the newest first."""
 LONGEST_VALUE = 64
-"""Characters; what is longer is a text and no name or code."""
+"""In characters; a longer value is a text rather than a name or code."""
 
 
 def sources(turns: Sequence[Turn]) -> tuple[str, ...]:
     """The texts that string arguments of the next answer to a dialogue may be spans of.
 
     These are the user's last messages, oldest first; then the string arguments of the last message
-    that called tools, because a change like "make it ten" keeps the others, however old their words
-    are; then short strings of the last results that are JSON. What occurs in the messages is left
-    out: words that occur twice may be used for two arguments of one call
-    (`dlm.grammar.distinct_spans`).
+    that called tools, because a change like "make it ten" keeps the other arguments, however old
+    their words are; then short strings of the last results that are JSON. Arguments and results
+    that occur in the messages are left out, because words that occur twice may be used for two
+    arguments of one call (`dlm.grammar.distinct_spans`).
     """
     messages = [turn.content for turn in turns if turn.role == "user" and turn.content]
     found = messages[-USER_MESSAGES:]
@@ -45,7 +46,7 @@ def sources(turns: Sequence[Turn]) -> tuple[str, ...]:
 
 
 def _values(result: str) -> Iterator[str]:
-    """The short strings of a result, without the names of its fields; none if it is no JSON."""
+    """The short strings of a JSON result, without field names; none if it is not JSON."""
     try:
         waiting: list[Any] = [json.loads(result)]
     except (ValueError, RecursionError):

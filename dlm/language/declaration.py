@@ -1,7 +1,7 @@
-"""What the declaration of a tool says of a parameter beside its name: type, description, default.
+"""What a tool's declaration says of a parameter besides its name: type, description and default.
 
-It knows nothing of tokens. The type is left out where a value is plain words, and the description
-where it says nothing that the names, the type and the options do not say.
+The type is left out if a value is plain words, and the description if it says nothing beyond the
+names, the type and the options. This module knows nothing of tokens.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from dlm.language.messages import Tool
 from dlm.language.schema import AS_FORMAT, FORMATS, is_words, options, plain, written
 
 LONGEST_NOTE = 160
-"""Characters of a parameter's description, at most."""
+"""Most characters of a parameter's description."""
 ALL_NOTES = 1600
-"""Characters of all descriptions of a tool's parameters, which share them evenly."""
+"""Most characters of all descriptions of a tool's parameters, shared evenly among them."""
 SHORTEST_NOTE = 24
-"""Characters below which a share is not worth beginning a description."""
+"""In characters; a smaller share is not worth a description."""
 LONGEST_DEFAULT = 40
-"""Characters; a longer default is left out."""
+"""In characters; a longer default is left out."""
 
 _KINDS = {
     "string": "text",
@@ -36,7 +36,7 @@ _DEEPEST = 3
 _MOST_KEYS = 6
 # What ends a sentence; "e.g." and its like do not.
 _END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\betc)[.!?](?=\s|$)")
-# What the marks say, and an article that half of all descriptions begin with.
+# The article that half of all descriptions begin with, and what the marks say already.
 _NEEDLESS = re.compile(r"^(?:the|an?) | ?\((?:optional|required)\)", re.IGNORECASE)
 _SMALL = frozenset((
     "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "describing", "either",
@@ -45,11 +45,11 @@ _SMALL = frozenset((
     "the", "their", "this", "to", "use", "used", "value", "what", "when", "where", "whether",
     "which", "who", "will", "with", "you",
 ))  # fmt: skip
-"""Words of descriptions that tell nothing by themselves."""
+"""Words of descriptions that say nothing by themselves."""
 
 
 def notes(tool: Tool) -> dict[str, str]:
-    """By parameter what is said of it; empty where nothing has to be."""
+    """For each parameter, what the declaration says of it; an empty text if there is no need."""
     properties = tool.properties
     most = min(LONGEST_NOTE, ALL_NOTES // max(1, len(properties)))
     return {name: _note(tool.name, name, one, most) for name, one in properties.items()}
@@ -66,7 +66,7 @@ def _note(tool: str, name: str, schema: Mapping[str, Any], most: int) -> str:
 
 
 def kind_of(schema: Mapping[str, Any], depth: int = 0) -> str:
-    """The type of a value in words; empty for plain words, and where it cannot be told."""
+    """The type of a value in words; empty for plain words, and if the type is not known."""
     if chosen := options(schema):
         return " or ".join(map(written, chosen))
     if is_words(schema):
@@ -94,7 +94,7 @@ def kind_of(schema: Mapping[str, Any], depth: int = 0) -> str:
 
 
 def _inner(schema: Any, outer: Mapping[str, Any], depth: int) -> str:
-    """The type of a value within another."""
+    """The type, in words, of a value inside another."""
     if not isinstance(schema, Mapping) or depth >= _DEEPEST:
         return ""
     found = plain(schema, outer.get("$defs", {}))
@@ -107,11 +107,13 @@ def _joined(choices: list[Any], outer: Mapping[str, Any], depth: int) -> str:
 
 
 def _described(schema: Mapping[str, Any], name: set[str], said: set[str], most: int) -> str:
-    """The description, cut; nothing where it repeats the name and says no more than what is said.
+    """The description, cut to ``most`` characters; empty if it only repeats what is said anyway.
 
     Args:
+        schema: The parameter's schema.
         name: Words of the parameter's name.
         said: Words that stand elsewhere in the declaration.
+        most: Most characters.
     """
     text = schema.get("description")
     if not isinstance(text, str) or most < SHORTEST_NOTE:
@@ -129,7 +131,7 @@ def _words(text: str) -> set[str]:
 
 
 def cut(text: str, most: int) -> str:
-    """A text of so many characters at most: whole sentences, or the beginning of the first."""
+    """A text cut to ``most`` characters: to whole sentences, or to the beginning of the first."""
     if len(text) <= most:
         return text
     ends = [found.end() for found in _END.finditer(text, 0, most + 1) if found.end() <= most]
@@ -139,7 +141,7 @@ def cut(text: str, most: int) -> str:
 
 
 def _default(schema: Mapping[str, Any]) -> str:
-    """The default as a value is written; nothing for one that stands for nothing."""
+    """The default as a value is written; empty for a falsy or a long one."""
     value = schema.get("default")
     text = " ".join(written(value).split()) if value else ""
     return text if len(text) <= LONGEST_DEFAULT else ""

@@ -1,8 +1,8 @@
 """Names of tools and parameters as words, as prompts and answers write them.
 
-``getWeatherReport`` and ``get_weather_report`` both read "get weather report": a request for the
-weather report then has the same tokens as the tool's name, which a small model matches far more
-readily than it learns how every word looks inside an identifier.
+``getWeatherReport`` and ``get_weather_report`` both read "get weather report". So a request for the
+weather report has the same tokens as the tool's name. A small model matches these far more readily
+than it learns how every word looks inside an identifier.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-# Behind a small letter or a digit and before a capital; between an acronym and a word behind it.
+# Between a small letter or a digit and a capital; between an acronym and the word after it.
 _HUMP = re.compile(r"(?<=[^\W_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -21,7 +21,7 @@ KEPT_NAMES = 4096
 
 @functools.lru_cache(KEPT_NAMES)
 def words(name: str) -> str:
-    """The words of an identifier in small letters; empty where it has none.
+    """The words of an identifier in lower case; empty if it has none.
 
     Cached, because every turn of a dialogue needs those of all its tools again.
     """
@@ -29,10 +29,10 @@ def words(name: str) -> str:
 
 
 def worded(names: Iterable[str]) -> dict[str, str]:
-    """How each of some names reads, so that no two read alike.
+    """The spelling of each name in words, so that no two are spelled alike.
 
     Returns:
-        By name its words, or the name itself where it has no words or shares them.
+        For each name its words, or the name itself if it has no words or shares them with another.
     """
     read = {name: words(name) for name in names}
     times = Counter(read.values())

@@ -15,15 +15,15 @@ class AnswerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What a value that is a span of a text must be readable as.
+    """Reads the values of a parameter, which must be spans of texts that it can read.
 
     Attributes:
-        read: What words mean, of any type that can be compared, or None where they cannot be read;
-            any thread may call it.
-        hardly: Reads more, where ``read`` can read nothing of the texts.
-        whole: Whether a span that is part of one of another meaning is no value: "seven" of "seven
-            thirty".
-        anywhere: Whether it names something there is, which "it" may stand for.
+        read: Returns what words mean, as any type that can be compared, or None if they cannot be
+            read; any thread may call it.
+        hardly: Reads more leniently; used if ``read`` cannot read anything in the texts.
+        whole: Whether a span that is part of a longer one with another meaning is not a value, like
+            "seven" in "seven thirty".
+        anywhere: Whether values name existing things, which "it" may refer to.
     """
 
     read: Callable[[str], object]
@@ -37,7 +37,7 @@ class Tool:
     """A function the model may call; ``parameters`` is a JSON schema of type object.
 
     Attributes:
-        readers: By parameter, what its value must be readable as; no part of the prompt.
+        readers: Readers of the parameters that have one; they are not part of the prompt.
     """
 
     name: str
@@ -47,13 +47,13 @@ class Tool:
 
     @property
     def declared(self) -> dict[str, Any]:
-        """In OpenAI's form."""
+        """The declaration in OpenAI's form."""
         function = {"name": self.name, "description": self.description}
         return {"type": "function", "function": {**function, "parameters": dict(self.parameters)}}
 
     @property
     def properties(self) -> dict[str, Mapping[str, Any]]:
-        """Schema of each parameter in order, as `plain` leaves it."""
+        """The schema of each parameter, in order, as `plain` returns it."""
         definitions = self.parameters.get("$defs", {})
         properties = self.parameters.get("properties", {})
         return {name: plain(schema, definitions) for name, schema in properties.items()}
@@ -65,7 +65,7 @@ class Tool:
 
     @property
     def nulled(self) -> frozenset[str]:
-        """Required parameters that are null where an answer leaves them out."""
+        """Required parameters that are null if an answer leaves them out."""
         return self._named & self.nullable
 
     @property
@@ -93,8 +93,8 @@ class Turn:
     """One message: role is system, user, assistant or tool.
 
     Attributes:
-        reasoning: The assistant's reasoning before it; in training data only, because later prompts
-            leave it out.
+        reasoning: The assistant's reasoning before the message. Only in training data: later
+            prompts leave it out.
     """
 
     role: str

@@ -1,6 +1,6 @@
-"""What the references of a JSON schema lead to, and how deep they lead.
+"""Follows the references of a JSON schema, and measures how deep they lead.
 
-It knows nothing of what a schema says beside ``$ref``.
+It looks only at ``$ref`` and at how schemas are nested.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from urllib.parse import unquote
 
 DEFINITIONS = "#/$defs/"
 MAX_LEVELS = 1000
-"""Levels of a schema, at most. llguidance follows references by recursion: several thousand levels
-behind one another overflow its stack, which ends the process."""
+"""Most levels of a schema. llguidance follows references recursively; a chain of several thousand
+levels overflows its stack, which ends the process."""
 MOST_MOVED = 2**17
-"""Characters of parts that references lead to, copied to be definitions; a part may be led to in
-many ways, and hold others."""
+"""Most characters of the parts that are copied to ``$defs``. There is a limit because many
+references may lead to one part, and parts may hold others."""
 
-# Where a reference that is no JSON pointer may lead.
+# Keywords of a schema that a reference may lead to without a JSON pointer.
 _ANCHORS = {"$id", "$anchor", "$dynamicAnchor"}
 
 
@@ -35,10 +35,10 @@ def references(node: Any) -> Iterator[str]:
 
 
 def with_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema all of whose references to a part of it lead to its ``$defs``.
+    """A schema whose references to its own parts all lead to its ``$defs``.
 
-    Others (``#/definitions/…``, ``#/properties/…``) are moved; what leads nowhere stays as it is,
-    and so does what would be too much.
+    Parts that other references lead to (``#/definitions/…``, ``#/properties/…``) are copied there.
+    References that lead nowhere stay as they are, and so do those beyond `MOST_MOVED`.
     """
     moved: dict[str, str] = {}
     room = MOST_MOVED
@@ -77,7 +77,7 @@ def _redirected(node: Any, moved: Mapping[str, str]) -> Any:
 
 
 def reachable(node: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """The definitions that a schema refers to, by way of others as well."""
+    """The definitions that a schema refers to, directly or through others."""
     found: dict[str, Any] = {}
     todo = [node]
     while todo:
@@ -92,10 +92,10 @@ def reachable(node: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def resolve(reference: str, root: Any) -> Any:
-    """What a JSON pointer behind a ``#`` leads to.
+    """What a JSON pointer after a ``#`` leads to.
 
     Raises:
-        LookupError: Nothing stands there, or it is no such pointer.
+        LookupError: It leads nowhere, or it is not such a pointer.
     """
     _, mark, pointer = reference.partition("#")
     first, *steps = pointer.split("/")
@@ -113,9 +113,9 @@ def resolve(reference: str, root: Any) -> Any:
 
 
 def count_levels(schema: Mapping[str, Any]) -> int:
-    """Objects and lists inside one another, of a schema and of all it refers to, added up.
+    """The nesting depths of a schema and of all parts that it refers to, added up.
 
-    However a reader follows the references, each of them once, it gets no deeper.
+    A reader that follows each reference once, in any order, cannot get deeper than that.
     """
     depths: dict[int, int] = {}
     added: set[int] = set()
@@ -132,14 +132,14 @@ def count_levels(schema: Mapping[str, Any]) -> int:
             try:
                 todo.append(resolve(reference, schema))
             except LookupError:
-                # Once: it looks through the whole schema.
+                # Only once, because this searches the whole schema.
                 todo += () if leads_anywhere else _anchored(schema)
                 leads_anywhere = True
     return total
 
 
 def _depth(node: Any, depths: dict[int, int], found: list[str]) -> int:
-    """Levels of a node; of those that were not seen before the references go to ``found``."""
+    """The levels of a node; references of nodes not seen before are appended to ``found``."""
     if not isinstance(node, list | Mapping):
         return 0
     if id(node) not in depths:

@@ -1,6 +1,6 @@
-"""What a tool's JSON schema says of a parameter's value, and how that value stands as text.
+"""What a tool's JSON schema says of a parameter's value, and how the value is written as text.
 
-It knows nothing of tokens, nor of the dialogue around a value.
+It knows nothing of tokens or of the dialogue around a value.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from dlm.language.references import DEFINITIONS, reachable, resolve
 
 AS_SAID = "x-as-said"
 
-# Not a set, because a remark may be what has no hash.
+# Not a set, because a schema's ``format`` may be a value that cannot be hashed.
 FORMATS = (
     *("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6"),
     *("uri", "uuid"),
 )
-"""Values of ``format`` that restrict a string; any other is a remark."""
+"""Values of ``format`` that restrict a string; any other value is only a remark."""
 
 AS_FORMAT = "x-format"
-"""The format of a schema whose values are listed in another way."""
+"""Holds the format of a schema whose values are listed, so that ``format`` itself is not set."""
 
-# With any of these, quotes have to mark where a string begins and ends. Any other keyword beside it
-# is a remark, and leaves it free.
+# With any of these keywords, a string is written as JSON, in quotes. Any other keyword of a string
+# is only a remark.
 _RESTRICTING = {
     *("minLength", "maxLength", "pattern", "$ref", "$dynamicRef", "$recursiveRef"),
     *("anyOf", "oneOf", "allOf", "not", "if", "then", "else"),
 }
-# Without a type these tell that a value may be something else than a string.
+# If there is no type, these keywords mean that a value may be something other than a string.
 _OF_OTHERS = {
     *("properties", "required", "additionalProperties", "patternProperties", "propertyNames"),
     *("minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "dependencies"),
@@ -40,21 +40,22 @@ _OF_OTHERS = {
 
 
 def written(value: Any, schema: Mapping[str, Any] | None = None) -> str:
-    """A value as it stands in the token stream; a string as JSON where its schema asks for that."""
+    """A value as it stands in the token stream: strings bare, unless the schema asks for JSON."""
     bare = schema is None or schema.get("type") != "string" or is_words(schema) or options(schema)
     return value if isinstance(value, str) and bare else json.dumps(value, ensure_ascii=False)
 
 
 def plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A parameter's schema, references to ``$defs`` followed and null left out.
+    """A parameter's schema with references to ``$defs`` followed and null removed.
 
-    A parameter that may be null is not given instead, so that "text or null" is text. Definitions
-    that it still refers to go with it. What is told of it is what stands nearest to the parameter.
+    Instead of being null, a parameter is left out, so "text or null" becomes text. Definitions that
+    the schema still refers to are kept in its ``$defs``. Of several descriptions and defaults on
+    the way, those nearest to the parameter are kept.
     """
     said = False
     told: dict[str, Any] = {}
     followed: set[object] = set()
-    # No recursion: a chain of references may be as long as a body.
+    # A loop instead of recursion: a chain of references may be as long as a request's body.
     while (inner := _stands_for(schema, definitions, followed)) is not None:
         said = said or bool(schema.get(AS_SAID))
         told = told_of(schema) | told
@@ -71,13 +72,13 @@ def plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[
 
 
 def told_of(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What a schema tells of its values and does not restrict them by."""
+    """What a schema says of its values without restricting them: description, default, format."""
     told = {key: schema[key] for key in ("description", "default", AS_FORMAT) if key in schema}
     return told | ({AS_FORMAT: schema["format"]} if "format" in schema else {})
 
 
 def admits_null(schema: Mapping[str, Any]) -> bool:
-    """Whether a parameter may be null, which `plain` leaves out."""
+    """Whether a parameter may be null; `plain` removes that."""
     kinds = schema.get("type")
     return (isinstance(kinds, list) and "null" in kinds) or any(
         map(_is_null, schema.get("anyOf", ()))
@@ -87,9 +88,9 @@ def admits_null(schema: Mapping[str, Any]) -> bool:
 def _stands_for(
     schema: Mapping[str, Any], definitions: Mapping[str, Any], followed: set[object]
 ) -> Mapping[str, Any] | None:
-    """The one schema that another comes down to; None where it says something itself.
+    """The one schema that another amounts to, by reference or as its only choice; None if none.
 
-    Each reference is followed once, and put into ``followed``.
+    Each reference is followed once, and added to ``followed``.
     """
     reference = schema.get("$ref")
     inner = _defined(reference, definitions)
@@ -104,7 +105,7 @@ def _stands_for(
 
 
 def _defined(reference: Any, definitions: Mapping[str, Any]) -> Any:
-    """The definition, or the part of one, that a reference leads to; None where there is none."""
+    """The definition, or part of one, that a reference leads to; None if there is none."""
     if not isinstance(reference, str) or not reference.startswith(DEFINITIONS):
         return None
     try:
@@ -122,19 +123,19 @@ def _is_null(schema: Any) -> bool:
 
 
 def is_words(schema: Mapping[str, Any]) -> bool:
-    """Whether a value stands as it is said, not as JSON."""
+    """Whether a value is a plain string, written as it is said and not as JSON."""
     if schema.get("format") in FORMATS or not _RESTRICTING.isdisjoint(schema):
         return False
     return schema["type"] == "string" if "type" in schema else _OF_OTHERS.isdisjoint(schema)
 
 
 def is_number(schema: Mapping[str, Any]) -> bool:
-    """Whether a value is a number, of any that are not listed."""
+    """Whether a value is a number that is not one of listed options."""
     return schema.get("type") in ("integer", "number") and not options(schema)
 
 
 def options(schema: Mapping[str, Any]) -> Sequence[Any]:
-    """The values that a schema lists; none where it lists none."""
+    """The values that a schema lists; empty if it lists none."""
     if "const" in schema:
         return (schema["const"],)
     listed: Sequence[Any] = schema.get("enum", ())
@@ -145,7 +146,7 @@ def read_value(text: str, schema: Mapping[str, Any]) -> Any:
     """Parse a value's text by its schema.
 
     Raises:
-        ValueError: It is not JSON where it must be, of another type, or not one of the options.
+        ValueError: The text must be JSON and is not, has another type, or is none of the options.
     """
     if options(schema):
         for option in options(schema):
@@ -174,7 +175,7 @@ def _is_of(value: Any, kind: str) -> bool:
         "object": dict,
         "null": type(None),
     }
-    # In Python a bool is an int, too.
+    # In Python, a bool is an int, too.
     if isinstance(value, bool) and kind != "boolean":
         return False
     return isinstance(value, kinds.get(kind, object))

@@ -1,6 +1,6 @@
-"""Numbers as people say them, in words or figures, read and written.
+"""Reads and writes numbers as people say them, in words or figures.
 
-It reads a text that is a number, and finds the numbers that stand in a text. Knows no unit.
+It reads a text that is a number, and finds the numbers in a longer text. It knows no units.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ COMPUTED = frozenset((
     "total", "sum", "difference", "average", "mean", "combined", "overall", "remaining", "result",
     "product", "count",
 ))  # fmt: skip
-"""Words in the names of numbers that need not be said."""
+"""Words in the names of numbers that may be computed and so need not be said."""
 
 _Said = tuple[str, int, int]
-"""A number as JSON writes it, and from where to where it stands."""
+"""A number as JSON writes it, and the start and end of its place in the text."""
 
 
 def words_of(number: int) -> str:
-    """A whole number from 0 to below a billion in words: 125 is "one hundred and twenty five"."""
+    """A whole number, from 0 to below a billion, in words: "one hundred and twenty five"."""
     if number < 20:
         return ONES[number]
     if number < 100:
@@ -48,7 +48,7 @@ def words_of(number: int) -> str:
 
 
 def number(text: str) -> float | None:
-    """The number that a text says, in words or digits; None where it is not a number."""
+    """The number that a text says, in words or digits; None if it is not a number."""
     words = text.lower().replace("-", " ").replace(",", "").split()
     if not words:
         return None
@@ -99,11 +99,11 @@ def _whole(words: list[str]) -> float | None:
 
 
 def numbers_in(text: str) -> Iterator[tuple[str, int, int]]:
-    """The numbers that a text may say, as JSON writes them, and from where to where each stands.
+    """The numbers that a text may say, as JSON writes them, each with its start and end.
 
-    Small ones right behind one another are given as one besides: "four two seven" may be 427. What
-    can be read in several ways is given in each: "5m" may be 5 metres or 5 million, and "7:30" says
-    7 and 30.
+    Numbers in a row are also given as one: "four two seven" may be 427. If something can be read in
+    several ways, each reading is given: "5m" may be 5 metres or 5 million, and "7:30" says 7 and
+    30.
     """
     run: list[_Said] = []
     for found in _NUMBER.finditer(text):
@@ -122,11 +122,11 @@ def numbers_in(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def scaled_in(text: str, name: str) -> list[float]:
-    """The numbers before a scale that a name has as well: 5.5 of "5.5 million", for "millions".
+    """The numbers said in the scale that a name states: 5.5 of "5.5 million" for "millions".
 
     Args:
         text: What is said.
-        name: In words.
+        name: The name, in words.
     """
     scales = (SCALES[_NAMED_SCALES[word]] for word in name.split() if word in _NAMED_SCALES)
     scale = next(scales, 0)
@@ -139,7 +139,7 @@ def scaled_in(text: str, name: str) -> list[float]:
 
 def is_unread(text: str) -> bool:
     """Whether a text may say numbers that `numbers_in` does not find: "two thirds"."""
-    # "The third quarter" is no quarter of anything.
+    # "The third quarter" is not a fraction.
     rest = _NUMBER.sub(
         lambda found: ("nth" if found["nth"] else "") if _readings(found) else found[0], text
     )
@@ -153,7 +153,7 @@ def _as_one(run: Sequence[_Said]) -> Iterator[_Said]:
 
 
 def _readings(found: re.Match[str]) -> list[_Said]:
-    """What a match of `_NUMBER` may say."""
+    """The numbers that a match of `_NUMBER` may say."""
     start, end = found.span()
     if found["many"]:
         times = {"half a": 0.5, "a": 1.0}.get(found["times"].lower()) or number(found["times"])
@@ -174,7 +174,7 @@ def _readings(found: re.Match[str]) -> list[_Said]:
             _shortest(float(value) * _SUFFIXES[found["scale"].lower()]) if found["scale"] else ""
         )
         return [(one, start, end) for one in (value, scaled) if one]
-    # A time of day, a list without blanks, the day of a date: "07" of 2024-03-07.
+    # A time of day, a list without spaces, or parts of a date: "07" of 2024-03-07.
     parts = list(_TWO_DIGITS.finditer(said))
     whole = re.sub("[,:.]", "", said) == "".join(part[0] for part in parts)
     return [(str(int(p[0])), start + p.start(), start + p.end()) for p in parts if whole]
@@ -188,12 +188,12 @@ def _ordinal(said: str) -> int:
 
 
 def _shortest(value: float) -> str:
-    """A number in the form that grammars have: 4 for 4.0."""
+    """A number in the shortest form, as grammars write it: 4 for 4.0."""
     return _written(f"{round(value, 6):f}")
 
 
 def _written(said: str) -> str:
-    """A number that `_NUMBER` finds as JSON writes it; empty where it cannot."""
+    """A number found by `_NUMBER`, as JSON writes it; empty if JSON cannot."""
     if " " not in said and said.lstrip("-")[0].isdigit():
         text = said.replace(",", "") if _GROUPED.fullmatch(said) else said
     else:
@@ -201,7 +201,7 @@ def _written(said: str) -> str:
         text = "" if value is None else f"{value:.6f}"
     if not _JSON.fullmatch(text):
         return ""
-    # The shortest form, as grammars have it: 23.9 for 23.90, 4 for 4.00, 0 for -0.
+    # The shortest form, as grammars write it: 23.9 for 23.90, 4 for 4.00, 0 for -0.
     value = json.loads(text)
     text = json.dumps(int(value) if value == int(value) else value)
     return text if _JSON.fullmatch(text) else ""

@@ -5,15 +5,15 @@
     <|end|> <|user|> text <|end|> <|agent|> text <|call|> name <|key|> param <|value|> value …
     <|end|> <|result|> text <|end|>
 
-Since version 2 of the declarations a parameter has, where there is something to tell, <|type|> and
-its type, description and default behind its name (`dlm.language.declaration`).
+Since version 2 of the declarations, a parameter's name may be followed by <|type|> and its type,
+description and default, if there is something to say (`dlm.language.declaration`).
 
 Reasoning may come before an answer: <|agent|> <|think|> text <|answer|> text …
 
 Every text begins with a space, so that a word has the same id in a prompt, in a value and in a
-reply. Names of tools and parameters are written as words (`dlm.language.identifiers`), string
-values as they are, other values as JSON. Reading is strict: an answer that is not of this form, or
-does not fit the schema, is an error that says why.
+reply. Names of tools and parameters are written as words (`dlm.language.identifiers`), plain
+strings as they are, other values as JSON. Reading is strict: an answer that does not have this
+form, or does not fit the schema, is an error that says why.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from dlm.language.schema import options, read_value, written
 from dlm.language.tokenizer import Mark, Tokenizer
 
 SYSTEM_JOINT = " "
-"""Joins several leading system messages, which are one to the model."""
+"""Joins several leading system messages into one."""
 KEPT_TEXTS = 128
 LONGEST_KEPT = 16_384
-"""Characters of a text whose ids are cached, at most."""
+"""Most characters of a text whose ids are cached."""
 KEPT_DECLARATIONS = 512
 LONGEST_DECLARATION = 4096
-"""Characters of a tool's declaration whose ids are cached, at most."""
+"""Most characters of a tool's declaration whose ids are cached."""
 VERSIONS = (1, 2)
-"""Of declarations; a checkpoint reads the one that it was trained with."""
+"""Versions of declarations; a checkpoint reads the one that it was trained with."""
 
 
 @dataclass(slots=True)
@@ -51,9 +51,8 @@ class Encoded:
 
     Attributes:
         ids: (T,) token ids.
-        answers: For each assistant message, the range [start, end) of its tokens: from the one
-            after its <|agent|> mark, or its <|think|> mark where it has one, to its <|end|>, both
-            included.
+        answers: The range [start, end) of each assistant message's tokens: from the one after its
+            <|agent|> mark, or its <|think|> mark if it has one, to its <|end|>, both included.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -67,7 +66,7 @@ class Template:
     """Encodes dialogues for one tokenizer, and decodes answers; a `Dialect`.
 
     Args:
-        declarations: The version of declarations, of `VERSIONS`.
+        declarations: The version of the declarations, one of `VERSIONS`.
 
     Raises:
         ValueError: There is no such version.
@@ -88,7 +87,7 @@ class Template:
         stops = frozenset(tokenizer.encode(f" a{stop}")[-1] for stop in ".?!")
         self.reasoning = ReasoningMarks(int(Mark.THINK), int(Mark.ANSWER), _SPOKEN, stops)
         self._declared = functools.lru_cache(KEPT_DECLARATIONS)(self._encode_declared)
-        # Each turn of a dialogue encodes all turns again.
+        # Cached, because each turn of a dialogue encodes all earlier turns again.
         self._texts = functools.lru_cache(KEPT_TEXTS)(tokenizer.encode)
 
     def text(self, text: str) -> list[int]:
@@ -127,9 +126,9 @@ class Template:
         return unspellable(json.loads(self.tokenizer.bpe.to_str()))
 
     def dialogue(self, turns: Sequence[Turn], tools: Sequence[Tool] = ()) -> Encoded:
-        """Ids of a whole dialogue. Tools come after a leading system message, else first.
+        """Ids of a whole dialogue. Tools come first, or after leading system messages.
 
-        Several leading system messages are one.
+        Several leading system messages are joined into one.
 
         Raises:
             ValueError: A role is unknown.
@@ -157,7 +156,7 @@ class Template:
             raise ValueError(f"role: got {turn.role!r}, expected one of {sorted(marks)}")
         out.ids.append(marks[turn.role])
         if turn.reasoning:
-            # The caller decides on reasoning, so that its opening mark is no part of the answer.
+            # The caller decides on reasoning, so its opening mark is not part of the answer.
             out.ids.append(Mark.THINK)
         start = len(out.ids)
         if turn.reasoning:
@@ -205,7 +204,7 @@ class Template:
             tool = offered.get(call.name)
             properties = tool.properties if tool else {}
             keys = worded(properties if tool else call.arguments)
-            # As in an answer, which leaves out a null.
+            # As in a generated answer, which leaves out nulls.
             left_out = tool.nullable if tool else frozenset()
             ids += [Mark.CALL, *self.text(names.get(call.name) or worded([call.name])[call.name])]
             for key, value in call.arguments.items():
@@ -270,7 +269,7 @@ class Template:
 
 
 def split(ids: Sequence[int], mark: int) -> list[list[int]]:
-    """Split ids at each occurrence of a mark, which is left out."""
+    """Split ids at each occurrence of a mark; the marks are left out."""
     out: list[list[int]] = [[]]
     for token in ids:
         if token == mark:
@@ -281,21 +280,21 @@ def split(ids: Sequence[int], mark: int) -> list[list[int]]:
 
 
 def tools_of(specs: Iterable[Mapping[str, Any]]) -> tuple[Tool, ...]:
-    """Tools of the training data, each with name, description and parameters."""
+    """Tools from the training data's form: objects with name, description and parameters."""
     return tuple(Tool(spec["name"], spec["description"], spec["parameters"]) for spec in specs)
 
 
 def turns_of(row: Mapping[str, Any]) -> list[Turn]:
-    """All turns of a dialogue of the training data, its system message among them."""
+    """All turns of a dialogue from the training data, including its system message."""
     system = [Turn("system", row["system"])] if row.get("system") else []
     return system + [turn_of(message) for message in row["messages"]]
 
 
 def turn_of(message: Mapping[str, Any]) -> Turn:
-    """A message of the training data or of OpenAI's chat format, content parts included.
+    """A turn from a message of the training data or of OpenAI's chat format, parts included.
 
     Raises:
-        ValueError: Arguments are not a JSON object, nor the text of one.
+        ValueError: The arguments of a call are neither a JSON object nor the text of one.
     """
     calls = []
     for raw in message.get("tool_calls") or ():

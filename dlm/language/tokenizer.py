@@ -1,6 +1,6 @@
 """Text to token ids and back, with the marks of the dialogue as single tokens.
 
-Marks are reached by id only: text that spells one out ("<|mask|>") is encoded as ordinary text.
+Marks can only be given by id: text that spells one out ("<|mask|>") is encoded as ordinary text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 
 
 class Mark(IntEnum):
-    """Ids of the marks, the first of the vocabulary in this order."""
+    """Ids of the marks, which are the first entries of the vocabulary, in this order."""
 
     PAD = 0
     MASK = 1
@@ -44,17 +44,17 @@ class Tokenizer:
         for mark, text in zip(Mark, MARKS, strict=True):
             if bpe.token_to_id(text) != mark:
                 raise ValueError(f"{text}: got id {bpe.token_to_id(text)}, expected {int(mark)}")
-        # Without this a user who says a mark's name could end the message or open a tool call.
+        # Without this, a user who says a mark's name could end the message or open a call.
         bpe.encode_special_tokens = True
         self.bpe = bpe
 
     @classmethod
     def load(cls, directory: Path) -> Tokenizer:
-        """Read tokenizer.json of a checkpoint directory.
+        """Read a checkpoint directory's tokenizer.json.
 
         Raises:
             FileNotFoundError: There is none.
-            ValueError: It is malformed, or its marks are not where this package expects them.
+            ValueError: It is malformed, or its marks do not have the ids that are expected.
         """
         file = directory / "tokenizer.json"
         if not file.is_file():
@@ -62,12 +62,12 @@ class Tokenizer:
         try:
             return cls(BpeTokenizer.from_str(file.read_text(encoding="utf-8")))
         except Exception as error:
-            # The library raises nothing more special.
+            # The library raises nothing more specific.
             raise ValueError(f"{file}: {error}") from error
 
     @classmethod
     def train(cls, texts: Iterable[str], vocab_size: int) -> Tokenizer:
-        """Learn a vocabulary of that many entries, marks and the 256 bytes included."""
+        """Learn a vocabulary of ``vocab_size`` entries, including the marks and the 256 bytes."""
         bpe = BpeTokenizer(models.BPE())
         # Digits one by one, so that a number can be copied and computed digit by digit.
         bpe.pre_tokenizer = pre_tokenizers.Sequence(
@@ -88,7 +88,7 @@ class Tokenizer:
         return cls(bpe)
 
     def save(self, directory: Path) -> None:
-        """Write tokenizer.json into a directory, made when missing."""
+        """Write tokenizer.json into a directory, which is created if it is missing."""
         directory.mkdir(parents=True, exist_ok=True)
         text = self.bpe.to_str(pretty=True)
         (directory / "tokenizer.json").write_text(text, encoding="utf-8")
@@ -103,5 +103,5 @@ class Tokenizer:
         return self.bpe.encode(text, add_special_tokens=False).ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Text of ids; marks are left out, and bytes that form no character become U+FFFD."""
+        """Text of ids; marks are left out, and bytes that do not form a character become U+FFFD."""
         return self.bpe.decode([i for i in ids if i >= len(MARKS)], skip_special_tokens=True)

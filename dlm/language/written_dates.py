@@ -1,9 +1,10 @@
-"""Days and times of day that stand in a text, as JSON's formats write them.
+"""Finds the days and times of day in a text, and writes them as JSON's formats do.
 
 It reads English months and weekdays, figures in any order that makes a day, and times with or
-without a half of the day. A day without a year is one near a whole date of the text or of its year,
-and "Friday" is the first behind one. What can be read in two ways is given in both, but figures of
-one text have one order. Knows no clock: a text that names no whole date says no day by "tomorrow".
+without am or pm. A day without a year is taken to be in the year of a whole date of the text, or
+near one, and "Friday" is the first Friday after one. What can be read in two ways is given in both,
+but all figures of a text have the same order. There is no clock: in a text without a whole date,
+"tomorrow" gives no day.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>\d{4})\b"
 _TO = r" ?(?:[-–—]|\b(?:to|until|till|through|and)\b) ?(?:the )?"
 _OTHER = r"(?P<other>(?<![\d:.])\d{1,2})(?:st|nd|rd|th)?"
-"""The day of another date of the month: "3 to 9 June"."""
+"""The day of another date in the same month: "3 to 9 June"."""
 _DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -48,7 +49,7 @@ _RELATIVE = re.compile(
 )
 _NEARBY_DAYS = 183
 _MOST_YEARS = 64
-"""Dates whose years others may have."""
+"""Most whole dates whose years are tried for dates without a year."""
 _CLOCK = re.compile(
     r"(?<![\d:.])(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?(?::(?P<second>\d\d))?"
     r"(?P<half> ?[ap]\.?m\b)?(?![\d:])",
@@ -64,10 +65,10 @@ _PARTS = {"half past": 30, "quarter past": 15, "quarter to": -15}
 
 @dataclass(frozen=True, slots=True)
 class SaidDate:
-    """A date of a text.
+    """A date that a text says.
 
     Attributes:
-        days: What it may mean.
+        days: The days that it may mean.
         start: Where it begins in the text.
         end: Where it ends.
     """
@@ -78,7 +79,7 @@ class SaidDate:
 
 
 def dates_in(text: str) -> list[str]:
-    """The days that a text may name, each once: "2024-03-12"."""
+    """The days that a text may name, without duplicates: "2024-03-12"."""
     said = said_dates(text)
     whole = dict.fromkeys(day for one in _whole(text) for day in one.days)
     near = [_near(found[0].lower(), day) for found in _RELATIVE.finditer(text) for day in whole]
@@ -87,7 +88,7 @@ def dates_in(text: str) -> list[str]:
 
 
 def said_dates(text: str) -> list[SaidDate]:
-    """The dates that a text says in so many words or figures, in the order in which it does."""
+    """The dates that a text says explicitly, in words or figures, in its order."""
     whole = _whole(text)
     days = list(dict.fromkeys(day for one in whole for day in one.days))[:_MOST_YEARS]
     bare = [one for found in _named(text) if not found["year"] for one in _in_years(found, days)]
@@ -102,13 +103,13 @@ def said_dates(text: str) -> list[SaidDate]:
 
 
 def is_range(text: str, said: Sequence[SaidDate]) -> bool:
-    """Whether dates of a text are the two of a range: "from 3 June to 9 June"."""
+    """Whether ``said`` are two dates that form a range in a text: "from 3 June to 9 June"."""
     between = len(said) == 2 and _RANGE.fullmatch(text, said[0].end, said[1].start)
     return bool(between)
 
 
 def says_relative(text: str) -> bool:
-    """Whether a text names days by what day it is: "tomorrow", "Friday"."""
+    """Whether a text names days relative to today: "tomorrow", "Friday"."""
     return _RELATIVE.search(text) is not None
 
 
@@ -127,7 +128,7 @@ def _whole(text: str) -> list[SaidDate]:
 
 
 def _parts(found: re.Match[str], years: Sequence[int]) -> Iterator[SaidDate]:
-    """The one or two dates of a match, in some years."""
+    """The one or two dates of a match, in each of some years."""
     for part, place in (("other", "other"), ("day", "named")):
         if found[part]:
             days = tuple(day for year in years for day in _days(found, year, part))
@@ -135,7 +136,7 @@ def _parts(found: re.Match[str], years: Sequence[int]) -> Iterator[SaidDate]:
 
 
 def _in_years(found: re.Match[str], others: Sequence[date]) -> Iterator[SaidDate]:
-    """Dates without a year: of the years of other ones, or near these."""
+    """Dates without a year: in the years of ``others``, or near them."""
     years = dict.fromkeys(year for one in others for year in (one.year, one.year - 1, one.year + 1))
     for one in _parts(found, list(years)):
         days = tuple(
@@ -151,14 +152,14 @@ def _is_near(day: date, other: date) -> bool:
 
 
 def _in_order(first: SaidDate, second: SaidDate) -> tuple[SaidDate, SaidDate]:
-    """Beginning and end of a range, by those of their days that are in this order, if any are."""
+    """The two dates of a range, limited to readings in which the first is not after the second."""
     early = tuple(day for day in first.days if day <= max(second.days)) or first.days
     late = tuple(day for day in second.days if day >= min(early)) or second.days
     return replace(first, days=early), replace(second, days=late)
 
 
 def times_in(text: str) -> list[str]:
-    """The times of day that a text may name, each once: "16:30:00Z"."""
+    """The times of day that a text may name, without duplicates: "16:30:00Z"."""
     return list(dict.fromkeys(f"{found}Z" for found in (*_clocks(text), *_spoken(text))))
 
 
@@ -175,7 +176,7 @@ def _of_figures(
     for one, day_first, month_first in readings:
         others = [other for other in readings if other[1] != other[2]]
         only = [n for n in (1, 2) if all(other[n] for other in others)]
-        # Two that may be either are days first, which most of the world writes.
+        # If several may be either, the day comes first, as in most of the world.
         if len(others) > 1 and only:
             yield one, (day_first if only[0] == 1 else month_first)
         else:
@@ -183,7 +184,7 @@ def _of_figures(
 
 
 def _orders(found: re.Match[str]) -> tuple[tuple[date, ...], tuple[date, ...]]:
-    """What figures mean with the day first, and with the month first."""
+    """The days that figures mean with the day first, and with the month first."""
     first, joint, second, third = found.groups()
     if len(first) == 4:
         days = tuple(_valid(int(first), int(second), int(third)))

@@ -1,1 +1,1 @@
-"""Checkpoints of any known family, and where and in which numbers they run."""
+"""Loads checkpoints of any known family, and chooses the device and number format they run in."""

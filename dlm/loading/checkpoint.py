@@ -25,9 +25,9 @@ class Checkpoint:
     """A loaded checkpoint.
 
     Attributes:
-        name: Of its directory or hub repository.
-        model: On its device, in its dtype.
-        dialect: Makes ids of dialogues and answers of ids.
+        name: Name of its directory or hub repository.
+        model: The model, on its device and in its dtype.
+        dialect: Turns dialogues into ids, and ids into answers.
     """
 
     name: str
@@ -45,15 +45,15 @@ def load_checkpoint(
 
     Args:
         checkpoint: A directory in the Hugging Face layout, or ``owner/name`` on the hub.
-        dtype: Of the parameters; int8 rounds the matrices (`dlm.network.int8`) and leaves the rest
-            in float32. None takes the fastest (`dlm.loading.placement`).
-        device: Where they go; None takes CUDA where there is such a device.
-        threads: That a rounded model may use; 0 takes the fastest number.
+        dtype: Type of the parameters; int8 rounds the matrices (`dlm.network.int8`) and leaves the
+            rest in float32. None chooses the fastest (`dlm.loading.placement`).
+        device: Device of the parameters; None chooses CUDA if there is a CUDA device.
+        threads: Most threads of a rounded model; 0 chooses the fastest number.
 
     Raises:
-        FileNotFoundError: A file is missing, or a repository cannot be had.
-        ValueError: The checkpoint is of no known family or malformed, or int8 is wanted on another
-            device than a CPU, or there is no such device; the text says how.
+        FileNotFoundError: A file is missing, or a repository cannot be downloaded.
+        ValueError: The checkpoint is of no known family or malformed, int8 is requested on a device
+            that is not a CPU, or there is no such device; the text says which.
     """
     directory = find(checkpoint)
     family, config = recognise(directory)

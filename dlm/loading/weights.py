@@ -1,4 +1,4 @@
-"""Checkpoints on disk: safetensors under a family's names, strict in both directions."""
+"""Reads and writes checkpoints: safetensors under a family's names, none missing or unexpected."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dlm.network.config import ModelConfig
 from dlm.network.model import Transformer
 
 SCALE = "_scale"
-"""Ends the names of the row scales of matrices that are stored in 8 bits (dlm.train.export)."""
+"""Suffix of the names of row scales of matrices stored in 8 bits (`dlm.train.export`)."""
 
 _READABLE = ("F64", "F32", "F16", "BF16")
 
@@ -31,18 +31,18 @@ def load_model(
     dtype: torch.dtype = torch.float32,
     device: torch.device | str = "cpu",
 ) -> Transformer:
-    """Build the model of a checkpoint directory and fill it.
+    """Build the model of a checkpoint directory and load its weights.
 
     Args:
         directory: Holds config.json and model.safetensors, or shards and their index.
-        dtype: Of the parameters.
-        device: Where they go.
+        dtype: Type of the parameters.
+        device: Device of the parameters.
 
     Raises:
         FileNotFoundError: A file is missing.
-        ValueError: The checkpoint is of no known family or malformed; a file is not what its sums
-            say (`dlm.loading.sums`); or a weight is missing, unexpected, or of a wrong shape or
-            type. The text names it.
+        ValueError: The checkpoint is of no known family or malformed; a file differs from its sum
+            (`dlm.loading.sums`); or a weight is missing, unexpected, or of the wrong shape or type.
+            The text names it.
     """
     check_sums(directory)
     family, config = recognise(directory)
@@ -74,7 +74,7 @@ def _parameters(
             whole = torch.cat(tensors) if len(tensors) > 1 else tensors[0]
             parameters[name] = whole.view(shape)
         if config.tie_word_embeddings:
-            # A tied head may be written out as well; then it is the embedding again.
+            # A tied head may be stored as well; then it must equal the embedding.
             outer = family.names.outer
             shards.drop_copy(outer["lm_head.weight"], parameters["embed_tokens.weight"])
         shards.finish()
@@ -90,10 +90,11 @@ def save_model(
     """Write config.json and model.safetensors of the shipped family; `load_model` reads them back.
 
     Args:
-        model: What to write.
-        directory: Made when missing; weights that lie in it are replaced.
-        dtype: Of the parameters on disk.
-        state: Its parameters, where they are made of others in training.
+        model: The model to write.
+        directory: Created if it is missing; weights that are in it are replaced.
+        dtype: Type of the parameters on disk.
+        state: Parameters to write instead of the model's own, which training may hold in another
+            form.
 
     Raises:
         OSError: A file cannot be written.
@@ -105,21 +106,21 @@ def save_model(
         parts = QWEN.parts(model.config, name, parameter.shape)
         pieces = parameter.detach().to("cpu", dtype).split([part.shape[0] for part in parts])
         for part, piece in zip(parts, pieces, strict=True):
-            # Cloned, as safetensors writes no two tensors that share memory.
+            # Cloned, because safetensors refuses tensors that share memory.
             tensors[part.name] = piece.clone()
     file = directory / "model.safetensors"
     try:
         save_file(tensors, str(file), metadata={"format": "pt"})
     except SafetensorError as error:
         raise OSError(f"{file}: {error}") from error
-    # An index would be read before the file, and the weights that it names are older.
+    # An old index would be read instead of this file, and sums of old weights would not fit it.
     for old in (*directory.glob("model*.safetensors*"), directory / SUMS):
         if old != file:
             old.unlink(missing_ok=True)
 
 
 class _Shards:
-    """Open weight files; each weight is read when it is taken, and may be taken once."""
+    """Open weight files; each weight is read when it is taken, and can be taken once."""
 
     def __init__(self, directory: Path, where: dict[str, Any]) -> None:
         self._directory = directory

@@ -1,6 +1,4 @@
-"""The shape of a block-diffusion Transformer.
-
-`dlm.loading.families` reads it from foreign checkpoints.
+"""The shape of a block-diffusion Transformer; `dlm.loading.families` reads it from checkpoints.
 
 Shape letters used in this package: B rows, T new positions, S positions attended to, D width, H
 query heads, K key-value heads, N head size, V vocabulary, L block size.
@@ -29,23 +27,23 @@ class ModelConfig:
         mask_token_id: The id that stands for "not decided yet".
         eos_token_id: The id that ends a message.
         qk_norm: Whether queries and keys are normalised per head (Qwen3).
-        qkv_bias: Whether their projection has a bias (Qwen2).
-        output_bias: Whether the projection of what attention brings has a bias (LLaDA2).
-        tie_word_embeddings: Whether the embedding serves as head.
+        qkv_bias: Whether the projection to queries, keys and values has a bias (Qwen2).
+        output_bias: Whether the output projection of attention has a bias (LLaDA2).
+        tie_word_embeddings: Whether the embedding also serves as the head.
         partial_rotary_factor: Share of each head that rotates; in (0, 1].
-        rope_scaling: How rotary frequencies are scaled; None for not.
-        shift: Whether the logits of a position predict the next one's token even where that is
-            masked, as in models made from autoregressive ones; else a masked position predicts its
-            own token.
-        commit: How positions that are final were forwarded: ``causal``, each seeing what stands
-            before it; ``block``, each seeing all of its block; ``full``, each seeing everything, so
-            that no cache is exact.
-        reasons: Whether it was trained to reason before it answers, in the marks of its dialect.
-        reads: Whether it was trained to read a request behind a single tool
+        rope_scaling: How rotary frequencies are scaled; None if they are not.
+        shift: Whether the logits of a position predict the next position's token even if that is
+            masked, as in models made from autoregressive ones. If not, a masked position predicts
+            its own token.
+        commit: What final positions see when they are forwarded: ``causal``, what stands before
+            them; ``block``, also all of their block; ``full``, everything, so that no cache is
+            exact.
+        reasons: Whether the model was trained to reason before it answers, in its dialect's marks.
+        reads: Whether the model was trained to read a request after a single tool
             (`dlm.decoding.tool_likelihood`).
-        declarations: Version of the declarations of tools that it was trained with
+        declarations: Version of the tool declarations that the model was trained with
             (`dlm.language.template`).
-        experts: The mixture that layers have in the place of an MLP; None for none.
+        experts: The mixture that layers have instead of an MLP; None if they have none.
     """
 
     vocab_size: int
@@ -78,8 +76,8 @@ class ModelConfig:
         """Reject shapes that no Transformer can have.
 
         Raises:
-            ValueError: A size is not positive, heads do not divide, or an id is outside the
-            vocabulary.
+            ValueError: A size is not positive, heads do not divide evenly, a head's size is odd, or
+                an id is outside the vocabulary.
         """
         for field in fields(self):
             value = getattr(self, field.name)
@@ -104,12 +102,12 @@ class ModelConfig:
 
     @property
     def rotary_size(self) -> int:
-        """R, the number of a head's dimensions that rotate."""
+        """R: how many dimensions of a head rotate."""
         return int(self.head_dim * self.partial_rotary_factor)
 
     @classmethod
     def read(cls, raw: Mapping[str, Any]) -> ModelConfig:
-        """The shape in a config.json of this project's own family.
+        """Read the shape from a config.json of this project's own family.
 
         Raises:
             ValueError: A dimension is missing or impossible.

@@ -1,9 +1,9 @@
 """A model's layers and head in 8 bits for CPUs: weights rounded once, activations row by row.
 
-ONNX Runtime runs all layers as one graph: it packs the matrices once for what the processor has,
-and an operation costs it a fraction of what one costs in torch. The sums are whole numbers, and
-attention adds up in one order, so a row's bits depend neither on the rows that are forwarded with
-it nor on the keys behind it. A forward of several requests runs the graph for one after the other.
+ONNX Runtime runs all layers as one graph: it packs the matrices once for the processor at hand, and
+its operations have a fraction of torch's overhead. Matrix products sum whole numbers, and attention
+adds in a fixed order, so a row's bits depend neither on the rows that are forwarded with it nor on
+the keys after it. A forward of several requests runs the graph for one after the other.
 
 Shapes: T rows of D numbers, O out; S keys, H query heads, K key-value heads of N numbers.
 """
@@ -26,14 +26,15 @@ from dlm.network.onnx_file import Graph
 from dlm.network.rope import RopeTable
 
 _ZERO = 128
-"""What stands for 0 in rounded activations, which are unsigned: processors are faster at these."""
+"""Stands for 0 in rounded activations: they are unsigned, which processors handle faster."""
 
 
 class RoundedModel:
-    """Layers and head of a float32 model on the CPU; its layers are empty after that.
+    """The layers and head of a float32 model on the CPU, which loses its own layers.
 
     Args:
-        threads: Most that it may use; 0 takes torch's number.
+        model: The model; its layers are replaced by empty ones.
+        threads: Most threads to use; 0 takes torch's number.
 
     Raises:
         ValueError: The model has experts.
@@ -45,13 +46,13 @@ class RoundedModel:
             raise ValueError("int8: got a model with experts, expected a dense one")
         self._config = config
         self._rope = RopeTable(config.rotary_size, config.rope_theta, config.rope_scaling)
-        # With a thread for each head no product of attention is divided, which would change sums.
+        # At most one thread for each head: more would split attention's products, and change sums.
         threads = min(threads or torch.get_num_threads(), config.num_key_value_heads)
         self._head = product(model.head_weight, threads)
         self._layers = _session(_layers(model), threads)
 
     def hidden(self, x: Tensor, rows: Sequence[Rows]) -> Tensor:
-        """Hidden states of packed requests, (N, D): as `Transformer.packed`, of embedded ids."""
+        """Hidden states of packed requests, (N, D), as `Transformer.packed`; from embedded ids."""
         out = torch.empty_like(x)
         start = 0
         for part in rows:
@@ -66,7 +67,7 @@ class RoundedModel:
         return rows.view(*hidden.shape[:-1], -1)
 
     def _run(self, x: Tensor, rows: Rows, out: Tensor) -> None:
-        """Forward one request's rows, (T, D) to (T, D); writes keys and values to its cache."""
+        """Forward one request's rows, (T, D) to (T, D), writing keys and values to its cache."""
         config, start, count = self._config, rows.cache.length, rows.length
         end = start + count
         mask = rows.visible(count, end, torch.float32, "cpu")
@@ -83,36 +84,36 @@ class RoundedModel:
         for layer, pair in enumerate(rows.cache.open(count)):
             for name, tensor in zip(("keys", "values"), pair, strict=True):
                 given[f"{name}{layer}"] = tensor[:end]
-                # Written by the graph before it reads what it was given: the same memory.
+                # The same memory: the graph writes these before it reads the keys and values.
                 taken[f"new_{name}{layer}"] = tensor[start:end].flatten(1)
         _run(self._layers, given, taken)
 
 
 def _group(config: ModelConfig) -> int:
-    """Queries of a position that share a head's keys, at least 2.
+    """How many queries of a position share a head's keys, at least 2.
 
-    A product of a single row is another program, which adds in another order: a query that has its
-    keys alone is asked twice.
+    A product of a single row runs other code, which adds in another order. So a query that shares
+    its keys with no other is computed twice.
     """
     return max(2, config.num_attention_heads // config.num_key_value_heads)
 
 
 def round_weights(model: Transformer, threads: int = 0) -> None:
-    """Round the matrices of a float32 model on the CPU, in place. It can then no longer train.
+    """Round the matrices of a float32 model on the CPU, in place; it can no longer be trained.
 
     The embedding stays as it is. Arguments and errors are those of `RoundedModel`.
     """
     model.rounded = RoundedModel(model, threads)
     if not model.config.tie_word_embeddings:
         del model.lm_head
-    # Of a hundred million weights glibc would keep 270 MiB that nothing uses any more.
+    # For a hundred million weights, glibc would otherwise keep 270 MiB that nothing uses any more.
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
 def product(weight: Tensor, threads: int = 1) -> Callable[[Tensor], Tensor]:
-    """A function from (T, D) to (T, O), both float32, by a weight (O, D) in 8 bits."""
+    """A function that multiplies (T, D) by a weight (O, D) in 8 bits, to (T, O), in float32."""
     graph = Graph()
     graph.input("x", "float32", "t", weight.shape[1])
     graph.input("zeros", "uint8", "t")
@@ -131,10 +132,10 @@ def product(weight: Tensor, threads: int = 1) -> Callable[[Tensor], Tensor]:
 
 @functools.cache
 def largest_weight() -> int:
-    """How large a rounded weight may be on this processor: 127, or 63 where sums would saturate.
+    """The largest rounded weight on this processor: 127, or 63 if sums would saturate.
 
-    Without the VNNI instructions the product adds two of its terms in 16 bits, which the largest
-    ones do not fit in. Whether they do is tried, not guessed.
+    Without the VNNI instructions, two terms of a product are added in 16 bits, which is too little
+    for the largest ones. Whether this processor does so is tried out.
     """
     graph = Graph()
     graph.input("x", "uint8", "t", 64)
@@ -147,7 +148,7 @@ def largest_weight() -> int:
 
 
 def rounded(weight: Tensor) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """A weight (O, D) as whole numbers (D, O), and the scale of each output (O,)."""
+    """A weight (O, D) rounded to whole numbers (D, O), and the scale of each output, (O,)."""
     full = weight.detach().float()
     scale = full.abs().amax(dim=1).clamp(min=torch.finfo(torch.float32).tiny) / largest_weight()
     whole = (full / scale[:, None]).round().to(torch.int8)
@@ -159,9 +160,9 @@ def _session(graph: Graph, threads: int) -> Any:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    # Lengths are seldom the same twice, and a plan would be kept for each.
+    # A memory plan would be kept for each length, and lengths seldom repeat.
     options.enable_mem_pattern = False
-    # Between two forwards the processor belongs to others.
+    # Do not keep the processor busy between two forwards.
     options.add_session_config_entry("session.force_spinning_stop", "1")
     options.log_severity_level = 3
     values = [onnxruntime.OrtValue.ortvalue_from_numpy(one) for one in graph.weights.values()]
@@ -175,7 +176,7 @@ _NUMPY = {torch.float32: np.float32, torch.uint8: np.uint8}
 
 
 def _run(session: Any, given: dict[str, Tensor], taken: dict[str, Tensor]) -> None:
-    """Run a session from and into memory of torch's; all tensors are contiguous."""
+    """Run a session on torch's memory, inputs and outputs; all tensors must be contiguous."""
     bound = session.io_binding()
     for bind, tensors in ((bound.bind_input, given), (bound.bind_output, taken)):
         for name, one in tensors.items():
@@ -184,7 +185,7 @@ def _run(session: Any, given: dict[str, Tensor], taken: dict[str, Tensor]) -> No
 
 
 def _layers(model: Transformer) -> Graph:
-    """All layers and the last norm; keys and values of the layers are inputs and outputs."""
+    """A graph of all layers and the last norm; the layers' keys and values go in and out."""
     config, graph = model.config, Graph()
     graph.input("x", "float32", "t", config.hidden_size)
     graph.input("mask", "float32", "r", "s")
@@ -206,7 +207,7 @@ def _layers(model: Transformer) -> Graph:
         gate, up = graph.add_parts(both, (config.intermediate_size,) * 2)
         gated = graph.add("Mul", graph.add("ms.QuickGelu", gate, alpha=1.0), up)
         update = _linear(graph, gated, mlp.down_proj.weight)
-        # Its memory is free for the weights of the next one.
+        # Frees its memory for the weights of the next layer.
         model.layers[number] = nn.Identity()
     _, normed = _add_norm(graph, stream, update, model.norm)
     graph.node("Identity", (normed,), ("hidden",))
@@ -215,7 +216,7 @@ def _layers(model: Transformer) -> Graph:
 
 
 def _add_norm(graph: Graph, stream: str, update: str, norm: RMSNorm) -> tuple[str, str]:
-    """The residual stream with an update, where there is one, and the same normalised."""
+    """The residual stream with an update added, if there is one, and the normalised stream."""
     scale = graph.constant(norm.weight.float().numpy())
     if not update:
         name = graph.add("SimplifiedLayerNormalization", stream, scale, epsilon=norm.eps, axis=-1)
@@ -227,7 +228,7 @@ def _add_norm(graph: Graph, stream: str, update: str, norm: RMSNorm) -> tuple[st
 
 
 def _attention(graph: Graph, x: str, part: Attention, config: ModelConfig) -> str:
-    """(T, D) to (T, D); ``part.layer`` names its keys and values."""
+    """Attention, (T, D) to (T, D); ``part.layer`` is in the names of its keys and values."""
     size, kv_heads, width = part.head_dim, part.kv_heads, part.heads * part.head_dim
     qkv = _linear(graph, x, part.qkv_proj.weight, part.qkv_proj.bias)
     turned, new_values = width + kv_heads * size, f"new_values{part.layer}"
@@ -257,7 +258,7 @@ def _attention(graph: Graph, x: str, part: Attention, config: ModelConfig) -> st
 
 
 def _head_norm(graph: Graph, x: str, part: Attention) -> str:
-    """Queries and keys, (T, (H + K) N), normalised per head where the model does that."""
+    """Queries and keys, (T, (H + K) N), normalised per head if the model does that."""
     if not part.normed:
         return x
     heads, size = part.heads + part.kv_heads, part.head_dim
@@ -283,9 +284,9 @@ def _positioned(graph: Graph, x: str, part: Attention, config: ModelConfig) -> s
 
 
 def _linear(graph: Graph, x: str, weight: Tensor, bias: Tensor | None = None) -> str:
-    """(T, D) to (T, O); each row of activations is rounded by a step of its own."""
+    """A linear layer, (T, D) to (T, O); each row of activations is rounded by its own step."""
     largest = graph.add("ReduceMax", graph.add("Abs", x), graph.numbers(-1), keepdims=1)
-    # A row of zeros stays a row of zeros with any step.
+    # Keeps the step above 0; a row of zeros stays one with any step.
     largest = graph.add("Max", largest, graph.constant(np.array(1e-30, dtype=np.float32)))
     steps = graph.add("Div", largest, graph.constant(np.array(127, dtype=np.float32)))
     flat = graph.add("Reshape", steps, graph.numbers(-1))
@@ -297,7 +298,7 @@ def _linear(graph: Graph, x: str, weight: Tensor, bias: Tensor | None = None) ->
 def _whole_product(
     graph: Graph, x: str, weight: NDArray[np.int8], scale: NDArray[np.float32]
 ) -> str:
-    """(T, D) uint8 to (T, O) float32."""
+    """A product in whole numbers, (T, D) uint8 to (T, O) float32."""
     one = graph.constant(np.array(1, dtype=np.float32))
     zero = graph.constant(np.array(_ZERO, dtype=np.uint8))
     constants = graph.constant(weight), one, graph.constant(scale), zero

@@ -1,13 +1,13 @@
-"""A Transformer of the Qwen kind: causal model and block denoiser with the same weights.
+"""A Transformer like Qwen's: causal model and block denoiser with the same weights.
 
-The caller decides which positions see which. There are two ways to run it:
-`Transformer.packed` serves the new positions of any number of requests, each over its own cache;
-`Transformer.forward` takes equally long rows and an attention mask, as training does. It knows
-nothing of masked tokens, sampling or training.
+The caller decides which positions see which. There are two ways to run it: `Transformer.packed`
+serves the new positions of any number of requests, each over its own cache; `Transformer.forward`
+takes equally long rows and an attention mask, as training does. It knows nothing of masked tokens,
+sampling or training.
 
-Projections that read the same input are one matrix (query, key and value; gate and up): fewer and
-larger products, which is what a CPU step of 16 positions spends its time on.
-``dlm.loading.weights`` splits them into the names on disk.
+Projections of the same input are one matrix (query, key and value; gate and up), which makes
+products fewer and larger: a CPU step of 16 positions spends its time on them. `dlm.loading.weights`
+splits them into the names on disk.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from dlm.network.padding import GRAIN, padded, whole_keys
 from dlm.network.rope import RopeTable, rotate
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""Attention of a pattern of its own: queries, keys, values, each (B, H, T, N), to (B, H, T, N)."""
+"""A custom attention: from queries, keys and values, each (B, H, T, N), to (B, H, T, N)."""
 
 
 OUTPUTS = ("o_proj.weight", "down_proj.weight")
-"""Ends of the names of a layer's matrices that write into the residual stream."""
+"""Suffixes of the names of a layer's matrices that write into the residual stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class Rows:
     """One request's part of a packed forward.
 
     Attributes:
-        cache: Its committed positions; the new ones are written behind them, not committed.
-        length: T, its new positions.
-        causal: So many of them, from the left, see what stands before them and themselves; the
-            others see all new positions as well.
-        block: Where above 0, a position sees to the end of its own block of that many and no
-            further, and ``causal`` has no effect; position 0 begins the first block.
+        cache: Holds its committed positions; the new ones are written after them, not committed.
+        length: T: the number of its new positions.
+        causal: Number of these, from the left, that see only themselves and what stands before
+            them; the others see all new positions as well.
+        block: Above 0, the size of blocks: a position sees up to the end of its own block, and
+            ``causal`` has no effect. The first block begins at position 0.
     """
 
     cache: KVCache
@@ -53,11 +53,11 @@ class Rows:
     block: int = 0
 
     def mask(self, dtype: torch.dtype, device: torch.device, head_dim: int) -> Tensor | None:
-        """Where a position may look: 0, and -inf elsewhere; None where all look everywhere.
+        """The attention mask: 0 where a position may look, -inf elsewhere; None if none is needed.
 
         Returns:
-            (1, 1, T, S). Where some are causal, in float32 on a CPU, T and S are as large as it
-            takes for their bits not to depend on what is forwarded with them.
+            (1, 1, T, S). If some positions are causal, in float32 on a CPU, T and S are large
+            enough for their bits not to depend on what is forwarded with them.
         """
         end = self.cache.length + self.length
         count, seen = self.length, end
@@ -70,7 +70,7 @@ class Rows:
     def visible(
         self, count: int, seen: int, dtype: torch.dtype, device: torch.device | str
     ) -> Tensor:
-        """Where ``count`` new positions may look, of ``seen`` in all: 0, and -inf elsewhere."""
+        """A mask, (count, seen): 0 where new positions may look, and -inf elsewhere."""
         start, end = self.cache.length, self.cache.length + self.length
         positions = torch.arange(start, start + count, device=device)
         if self.block:
@@ -80,7 +80,7 @@ class Rows:
             ends[: self.causal] = positions[: self.causal] + 1
         hidden = torch.arange(start, seen, device=device) >= ends[:, None]
         mask = torch.zeros(count, seen, dtype=dtype, device=device)
-        # What is committed is seen by all, and may be a hundred times as long as what is new.
+        # All see the committed positions, which may be a hundred times as many as the new ones.
         mask[:, start:].masked_fill_(hidden, -torch.inf)
         return mask
 
@@ -109,19 +109,20 @@ class RMSNorm(nn.Module):
 
 
 class Embedding(nn.Embedding):
-    """A table of vectors that is not filled on the meta device.
+    """An embedding table that is not filled on the meta device.
 
-    torch would import its compiler for it, which takes longer than loading a small model.
+    To fill it there, torch would import its compiler, which takes longer than loading a small
+    model.
     """
 
     def reset_parameters(self) -> None:
-        """Fill the table with random numbers, where there is memory for them."""
+        """Fill the table with random numbers, unless it is on the meta device."""
         if not self.weight.is_meta:
             super().reset_parameters()
 
 
 class Attention(nn.Module):
-    """Grouped-query attention, with normalised queries and keys where the config says so."""
+    """Grouped-query attention, with normalised queries and keys if the config says so."""
 
     def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__()
@@ -141,7 +142,7 @@ class Attention(nn.Module):
     def _project(self, x: Tensor, rope: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         """(..., D) to queries (..., H, N), keys and values (..., K, N), with rotary positions."""
         qkv = self.qkv_proj(x).unflatten(-1, (-1, self.head_dim))
-        # Queries and keys together: half as many small operations, which take a CPU long.
+        # Queries and keys together, for half as many small operations, which are slow on a CPU.
         rotated, values = qkv.split((self.heads + self.kv_heads, self.kv_heads), dim=-2)
         if self.normed:
             rotated = self._norm(rotated)
@@ -166,13 +167,13 @@ class Attention(nn.Module):
         rope: tuple[Tensor, Tensor],
         mask: Tensor | Attend | None,
     ) -> Tensor:
-        """Attend in rows of one length.
+        """Attend in rows of equal length.
 
         Args:
             x: (B, T, D).
             rope: Cosines and sines, each (B, T, 1, R).
-            mask: (B or 1, 1, T, T) bool, true where a position may look; None looks everywhere.
-                Or a function that attends.
+            mask: (B or 1, 1, T, T) bool, true where a position may look; None looks everywhere. Or
+                a function that computes the attention.
 
         Returns:
             (B, T, D).
@@ -182,7 +183,7 @@ class Attention(nn.Module):
         return self.o_proj(out.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
 
     def packed(self, x: Tensor, rope: tuple[Tensor, Tensor], spans: Sequence[Span]) -> Tensor:
-        """(N, D) to (N, D): each request attends to its own cache; rows of none give zeros."""
+        """(N, D) to (N, D): each request attends to its own cache, and padding rows to nothing."""
         queries, keys, values = (part.transpose(0, 1) for part in self._project(x, rope))
         parts: list[Tensor] = []
         for start, end, cache, mask in spans:
@@ -208,8 +209,8 @@ class Attention(nn.Module):
     ) -> Tensor:
         """(B, H, T, N), (B, K, S, N) twice to (B, H, T, N)."""
         group = self.heads // self.kv_heads
-        # On a CPU repeating the whole cache costs a quarter of the attention. Elsewhere it is the
-        # better deal: the backward pass, and CUDA's kernels that take a mask, know no groups.
+        # On a CPU, repeating the whole cache would cost a quarter of the attention's time.
+        # Elsewhere it pays: the backward pass, and CUDA's kernels with a mask, support no groups.
         grouped = grouped and not queries.is_cuda
         if group > 1 and not grouped:
             keys = keys.repeat_interleave(group, dim=1)
@@ -222,7 +223,7 @@ class Attention(nn.Module):
 
 
 class MLP(nn.Module):
-    """SwiGLU."""
+    """A feed-forward layer with SwiGLU."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -266,10 +267,10 @@ class Block(nn.Module):
 
 
 class Rounded(Protocol):
-    """Layers and head that took the place of a model's own (`dlm.network.int8`)."""
+    """Layers and head that replace a model's own (`dlm.network.int8`)."""
 
     def hidden(self, x: Tensor, rows: Sequence[Rows]) -> Tensor:
-        """As `Transformer.packed`, of embedded ids (N, D)."""
+        """As `Transformer.packed`, from embedded ids (N, D)."""
         ...
 
     def logits(self, hidden: Tensor) -> Tensor:
@@ -278,11 +279,11 @@ class Rounded(Protocol):
 
 
 class Transformer(nn.Module):
-    """Token ids to hidden states to logits.
+    """Computes hidden states from token ids, and logits from hidden states.
 
     Attributes:
-        lm_head: Where the embedding does not serve as head.
-        rounded: Layers and head in 8 bits, where they took the place of both.
+        lm_head: The head; missing if the embedding serves as head.
+        rounded: Layers and head in 8 bits, if they have replaced the model's own.
     """
 
     lm_head: nn.Linear
@@ -302,7 +303,7 @@ class Transformer(nn.Module):
 
     @property
     def head_weight(self) -> Tensor:
-        """(V, D): the head, which may be the embedding."""
+        """The head's weight, (V, D), which may be the embedding's."""
         tied = self.config.tie_word_embeddings
         return self.embed_tokens.weight if tied else self.lm_head.weight
 
@@ -312,7 +313,7 @@ class Transformer(nn.Module):
         positions: Tensor,
         mask: Tensor | Attend | None = None,
     ) -> Tensor:
-        """Hidden states after the last norm, (B, T, D), of rows of one length.
+        """Hidden states after the last norm, (B, T, D), of rows of equal length.
 
         Ids and positions are (B, T) int64; the mask is as in `Attention.forward`.
         """
@@ -325,14 +326,14 @@ class Transformer(nn.Module):
     def packed(self, ids: Tensor, rows: Sequence[Rows]) -> Tensor:
         """Hidden states after the last norm, of the new positions of several requests.
 
-        On a CPU a request's results are the same, bit for bit, in any batch.
-        Attention is computed for each request on its own, and all matrix products have numbers of
-        rows that give a row the same bits (`dlm.network.padding`). In float32 and int8 causal
-        positions also get them for any split of their own request into forwards.
+        On a CPU, a request's results are the same, bit for bit, in any batch: attention is computed
+        for each request on its own, and rows are padded to numbers for which matrix products give a
+        row the same bits (`dlm.network.padding`). In float32 and int8, causal positions also get
+        the same bits however their own request is split into forwards.
 
         Args:
             ids: (N,) int64, the requests' tokens one after the other.
-            rows: The requests, N positions together, each with a cache of its own.
+            rows: The requests, with N positions in all, each with its own cache.
 
         Returns:
             (N, D).
@@ -363,7 +364,10 @@ class Transformer(nn.Module):
         return self.norm(x)[:total]  # type: ignore[no-any-return]
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """(..., D) to (..., V); of (n, D) without gradients, as exact as `packed` is."""
+        """Logits, (..., D) to (..., V).
+
+        Rows (n, D) without gradients get the same bits in any batch on a CPU, as in `packed`.
+        """
         if self.rounded is not None:
             return self.rounded.logits(hidden)
         weight = self.head_weight

@@ -1,8 +1,9 @@
-"""A mixture of experts in the place of an MLP, as LLaDA2 has it.
+"""A mixture of experts instead of an MLP, as in LLaDA2.
 
-A router scores every expert by a sigmoid. A learned bias joins the scores for the choice only:
-first the groups of experts whose two best are best, then the best experts within these. What the
-chosen ones say is weighed by their unbiased scores, and shared experts are added.
+A router scores every expert with a sigmoid. For the choice alone, a learned bias is added to the
+scores: first the groups with the best two experts are chosen, then the best experts within these.
+The outputs of the chosen experts are weighted by their unbiased scores, and those of shared experts
+are added.
 
 Shapes: N rows, E experts, D width, I width of an expert, P experts per row.
 
@@ -28,11 +29,12 @@ class Experts:
         count: E.
         per_token: P.
         width: I.
-        shared: Shared experts, as one of that many times the width; 0 for none.
-        groups: Equal groups that the experts form.
-        groups_per_token: Of these, those that a row may choose from.
-        scale: What the weights of the chosen ones, which sum to 1, are multiplied by.
-        dense_layers: Layers from the first that have an ordinary MLP.
+        shared: Number of shared experts, run as one of that many times the width; may be 0.
+        groups: Number of equal groups that the experts form.
+        groups_per_token: Number of groups that a row may choose from.
+        scale: Multiplies the weights of the chosen experts; with several experts, the weights sum
+            to 1 before.
+        dense_layers: Number of layers, from the first, that have an ordinary MLP.
     """
 
     count: int
@@ -45,10 +47,10 @@ class Experts:
     dense_layers: int = 0
 
     def __post_init__(self) -> None:
-        """Reject mixtures from which no row could choose.
+        """Reject mixtures whose numbers do not fit together.
 
         Raises:
-            ValueError: The numbers do not fit each other.
+            ValueError: They do not; the text names the number.
         """
         if self.groups < 1 or self.count % self.groups:
             raise ValueError(f"experts: got {self.count}, expected a multiple of {self.groups}")
@@ -62,7 +64,7 @@ class Experts:
 
 
 class Router(nn.Module):
-    """The experts that a row goes to, and their weights; in float32."""
+    """Chooses the experts of each row, and their weights; in float32."""
 
     def __init__(self, size: int, experts: Experts) -> None:
         super().__init__()
@@ -88,7 +90,7 @@ class Router(nn.Module):
 
 
 class MixtureOfExperts(nn.Module):
-    """Routed experts and shared ones."""
+    """Routed and shared experts."""
 
     def __init__(self, size: int, experts: Experts) -> None:
         super().__init__()
@@ -102,7 +104,7 @@ class MixtureOfExperts(nn.Module):
             self.shared_down_proj = nn.Linear(width, size, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., D) to (..., D); of (N, D) on a CPU, no row's result depends on the others."""
+        """(..., D) to (..., D); on a CPU, a row's result does not depend on the other rows."""
         rows = x.reshape(-1, x.shape[-1])
         ids, weights = self.router(rows)
         outputs = torch.zeros(*ids.shape, rows.shape[-1], dtype=x.dtype, device=x.device)

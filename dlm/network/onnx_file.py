@@ -1,6 +1,7 @@
 """Writes ONNX models: the few messages of the format that a graph of operations needs.
 
-ONNX Runtime comes without the package that does it. It knows nothing of what the graph computes.
+ONNX Runtime comes without the package that writes models. This module knows nothing of what the
+graph computes.
 
 Source: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto, in the encoding of protocol buffers.
 """
@@ -25,10 +26,10 @@ Attribute = float | int | tuple[int, ...]
 
 
 class Graph:
-    """A graph that grows by an operation at a time.
+    """A graph that is built operation by operation.
 
     Attributes:
-        weights: Its large constants, which are given to the session beside the file.
+        weights: Large constants, which are given to the session separately from the file.
     """
 
     def __init__(self) -> None:
@@ -40,15 +41,15 @@ class Graph:
         self._count = 0
 
     def input(self, name: str, dtype: str, *shape: int | str) -> None:
-        """An input; a dimension by name may have any size."""
+        """Add an input; a dimension given by name may have any size."""
         self._inputs.append(_field(11, _value(name, dtype, shape)))
 
     def output(self, name: str, *shape: int | str) -> None:
-        """Name a result, in float32, that the session returns."""
+        """Declare a result that the session returns, in float32."""
         self._outputs.append(_field(12, _value(name, "float32", shape)))
 
     def constant(self, value: NDArray[Any]) -> str:
-        """A constant; returns its name."""
+        """Add a constant, and return its name."""
         name = self.name()
         if value.nbytes < _SMALL:
             self._small.append(_field(5, _tensor(name, value, inside=True)))
@@ -57,17 +58,17 @@ class Graph:
         return name
 
     def numbers(self, *values: int) -> str:
-        """Whole numbers as a constant, for shapes and axes."""
+        """Add whole numbers as a constant, for shapes and axes, and return its name."""
         return self.constant(np.array(values, dtype=np.int64))
 
     def add(self, kind: str, *inputs: str, **attributes: Attribute) -> str:
-        """An operation of one result; returns its name. Whole numbers are integer attributes."""
+        """Add an operation with one result, and return the result's name."""
         name = self.name()
         self.node(kind, inputs, (name,), **attributes)
         return name
 
     def add_parts(self, whole: str, sizes: Sequence[int]) -> tuple[str, ...]:
-        """Parts of the last dimension."""
+        """Split the last dimension into parts, and return their names."""
         names = tuple(self.name() for _ in sizes)
         self.node("Split", (whole, self.numbers(*sizes)), names, axis=-1)
         return names
@@ -75,7 +76,10 @@ class Graph:
     def node(
         self, kind: str, inputs: tuple[str, ...], outputs: tuple[str, ...], **attributes: Attribute
     ) -> None:
-        """An operation; the kinds of ONNX Runtime itself are written ``ms.Name``."""
+        """Add an operation; kinds that ONNX Runtime itself defines are written ``ms.Name``.
+
+        Attributes given as int become integer attributes, others floats.
+        """
         domain, _, name = kind.rpartition(".")
         self._nodes.append(
             _field(
@@ -89,7 +93,7 @@ class Graph:
         )
 
     def written(self) -> bytes:
-        """The model, whose large constants lie outside of it."""
+        """The model as bytes; its large constants stay outside."""
         graph = b"".join(
             (
                 *self._nodes,
@@ -106,7 +110,7 @@ class Graph:
         return _field(1, _IR_VERSION) + _field(7, graph) + versions
 
     def name(self) -> str:
-        """A name that nothing has yet."""
+        """A new name that is not in use."""
         self._count += 1
         return f"_{self._count}"
 

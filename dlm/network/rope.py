@@ -1,6 +1,6 @@
 """Rotary embedding: rotation frequencies, plain or scaled to longer contexts.
 
-It knows positions and config values, and nothing of the model.
+It knows positions and config values, but nothing of the model.
 
 Source: Su et al. 2021, in the half-split layout of Llama and Qwen; scaling as in Hugging Face
 configurations (``rope_scaling`` or ``rope_parameters``): linear, Llama 3.1, and YaRN
@@ -28,14 +28,14 @@ class RopeScaling:
     Attributes:
         kind: One of `KINDS`.
         factor: How many times longer the context becomes.
-        original: Positions of the training before the scaling; linear needs none.
-        low_freq_factor: llama3: wavelengths above ``original`` over this are scaled in full.
-        high_freq_factor: llama3: wavelengths below ``original`` over this are left alone.
-        beta_fast: yarn: pairs that rotate more often over ``original`` are left alone.
-        beta_slow: yarn: pairs that rotate less often are scaled in full.
+        original: Context length in training, before scaling; linear scaling does not use it.
+        low_freq_factor: llama3: wavelengths above ``original`` divided by this are fully scaled.
+        high_freq_factor: llama3: wavelengths below ``original`` divided by this are not scaled.
+        beta_fast: yarn: pairs that rotate more often than this over ``original`` are not scaled.
+        beta_slow: yarn: pairs that rotate less often than this are fully scaled.
         attention_factor: yarn: scale of cosines and sines; None derives it.
-        mscale: yarn: weight of the derived scale; 0 where the config has none.
-        mscale_all_dim: yarn: what the derived scale is divided by; 0 where the config has none.
+        mscale: yarn: weight for the numerator of the derived scale; 0 if the config has none.
+        mscale_all_dim: yarn: weight for its denominator; 0 if the config has none.
         truncate: yarn: whether the bounds between pairs are rounded outwards.
     """
 
@@ -53,13 +53,15 @@ class RopeScaling:
 
     @classmethod
     def read(cls, raw: Mapping[str, Any] | None, positions: int) -> RopeScaling | None:
-        """Read a config's ``rope_scaling`` or ``rope_parameters``.
+        """Read a config's ``rope_scaling`` or ``rope_parameters``; None if nothing is scaled.
 
-        None where nothing is scaled. ``positions`` is ``max_position_embeddings``, for groups
-        that do not name the original ones.
+        Args:
+            raw: The group, if the config has it.
+            positions: The config's ``max_position_embeddings``, used if the group does not name the
+                original context length.
 
         Raises:
-            ValueError: The kind is not known here, or a value is impossible.
+            ValueError: The kind is unknown, or a value is impossible.
         """
         group = raw or {}
         kind = group.get("rope_type", group.get("type", "default"))
@@ -79,7 +81,7 @@ class RopeScaling:
         return scaling
 
     def written(self) -> dict[str, Any]:
-        """The group as `read` takes it."""
+        """The group in the form that `read` takes."""
         names = {name: alias for alias, name in _ALIASES.items()} | {"kind": "rope_type"}
         given = {names.get(name, name): value for name, value in asdict(self).items()}
         return {name: value for name, value in given.items() if value is not None}
@@ -88,7 +90,7 @@ class RopeScaling:
         """Scaled frequencies, (R / 2,)."""
         if self.kind == "linear":
             return frequencies / self.factor
-        # Each in the order in which transformers multiplies, to the last bit.
+        # Multiplied in the same order as in transformers, so that every bit is the same.
         if self.kind == "llama3":
             keep = self._llama3(frequencies)
             return (1 - keep) * frequencies / self.factor + keep * frequencies
@@ -110,7 +112,7 @@ class RopeScaling:
         return 0.1 * weight * math.log(self.factor) + 1.0
 
     def _llama3(self, frequencies: Tensor) -> Tensor:
-        """How much of each frequency is kept: all, none, or a share where the bounds lie apart."""
+        """The share of each frequency that is kept: 1, 0, or in between from bound to bound."""
         turns = self.original / (2 * math.pi / frequencies)
         span = self.high_freq_factor - self.low_freq_factor
         return ((turns - self.low_freq_factor) / span).clamp(0, 1)
@@ -119,7 +121,7 @@ class RopeScaling:
         half = len(frequencies)
 
         def pair(turns: float) -> float:
-            """The pair, as a fraction, that turns so often over the original positions."""
+            """The fractional index of the pair that rotates ``turns`` times over ``original``."""
             return half * math.log(self.original / (turns * 2 * math.pi)) / math.log(theta)
 
         low, high = pair(self.beta_fast), pair(self.beta_slow)
@@ -132,16 +134,16 @@ class RopeScaling:
 
 def frequencies(size: int, theta: float, scaling: RopeScaling | None) -> Tensor:
     """Radians per position of each pair, (size / 2,) float32 on the CPU; ``size`` is R, even."""
-    # Rounded as transformers rounds it: far on, another last bit is an angle of 0.001.
+    # Rounded as in transformers: at large positions, a different last bit is an angle of 0.001.
     plain = 1.0 / theta ** (torch.arange(0, size, 2, dtype=torch.float32) / size)
     return plain if scaling is None else scaling.scaled(plain, theta)
 
 
 class RopeTable:
-    """Cosines and sines of positions, computed once and read from then on.
+    """A table of cosines and sines by position, computed once for each device and length.
 
-    A table is less work than computing them in each forward, and the same position gets the same
-    bits in any batch.
+    That is less work than computing them in each forward, and a position gets the same bits in any
+    batch.
     """
 
     FIRST = 1024
@@ -152,10 +154,10 @@ class RopeTable:
         self._tables: dict[torch.device, Tensor] = {}
 
     def at(self, positions: Tensor, end: int) -> tuple[Tensor, Tensor]:
-        """Cosines and sines, each (..., R) float32.
+        """Cosines and sines, each (..., R) float32; the first half of the sines is negated.
 
-        The first half of the sines is negative. ``end`` is larger than all positions, (...) int64;
-        given, because reading them would wait for the device.
+        ``positions`` are (...) int64. ``end`` must be larger than all of them; it is given because
+        reading them would wait for the device.
         """
         table = self._tables.get(positions.device)
         if table is None or table.shape[1] < end:
@@ -165,7 +167,7 @@ class RopeTable:
         return cos, sin
 
     def _made(self, length: int, device: torch.device) -> Tensor:
-        # A table made in inference mode could not serve a training step later.
+        # A table made in inference mode could not be used in training later.
         with torch.inference_mode(False), torch.no_grad():
             speeds = frequencies(self._size, self._theta, self._scaling)
             angles = torch.arange(length, dtype=torch.float32)[:, None] * speeds
@@ -175,9 +177,9 @@ class RopeTable:
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotate the first R numbers of (..., N) by cosines and sines (..., R); the rest stays."""
+    """Rotate the first R numbers of (..., N) by cosines and sines, (..., R); keep the rest."""
     size = cos.shape[-1]
     rotated, rest = x[..., :size], x[..., size:]
-    # Rolled by half its length a head has its halves exchanged, as the sines' signs expect.
+    # Rolling by half the length swaps the halves; the signs are in the sines.
     rotated = (rotated * cos).add_(rotated.roll(size // 2, dims=-1) * sin)
     return rotated if size == x.shape[-1] else torch.cat((rotated, rest), dim=-1)

@@ -1,1 +1,1 @@
-"""The OpenAI-compatible API: codecs without I/O, and the ASGI shell around them."""
+"""The OpenAI-compatible API: codecs without I/O, and the ASGI application around them."""

@@ -1,6 +1,6 @@
-"""Who may use the API: keys, hosts and origins, decided from a request's headers.
+"""Decides from a request's headers who may use the API, by keys, hosts and origins.
 
-Keys are kept as digests; nothing here logs one.
+Keys are kept as digests and never logged.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ class Gate(Protocol):
     """Decides which requests are admitted."""
 
     def check(self, headers: Mapping[str, str]) -> None:
-        """Admit a request by its headers, of lower-case names; else raise an `ApiError`."""
+        """Admit a request by its headers, whose names are in lower case, or raise an `ApiError`."""
         ...
 
 
 class KeyGate:
-    """Demands one of several keys; without keys, admits this machine's own programs.
+    """Demands one of several keys; without keys, admits only programs on this machine.
 
     Raises:
-        ValueError: There are no keys, and the server can be reached from other machines.
+        ValueError: There are no keys, but other machines can reach the server.
     """
 
     def __init__(
@@ -56,13 +56,13 @@ class KeyGate:
         if scheme.lower() != "bearer" or not key.strip():
             raise ApiError(401, "a key is needed: Authorization: Bearer …", "missing_api_key")
         shown = _digest(key.strip())
-        # Every key is compared, so that the time taken reveals nothing.
+        # All keys are compared, so that the time taken reveals nothing.
         if sum(hmac.compare_digest(shown, digest) for digest in self._digests) == 0:
             raise ApiError(401, "the key is wrong", "invalid_api_key")
 
 
 def keys_of(environment: Mapping[str, str]) -> list[str]:
-    """The keys in an environment's variables, where commas separate them."""
+    """The keys in an environment's variables, separated by commas."""
     texts = ",".join(environment.get(name, "") for name in KEY_VARIABLES)
     return [key.strip() for key in texts.split(",") if key.strip()]
 

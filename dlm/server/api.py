@@ -1,6 +1,6 @@
-"""The endpoints: a request is admitted, read, run and answered; and the application around them.
+"""The endpoints, which admit, read, run and answer requests; and the application around them.
 
-`Api` knows the engine by `RequestEngine` alone, so that the voice server can mount it over its own.
+`Api` knows the engine only as a `RequestEngine`, so the voice server can mount it over its own.
 """
 
 from __future__ import annotations
@@ -60,13 +60,14 @@ if TYPE_CHECKING:
 Endpoint = Callable[[HttpRequest], Awaitable[Response]]
 
 CHARS_PER_TOKEN = 16
-"""More than any text has. A longer prompt is refused before its tokens are counted: megabytes take
-seconds, and the tokenizer holds the interpreter's lock meanwhile."""
+"""More than any text has on average. A prompt with more characters than that allows is refused
+before its tokens are counted: megabytes take seconds, during which the tokenizer holds the
+interpreter's lock."""
 CLIENT_LEFT = 499
-"""nginx's status for a client that left; nobody receives it."""
+"""nginx's status for a client that has left; nobody receives it."""
 
 _SECTIONS = {"edit": ("code_to_edit",), "apply": ("original_code", "update_snippet")}
-"""Sections of a rewrite request's message: the one to rewrite, and others that it needs."""
+"""Sections of a rewrite request's message: the section to rewrite, and others that are needed."""
 _REQUEST_ID = re.compile(r"[\w.:-]{1,128}")
 
 _log = logging.getLogger(__name__)
@@ -74,10 +75,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one request may take.
+    """What one request may use.
 
-    A stream that sent nothing for `keep_alive_s` gets a comment line; `usual_tokens` is the longest
-    answer where the client sets no limit.
+    Attributes:
+        body_bytes: Longest body.
+        body_s: Longest time for the body to arrive.
+        answer_tokens: Longest answer.
+        usual_tokens: Longest answer if the client sets no limit.
+        keep_alive_s: A stream that has sent nothing for so long sends a comment line.
     """
 
     body_bytes: int = 8 * 1024 * 1024
@@ -89,22 +94,22 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What answers under the names of a card."""
+    """An engine, and the card with the names under which it is served."""
 
     card: ModelCard
     engine: RequestEngine
 
 
 class Api:
-    """The endpoints around one engine, and others beside it.
+    """The endpoints for one engine, and for others served beside it.
 
     Args:
-        engine: What answers.
-        card: Under which names.
-        gate: Who may ask.
-        metrics: What is counted.
-        limits: What one request may take.
-        beside: What answers under other names.
+        engine: Answers requests.
+        card: The names under which it is served.
+        gate: Decides who may ask.
+        metrics: Counts requests and their cost.
+        limits: What one request may use.
+        beside: Engines served under other names.
     """
 
     def __init__(
@@ -123,7 +128,7 @@ class Api:
         self._limits = limits
 
     def routes(self) -> list[Route]:
-        """Routes under ``/v1``."""
+        """The routes under ``/v1``."""
         return [
             Route("/v1/models", self.guarded("models", self.models)),
             Route("/v1/models/{name:path}", self.guarded("models", self.model)),
@@ -141,7 +146,7 @@ class Api:
         ]
 
     def guarded(self, name: str, endpoint: Endpoint) -> Endpoint:
-        """The endpoint with the gate's check, error objects for failures, and counted answers."""
+        """Wrap an endpoint: check the gate, turn failures into error objects, count answers."""
 
         async def guard(request: HttpRequest) -> Response:
             given = request.headers.get("x-request-id", "")
@@ -155,7 +160,7 @@ class Api:
                 response = Response(status_code=CLIENT_LEFT)
             except Exception as error:
                 failed = from_engine(error)
-                # The text of an error may quote the dialogue.
+                # Not the error's text: it may quote the dialogue.
                 lines = format_tb(error.__traceback__) if failed.status >= 500 else []
                 told = "\n".join((type(error).__name__, *lines))
                 _log.error("%s %s failed: %s", name, request_id, told)
@@ -236,7 +241,7 @@ class Api:
         requests: Sequence[Request],
         reply: Reply,
     ) -> Response:
-        """Answer requests, whose prompts are made of a field of the body."""
+        """Run requests and answer them; errors on prompts name ``field`` of the body."""
         fitted = await self._fitted(requests, field, body)
         engine = self._served[body.model].engine
         executor = Executor(engine, self._metrics, self._limits.keep_alive_s)
@@ -248,14 +253,14 @@ class Api:
         return JSONResponse(whole)
 
     async def _read(self, request: HttpRequest, kind: type[Checked]) -> Checked:
-        """The body, checked; its model is one of ours."""
+        """Read and check the body, including that its model is served here."""
         try:
             async with asyncio.timeout(self._limits.body_s):
                 body = await self._body(request)
         except TimeoutError as error:
             message = f"the body took longer than {self._limits.body_s:g} s"
             raise ApiError(408, message, "body_too_slow") from error
-        # Off the event loop: a large body must not delay the others' streams.
+        # Off the event loop: a large body must not delay other requests' streams.
         checked = await asyncio.to_thread(parsed, kind, body)
         self._check_model(checked.model)
         return checked
@@ -273,11 +278,11 @@ class Api:
     async def _fitted(
         self, requests: Sequence[Request], field: str, body: Generation
     ) -> list[Request]:
-        """The requests with answers as long as limits and context allow."""
+        """The requests, with answers limited to what limits and context allow."""
         served = self._served[body.model]
         most_live = served.engine.max_requests
         if len(requests) > max(1, most_live):
-            # They run together or not at all: to come back later would never help.
+            # They run together or not at all, so trying again later would never help.
             message = f"got {len(requests)} answers in all, expected at most {most_live}"
             raise invalid(field if (body.n or 1) == 1 else "n", f"{message}, which is --max-live")
         most_chars = CHARS_PER_TOKEN * served.card.context_length

@@ -1,7 +1,7 @@
-"""Request bodies as pydantic models, and how bytes become one of them or an error.
+"""Request bodies as pydantic models, and their parsing from bytes.
 
-Unknown fields are ignored, and named in the answer's ``warning``. Rules across fields are in
-`dlm.server.conversion`.
+Unknown fields are ignored, and named in the answer's ``warning``. Rules that concern several fields
+are in `dlm.server.conversion`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WITHOUT_EFFECT = {
     "store",
     "user",
 }
-# Not supported, with the values that ask for nothing.
+# Not supported, each with the values that are accepted because they ask for nothing.
 NOT_SUPPORTED: dict[str, tuple[Any, ...]] = {
     "audio": (None,),
     "best_of": (None, 1),
@@ -51,11 +51,11 @@ MAX_STOPS = 16
 TOOL_NAME = r"^[a-zA-Z0-9_-]{1,64}$"
 
 Item = TypeVar("Item")
-# Of a list whose items are all wrong, an error for each would take hundreds of times its bytes.
+# For a list whose items are all wrong, one error each would take hundreds of times its bytes.
 Listed = Annotated[list[Item], Field(fail_fast=True)]
 Parts = Annotated[Listed[Item], Field(max_length=MAX_PARTS)]
 
-# OpenAI's names beside Mercury's.
+# OpenAI's names as well as Mercury's.
 EffortName = Literal["instant", "low", "medium", "high", "none", "minimal", "xhigh"]
 
 
@@ -98,7 +98,7 @@ class UserMessage(Part):
 
 
 class CalledFunction(Part):
-    """The function of a call, its arguments as JSON text."""
+    """The function of a call, with its arguments as JSON text."""
 
     name: str = Field(min_length=1)
     arguments: str
@@ -156,7 +156,7 @@ class FunctionName(Part):
 
 
 class NamedTool(Part):
-    """The tool that has to be called."""
+    """The tool that must be called."""
 
     type: Literal["function"]
     function: FunctionName
@@ -175,7 +175,7 @@ class JsonObjectFormat(Part):
 
 
 class NamedSchema(Part):
-    """A JSON schema, always held strictly."""
+    """A JSON schema, which is always enforced strictly."""
 
     name: str = Field(pattern=TOOL_NAME)
     description: str | None = None
@@ -211,13 +211,13 @@ ResponseFormat = Annotated[
 
 
 class StreamOptions(Part):
-    """What a stream holds beside the answer."""
+    """What a stream contains besides the answer."""
 
     include_usage: bool | None = None
 
 
 class Prediction(Part):
-    """An earlier answer that is to be revised: OpenAI's predicted output."""
+    """An earlier answer to be revised: OpenAI's predicted output."""
 
     type: Literal["content"]
     content: Text
@@ -240,7 +240,7 @@ class Generation(BaseModel):
     reasoning_effort: EffortName | None = None
 
     def warning(self) -> str | None:
-        """Names the fields that have no effect; None where there are none."""
+        """A text that names unknown fields, which have no effect; None if there are none."""
         ignored = sorted((self.model_extra or {}).keys() - WITHOUT_EFFECT - NOT_SUPPORTED.keys())
         return f"ignored: {', '.join(ignored)}" if ignored else None
 
@@ -260,7 +260,7 @@ class ChatRequest(Generation):
 
 
 class CompletionRequest(Generation):
-    """``POST /v1/completions``: text that goes on with the prompt."""
+    """``POST /v1/completions``: text that continues the prompt."""
 
     prompt: str | Annotated[Listed[str], Field(max_length=MAX_CHOICES)]
     suffix: str | None = None
@@ -284,10 +284,10 @@ Checked = TypeVar("Checked", bound=Generation)
 
 
 def parsed(kind: type[Checked], body: bytes) -> Checked:
-    """A body as a model.
+    """Parse and check a body.
 
     Raises:
-        ApiError: It is not JSON, or not what the endpoint takes.
+        ApiError: It is not a JSON object, or not one that the endpoint takes.
     """
     try:
         raw = pydantic_core.from_json(body, allow_inf_nan=False)
@@ -299,14 +299,14 @@ def parsed(kind: type[Checked], body: bytes) -> Checked:
 
 
 def validated(kind: type[Checked], raw: dict[str, Any]) -> Checked:
-    """As `parsed`, of a JSON object."""
+    """Like `parsed`, for a JSON object that has been parsed already."""
     try:
         checked = kind.model_validate(raw)
     except ValidationError as error:
         raise _deepest(error, raw) from error
     for name, neutral in NOT_SUPPORTED.items():
         value = (checked.model_extra or {}).get(name)
-        # In Python True equals 1, and False 0; but 0 as ``logprobs`` asks for the chosen tokens'.
+        # In Python True equals 1 and False 0, but ``logprobs: 0`` asks for those of chosen tokens.
         if not any(
             value == one and isinstance(value, bool) == isinstance(one, bool) for one in neutral
         ):
@@ -315,10 +315,10 @@ def validated(kind: type[Checked], raw: dict[str, Any]) -> Checked:
 
 
 def _deepest(error: ValidationError, raw: dict[str, Any]) -> ApiError:
-    """The error that lies deepest: of a union's branches, the one that fits best.
+    """The deepest error: it belongs to the branch of a union that fits best.
 
-    Of those equally deep it is one of a branch for a value of this type: of an empty list that it
-    is too short, not that it is no text.
+    Of equally deep errors, one from a branch for values of this type is taken: an empty list is too
+    short, rather than not a text.
     """
     located = [(_path(one, raw), one) for one in error.errors(include_url=False)]
     path, found = max(located, key=lambda one: (len(one[0]), not one[1]["type"].endswith("_type")))
@@ -330,7 +330,7 @@ def _deepest(error: ValidationError, raw: dict[str, Any]) -> ApiError:
 
 
 def _path(error: ErrorDetails, raw: Any) -> list[str | int]:
-    """Where in the body an error lies, without the names of a union's branches."""
+    """The path of an error in the body, without the names of a union's branches."""
     path: list[str | int] = []
     here = raw
     loc = error["loc"]

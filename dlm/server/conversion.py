@@ -1,7 +1,7 @@
-"""From request bodies to the engine's requests.
+"""Converts request bodies to the engine's requests.
 
-Rules across fields are checked here: a tool's result answers a call, a named tool is declared, a
-tool's parameters are a JSON schema.
+Rules that concern several fields are checked here: a tool's result must answer a call, a named tool
+must be declared, and a tool's parameters must be a JSON schema.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def chat_requests(body: ChatRequest) -> list[Request]:
     """A request for each choice.
 
     Raises:
-        ApiError: Fields contradict each other, or ask for what cannot be.
+        ApiError: Fields contradict each other, or ask for something impossible.
     """
     choice = body.tool_choice or "auto"
     wanted, dialogue = _format(body.response_format), turns(body.messages)
@@ -91,10 +91,15 @@ def fim_requests(body: FimRequest) -> list[Request]:
 
 
 def rewrite_requests(body: RewriteRequest, section: str, *needed: str) -> list[Request]:
-    """A request for each choice.
+    """A request for each choice, with the section to rewrite as the draft that the answer revises.
 
-    The section to rewrite is the draft that the answer revises. The message holds sections,
-    ``<|name|> … <|/name|>``; one that is missing is an `ApiError`.
+    Args:
+        body: Its message holds sections, ``<|name|> … <|/name|>``.
+        section: Name of the section to rewrite.
+        needed: Names of other sections that the message must have.
+
+    Raises:
+        ApiError: A section is missing.
     """
     message = _text(body.messages[0].content)
     for name in (section, *needed):
@@ -104,18 +109,18 @@ def rewrite_requests(body: RewriteRequest, section: str, *needed: str) -> list[R
     draft = text.replace("<|cursor|>", "").strip()
     longest = body.max_completion_tokens or body.max_tokens or 0
     asked = turns(body.messages)
-    # No reasoning: the answer is little else than a copy of the draft.
+    # No reasoning, because the answer is mostly a copy of the draft.
     request = Request(asked, draft=draft or None, max_tokens=longest, reasoning=False)
     return _choices(body, request)
 
 
 def characters(request: Request) -> int:
-    """Length of the texts that a prompt may be made of, schemas and arguments as JSON."""
+    """Total length of the texts that the prompt may be made of; schemas and arguments as JSON."""
     calls = [call for turn in request.turns for call in turn.calls]
     texts = [request.prefix, *(turn.content for turn in request.turns)]
     texts += [call.name for call in calls]
     texts += [text for tool in request.tools for text in (tool.name, tool.description)]
-    # Names of arguments become tokens as well, and options may stand anywhere in a schema.
+    # Whole objects: names of arguments become tokens too, and options may be anywhere in a schema.
     objects = [call.arguments for call in calls] + [tool.parameters for tool in request.tools]
     if isinstance(request.format, JsonSchema):
         objects.append(request.format.schema)
@@ -124,14 +129,14 @@ def characters(request: Request) -> int:
 
 
 def turns(messages: Sequence[Message]) -> tuple[Turn, ...]:
-    """The dialogue; results of tools in the order of the calls that they answer.
+    """The dialogue, with results of tools in the order of the calls that they answer.
 
     Raises:
         ApiError: A result answers no call, or arguments are not a JSON object.
     """
     out: list[Turn] = []
     open_calls: dict[str, int] = {}
-    # By the place of its call.
+    # Results by the index of their call.
     results: dict[int, Turn] = {}
     for index, message in enumerate(messages):
         where = f"messages[{index}]"
@@ -162,7 +167,7 @@ def _calls(message: AssistantMessage, where: str) -> tuple[Call, ...]:
                 call.function.arguments or "{}", allow_inf_nan=False
             )
         except ValueError:
-            # Half of a surrogate pair is no JSON either; no tokenizer accepts it.
+            # This also refuses half of a surrogate pair, which no tokenizer accepts.
             arguments = None
         if not isinstance(arguments, dict):
             field = f"{where}.tool_calls[{index}].function.arguments"
@@ -207,11 +212,11 @@ def _infill(prompt: str, suffix: str | None, max_tokens: int | None) -> Request:
 
 
 def _choices(body: Generation, request: Request) -> list[Request]:
-    """The request with the fields that all endpoints share, once for each choice."""
+    """The request once for each choice, with the fields that all endpoints share."""
     stop = [body.stop] if isinstance(body.stop, str) else body.stop or []
     if any(not text for text in stop):
         raise invalid("stop", "got an empty text")
-    # More effort makes no answer of the checkpoint that ships better (docs/LOG.md).
+    # More effort does not improve the answers of the shipped checkpoint (docs/LOG.md).
     named = body.reasoning_effort or "instant"
     effort = _EFFORTS[named] if named in _EFFORTS else Effort(named)
     return [

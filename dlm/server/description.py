@@ -1,6 +1,6 @@
-"""What the server says of itself: the list of models, and its OpenAPI 3.1 description.
+"""How the server describes itself: the list of models, and its OpenAPI 3.1 description.
 
-The OpenAPI schemas are derived from the types that requests are checked with and answers made of.
+The OpenAPI schemas are derived from the types that check requests and make up answers.
 """
 
 from __future__ import annotations
@@ -75,16 +75,17 @@ class ModelList(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """The model that is served.
+    """Describes a model that is served.
 
     Attributes:
-        names: Names that clients may use; the first is its id.
-        context_length: Tokens of prompt and answer together.
+        names: Names that clients may use; the first is the model's id.
+        context_length: Most tokens of prompt and answer together.
         max_output_length: Longest answer, in tokens.
-        created: When it was made, in seconds since the epoch.
-        reasons: Whether it reasons before it answers, at medium and high effort.
-        description: What it is.
-        generates: Whether it answers by a model, with all that may be asked of one.
+        created: When the model was made, in seconds since the epoch.
+        reasons: Whether the model reasons before it answers, at medium and high effort.
+        description: A description for clients.
+        generates: Whether a language model generates the answers, so that all its features can be
+            used.
     """
 
     names: tuple[str, ...]
@@ -96,7 +97,7 @@ class ModelCard:
     generates: bool = True
 
     def body(self, name: str) -> ModelBody:
-        """The model under one of its names."""
+        """The model's entry in the list, under one of its names."""
         return {
             "id": name,
             "object": "model",
@@ -126,7 +127,7 @@ class ModelCard:
 
 
 def openapi(version: str, models: Sequence[str]) -> dict[str, Any]:
-    """The OpenAPI description of this package's version, for a model of some names."""
+    """The OpenAPI description of a version of this package, for a model with some names."""
     schemas: dict[str, Any] = {}
     paths = {
         f"/v1/{path}": {"post": _post(summary, request, reply, schemas)}
@@ -156,7 +157,7 @@ def _post(
     content = {"application/json": {"schema": _schema(request, schemas)}}
     operation = _operation(summary, reply, schemas)
     answers = operation["responses"]["200"]["content"]
-    # Sent where the request says `stream: true`; its events are chunks, the last is "[DONE]".
+    # Sent if the request says `stream: true`; its events are chunks, and the last is "[DONE]".
     answers["text/event-stream"] = {}
     return {**operation, "requestBody": {"required": True, "content": content}}
 
@@ -172,7 +173,7 @@ def _operation(summary: str, reply: Any, schemas: dict[str, Any]) -> dict[str, A
 
 
 def _schema(kind: Any, schemas: dict[str, Any]) -> dict[str, str]:
-    """A reference to a type's schema, which is entered with all that it refers to."""
+    """A reference to a type's schema, which is added to ``schemas`` with all that it refers to."""
     made = TypeAdapter(kind).json_schema(ref_template=_TEMPLATE)
     schemas.update(made.pop("$defs", {}))
     schemas[kind.__name__] = made

@@ -1,4 +1,4 @@
-"""Failed requests as HTTP responses; `dlm.server.errors` itself needs no web framework."""
+"""HTTP responses for failed requests; `dlm.server.errors` itself needs no web framework."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dlm.server.errors import ApiError
 
 
 def error_response(error: ApiError) -> JSONResponse:
-    """An error object with its status and headers."""
+    """The response for an error: its error object, status and headers."""
     return JSONResponse(error.body(), error.status, error.headers())
 
 
 async def not_routed(request: Request, error: Exception) -> Response:
-    """The error object for a path or a method that there is none of."""
+    """The response for a path or method that does not exist."""
     assert isinstance(error, HTTPException)
     message = f"{request.method} {request.url.path}: {error.detail.lower()}"
     response = error_response(ApiError(error.status_code, message, "not_routed"))

@@ -1,4 +1,4 @@
-"""What a client gets when its request fails: a status and OpenAI's error object."""
+"""Errors as clients get them: a status and OpenAI's error object."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ErrorBody(TypedDict):
 
 
 class ApiError(Exception):
-    """A request fails; ``param`` is the path of the field at fault (``messages[0].content``)."""
+    """A request failed; ``param`` is the path of the field at fault (``messages[0].content``)."""
 
     def __init__(
         self, status: int, message: str, code: str | None = None, param: str | None = None
@@ -61,12 +61,12 @@ class ApiError(Exception):
 
 
 def invalid(param: str, message: str, code: str = "invalid_value") -> ApiError:
-    """A field is wrong."""
+    """The error for a field that is wrong."""
     return ApiError(400, f"{param}: {message}", code, param)
 
 
 def from_engine(error: Exception, tools: Sequence[str] = ()) -> ApiError:
-    """What `Engine.submit` raised, or a request with some tools failed with, to the client."""
+    """The client's error for one from `Engine.submit`, or from a request with some tools."""
     match error:
         case queue.Full():
             return ApiError(429, "the model is busy; try again soon", "engine_full")

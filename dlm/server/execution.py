@@ -1,6 +1,7 @@
 """Runs a client's requests on the engine: whole answers, or a stream of server-sent events.
 
-All of a client's requests are accepted or none, and all are cancelled when the client leaves.
+Either all of a client's requests are accepted or none, and all are cancelled when the client
+leaves.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from dlm.server.responses import KEEP_ALIVE, Reply, sse
 
 Result = TypeVar("Result")
 IndexedEvent = tuple[int, Event | None]
-"""An event, and the index of the request that it belongs to; None where a stream was silent."""
+"""The index of a request, and an event of it; None if the stream has been silent."""
 
 
 class RequestEngine(Protocol):
     """What the server needs of an engine.
 
     Attributes:
-        max_requests: Requests that it accepts at a time.
+        max_requests: Most requests that it accepts at a time.
     """
 
     max_requests: int
@@ -57,7 +58,7 @@ class Executor:
         """Run requests to their ends.
 
         Raises:
-            ApiError: One failed, or the engine accepts no more.
+            ApiError: A request failed, or the engine accepts no more.
             ClientDisconnect: The client left.
         """
         return await while_connected(self._finished(requests), http.receive)
@@ -73,10 +74,10 @@ class Executor:
     async def stream(
         self, http: HttpRequest, requests: Sequence[Request], reply: Reply
     ) -> Response:
-        """Stream answers; the response begins with the first event, so that failures have a status.
+        """Stream answers; the response begins with the first event, so earlier errors set a status.
 
         Raises:
-            ApiError: One failed before its first event, or the engine accepts no more.
+            ApiError: A request failed before the first event, or the engine accepts no more.
             ClientDisconnect: The client left.
         """
         events = self._measured(requests, self._keep_alive_s, reply.shows)
@@ -89,7 +90,7 @@ class Executor:
         keep_alive_s: float | None = None,
         shows: Callable[[Event], bool] = lambda event: True,
     ) -> AsyncGenerator[IndexedEvent, None]:
-        """Events as `run` gives them, with metrics; failures become `ApiError`s."""
+        """Events as `run` yields them, measured; failures become `ApiError`s."""
         started = time.monotonic()
         begun = False
         tools = [tool.name for tool in requests[0].tools]
@@ -114,24 +115,24 @@ async def run(
     keep_alive_s: float | None = None,
     shows: Callable[[Event], bool] = lambda event: True,
 ) -> AsyncGenerator[IndexedEvent, None]:
-    """Events of at least one request as they come; closing the generator cancels all requests.
+    """Yield the events of one or more requests; closing the generator cancels all of them.
 
     Args:
-        engine: Where they run.
-        requests: Their order gives the events' indices.
-        keep_alive_s: None comes as an event when nothing that the client sees came for so long;
-            None for never.
+        engine: Runs the requests.
+        requests: An event's index is that of its request in this order.
+        keep_alive_s: After this time without an event that the client sees, None is yielded as an
+            event. If this is None, that never happens.
         shows: Whether the client sees an event.
 
     Raises:
         Exception: What `Engine.submit` raises, or what a request failed with.
     """
     loop = asyncio.get_running_loop()
-    # Bounded by the answers' lengths: two events at most for each forward.
+    # Bounded by the answers' lengths: at most two events for each forward.
     events: asyncio.Queue[tuple[int, Event]] = asyncio.Queue()
 
     def emit(index: int, event: Event) -> None:
-        # The loop may be closed while the last step of a cancelled request runs.
+        # The loop may have been closed while the last step of a cancelled request runs.
         if not loop.is_closed():
             loop.call_soon_threadsafe(events.put_nowait, (index, event))
 
@@ -186,7 +187,7 @@ async def _lines(
 
 
 class EventStream(Response):
-    """Server-sent events, which end when their client leaves.
+    """A response of server-sent events, which ends when the client leaves.
 
     The source that the lines are made from is closed in any case.
     """
@@ -204,7 +205,7 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events."""
         async with aclosing(self._source):
-            # A client that left needs no answer.
+            # A client that has left needs no answer.
             with suppress(ClientDisconnect, OSError):
                 await while_connected(self._send(send), receive)
 
@@ -218,7 +219,7 @@ class EventStream(Response):
 
 
 async def while_connected(work: Awaitable[Result], receive: Receive) -> Result:
-    """Do something for a client whose request's body has been read, unless it leaves.
+    """Await work for a client, unless it leaves; the request's body must have been read.
 
     Raises:
         ClientDisconnect: The client left; the work was cancelled.

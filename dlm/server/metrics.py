@@ -1,4 +1,4 @@
-"""Prometheus series of the API; no label's value comes from a client."""
+"""The API's Prometheus series; no label has a value that comes from a client."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ApiMetrics:
         self._requests.labels(endpoint, str(status)).inc()
 
     def finished(self, cost: Usage) -> None:
-        """Enter the usage of a choice."""
+        """Add the usage of one choice."""
         self._tokens.labels("prompt").inc(cost.prompt_tokens)
         self._tokens.labels("cached").inc(cost.cached_tokens)
         self._tokens.labels("answer").inc(cost.answer_tokens)

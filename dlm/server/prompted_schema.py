@@ -1,7 +1,7 @@
-"""A JSON schema in the words of a prompt, as clients put it there that ask for any JSON object.
+"""Finds a JSON schema in the text of a prompt, for clients that ask for any JSON object.
 
-They know servers that take no schema, and hope that the model reads it: instructor's mode JSON
-does.
+Some clients, like instructor in its JSON mode, put the schema there, because many servers do not
+take schemas, and hope that the model follows it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from dlm.server.errors import ApiError
 from dlm.server.tool_schemas import check_schema
 
 MOST_OBJECTS = 64
-"""JSON objects of a message that are looked at."""
+"""Most JSON objects of a message that are looked at."""
 
 
 def take_schema(turns: Sequence[Turn]) -> tuple[dict[str, Any] | None, tuple[Turn, ...]]:
-    """The newest schema of an object in messages of system and user, and the dialogue without it.
+    """The newest schema of an object in system and user messages, and the dialogue without it.
 
-    None, and the dialogue, where there is none.
+    If there is none, None and the unchanged dialogue.
     """
     for index in range(len(turns) - 1, -1, -1):
         turn = turns[index]
@@ -37,7 +37,7 @@ def take_schema(turns: Sequence[Turn]) -> tuple[dict[str, Any] | None, tuple[Tur
 
 
 def _schema(text: str) -> tuple[dict[str, Any], int, int] | None:
-    """A schema in a text, where it begins and where it ends."""
+    """The first object's schema in a text, with its start and end."""
     decoder, start = json.JSONDecoder(), -1
     for _ in range(MOST_OBJECTS):
         start = text.find("{", start + 1)
@@ -55,9 +55,9 @@ def _schema(text: str) -> tuple[dict[str, Any], int, int] | None:
 
 
 def _object_schema(text: str) -> dict[str, Any] | None:
-    """The schema of an object that a JSON object is; None where it is none."""
+    """A JSON object that is the schema of an object; None if it is not."""
     try:
-        # Stricter than Python's: without NaN, halves of surrogate pairs and hundreds of levels.
+        # Stricter than Python's parser: no NaN, half surrogate pairs or hundreds of levels.
         value: dict[str, Any] = pydantic_core.from_json(text, allow_inf_nan=False)
         check_schema(value, "")
     except (ValueError, ApiError):

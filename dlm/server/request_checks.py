@@ -1,6 +1,6 @@
-"""What servers check of a request before they read it: its host, its origin and its length.
+"""Checks of a request before and while its body is read: its host, its origin and its length.
 
-It knows no web framework, and nothing of the answers to what is refused.
+This module knows no web framework, and nothing of how refused requests are answered.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ class AllowedNames:
     """The hosts and origins that requests may name.
 
     Args:
-        hosts: Names of the server besides loopback names and addresses.
-        origins: Of pages of other sites, which may ask as the server's own may; their hosts are
-            names of the server as well.
+        hosts: Names of the server, besides loopback names and addresses.
+        origins: Origins of other sites whose pages may send requests like the server's own pages;
+            their hosts count as names of the server as well.
     """
 
     def __init__(self, hosts: Iterable[str], origins: Iterable[str] = ()) -> None:
@@ -27,18 +27,18 @@ class AllowedNames:
         self._hosts.discard("")
 
     def has_host(self, headers: Mapping[str, str]) -> bool:
-        """Whether ``Host`` is loopback, an address, or an allowed name.
+        """Whether ``Host`` is a loopback name, an address, or an allowed name.
 
-        Another domain's DNS may have pointed any other name at this server.
+        Any other name may belong to a domain whose DNS points it at this server (DNS rebinding).
 
         Args:
-            headers: Lower-case names.
+            headers: The request's headers, with names in lower case.
         """
         name = host_name(headers.get("host", ""))
         return is_loopback(name) or parsed_address(name) is not None or name in self._hosts
 
     def has_origin(self, headers: Mapping[str, str]) -> bool:
-        """Whether a request comes from no page, the server's own, or one of an allowed origin."""
+        """Whether a request comes from no page, from the server's own, or an allowed origin's."""
         origin, host = headers.get("origin"), headers.get("host", "")
         own = {_normalized(f"{scheme}://{host}") for scheme in ("http", "https")}
         return origin is None or _normalized(origin) in self._origins | own
@@ -51,9 +51,10 @@ def is_loopback(host: str) -> bool:
 
 
 def parsed_address(text: str) -> IPv4Address | IPv6Address | None:
-    """An address; None for other text. An IPv4 address that is mapped to IPv6 is an IPv4 address.
+    """The IP address that a text is; None if it is not one.
 
-    A socket for both families gives its IPv4 peers such addresses.
+    An IPv4 address mapped to IPv6 is returned as IPv4: a socket for both families reports its IPv4
+    peers in that form.
     """
     try:
         address = ip_address(text)
@@ -63,7 +64,7 @@ def parsed_address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def host_name(value: str) -> str:
-    """The name in a ``Host`` header, in lower case, without port and brackets; empty for none."""
+    """The name in a ``Host`` header, in lower case, without port and brackets; empty if none."""
     try:
         return (urlsplit(f"//{value}").hostname or "").lower()
     except ValueError:
@@ -73,7 +74,7 @@ def host_name(value: str) -> str:
 async def bounded(
     pieces: AsyncIterable[bytes], most_bytes: int, too_long: Exception
 ) -> AsyncGenerator[bytes, None]:
-    """A body as it comes; where it is longer than ``most_bytes``, ``too_long`` is raised."""
+    """Yield a body as it arrives; raise ``too_long`` once it exceeds ``most_bytes``."""
     size = 0
     async for piece in pieces:
         size += len(piece)
@@ -83,7 +84,7 @@ async def bounded(
 
 
 def _normalized(origin: str) -> str:
-    """An origin in lower case without its default port; one that cannot be read is unchanged."""
+    """An origin in lower case without a default port; unchanged if it cannot be parsed."""
     try:
         parts = urlsplit(origin.lower())
         port = parts.port

@@ -1,4 +1,4 @@
-"""What ``POST /v1/responses`` answers: a response object, whole or as the events of its making."""
+"""Answers of ``POST /v1/responses``: a response object, whole or as a stream of events."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Item = dict[str, Any]
 
 
 class IncompleteDetails(TypedDict):
-    """Why a response was cut."""
+    """Why a response is incomplete."""
 
     reason: Literal["max_output_tokens"]
 
 
 class ResponseObject(TypedDict):
-    """A response; ``output`` holds messages, calls and, where it was asked for, reasoning."""
+    """A response; ``output`` holds messages, calls and, if it was asked for, reasoning."""
 
     id: str
     object: Literal["response"]
@@ -89,7 +89,7 @@ class ResponseReply(Reply):
                 return []
 
     def end(self) -> list[Chunk]:
-        """See `Reply.end`; the last event is of the answer's end."""
+        """See `Reply.end`; nothing follows the event of the answer's end."""
         return []
 
     def failure(self, error: ApiError) -> Chunk:
@@ -149,7 +149,7 @@ class ResponseReply(Reply):
         return chunks
 
     def _item(self, prefix: str, item: Item) -> list[Chunk]:
-        """Events of an item that comes at once."""
+        """Add an item that is complete at once, and return its events."""
         item = {"id": _id(prefix), **item}
         self._items.append(item)
         if item["type"] != "function_call":

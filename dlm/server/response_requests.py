@@ -1,6 +1,6 @@
 """``POST /v1/responses``: OpenAI's Responses API, read as a request for a chat completion.
 
-Nothing is stored here, so a response cannot be gone on with by its id: clients send the dialogue.
+Responses are not stored, so one cannot be continued by its id: clients send the whole dialogue.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from dlm.server.bodies import (
 from dlm.server.conversion import chat_requests
 from dlm.server.errors import ApiError
 
-# How paths in the body of a chat completion begin, and what stands for that in a body of this API.
+# Beginnings of paths in the body of a chat completion, and their equivalents in this API's bodies.
 _PATHS = (
     (r"messages.*", "input"),
     (r"max_tokens", "max_output_tokens"),
@@ -43,7 +43,7 @@ _PATHS = (
 
 
 class InputText(Part):
-    """Text of a message, of either side, or a refusal."""
+    """Text of a message from either side, or a refusal."""
 
     type: Literal["input_text", "output_text", "refusal"]
     text: str = ""
@@ -59,7 +59,7 @@ class InputMessage(Part):
 
 
 class InputCall(Part):
-    """A call that an earlier response made, its arguments as JSON text."""
+    """A call that an earlier response made, with its arguments as JSON text."""
 
     type: Literal["function_call"]
     call_id: str
@@ -106,7 +106,7 @@ class ResponseTool(Function):
 
 
 class ChosenTool(Part):
-    """The tool that has to be called."""
+    """The tool that must be called."""
 
     type: Literal["function"]
     name: str = Field(pattern=TOOL_NAME)
@@ -131,7 +131,7 @@ class TextOptions(Part):
 
 
 class ReasoningOptions(Part):
-    """How much is reasoned, and whether the response shows it."""
+    """How much the model reasons, and whether the response shows it."""
 
     effort: EffortName | None = None
     summary: Literal["auto", "concise", "detailed"] | None = None
@@ -157,13 +157,14 @@ def response_requests(body: ResponseRequest) -> list[Request]:
     """The engine's request, in a list of one.
 
     Raises:
-        ApiError: Fields contradict each other, or ask for what cannot be; see `renamed`.
+        ApiError: Fields contradict each other, or ask for something impossible. It names fields of
+            a chat completion; see `renamed`.
     """
     return chat_requests(validated(ChatRequest, _chat(body)))
 
 
 def renamed(error: ApiError) -> ApiError:
-    """An error that names a field of a chat completion, as one that names this API's."""
+    """An error about a field of a chat completion, changed to name this API's field."""
     if error.param is None:
         return error
     param = error.param
@@ -221,7 +222,7 @@ def _messages(body: ResponseRequest) -> list[dict[str, Any]]:
                 result = {"tool_call_id": item.call_id, "content": _text(item.output)}
                 out.append({"role": "tool", **result})
             case InputCall():
-                # Calls of one answer are items of their own here.
+                # In this API, the calls of one answer are separate items.
                 if not out or out[-1]["role"] != "assistant":
                     out.append({"role": "assistant", "content": None})
                 called = {"name": item.name, "arguments": item.arguments}

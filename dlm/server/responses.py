@@ -1,4 +1,4 @@
-"""What the endpoints answer: JSON objects made of the engine's events, whole or in chunks."""
+"""Answers of the endpoints: JSON objects made from the engine's events, whole or in chunks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ KEEP_ALIVE = b": keep-alive\n\n"
 
 
 class PromptDetails(TypedDict):
-    """Of the prompt's tokens."""
+    """Details of the prompt's tokens."""
 
     cached_tokens: int
 
 
 class CompletionDetails(TypedDict):
-    """Of the answer's tokens; accepted ones were in the prediction and are in the answer."""
+    """Details of the answer's tokens; accepted ones are prediction tokens kept in the answer."""
 
     reasoning_tokens: int
     accepted_prediction_tokens: int
@@ -38,7 +38,7 @@ class CompletionDetails(TypedDict):
 
 
 class UsageBody(TypedDict):
-    """Tokens in OpenAI's and in Mercury's shape, and the forwards that they cost."""
+    """Tokens, in OpenAI's and Mercury's form, and the forwards that they cost."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -53,7 +53,7 @@ class UsageBody(TypedDict):
 
 
 class CalledFunction(TypedDict):
-    """What is called, its arguments as JSON text."""
+    """A called function, with its arguments as JSON text."""
 
     name: str
     arguments: str
@@ -86,7 +86,7 @@ class Choice(TypedDict):
 
 
 class ReasoningSummary(TypedDict):
-    """What the model thought, where it did."""
+    """What the model thought, if it did."""
 
     content: str | None
     status: Literal["complete", "unavailable", "skipped"]
@@ -115,7 +115,7 @@ class TextChoice(TypedDict):
 
 
 class TextCompletion(TypedDict):
-    """Text that goes on with a prompt, or a piece of it."""
+    """Text that continues a prompt, or a piece of that text."""
 
     id: str
     object: Literal["text_completion"]
@@ -128,16 +128,16 @@ class TextCompletion(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ReplyOptions:
-    """What a reply is to hold.
+    """What a reply should contain.
 
     Attributes:
-        choices: Answers.
-        per_prompt: Answers that share a prompt.
+        choices: Number of answers.
+        per_prompt: Number of answers that share a prompt.
         usage: Whether a stream's last chunk holds the usage.
         diffusing: Whether a stream's content comes as snapshots that replace each other.
         predicted: Whether the answers revise a prediction.
-        summary: The reasoning summary of an answer without reasoning; None where no summary was
-            asked for.
+        summary: The reasoning summary for an answer without reasoning; None if no summary was asked
+            for.
     """
 
     choices: int
@@ -149,7 +149,7 @@ class ReplyOptions:
 
 
 class Reply(ABC):
-    """One reply, which is sent whole or as chunks of a stream; the two share an id."""
+    """One reply, sent whole or as chunks of a stream that share an id."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class Reply(ABC):
 
     @abstractmethod
     def whole(self, finished: Sequence[Finished]) -> Mapping[str, Any]:
-        """The reply of finished answers, one of each choice, in order."""
+        """The reply for finished answers, one for each choice, in order."""
 
     @abstractmethod
     def chunks(self, index: int, event: Event) -> list[Chunk]:
@@ -179,14 +179,14 @@ class Reply(ABC):
         return []
 
     def end(self) -> list[Chunk]:
-        """The usage, if it was asked for."""
+        """Chunks after the last event: the usage, if it was asked for."""
         if not self._options.usage:
             return []
         costs = [self._costs[index] for index in sorted(self._costs)]
         return [{**self._fields(self._kinds[1]), "choices": [], "usage": self._usage(costs)}]
 
     def failure(self, error: ApiError) -> Chunk:
-        """What a stream tells of a failure, which ends it."""
+        """The chunk for a failure, which ends a stream."""
         return dict(error.body())
 
     @property
@@ -235,7 +235,7 @@ class ChatReply(Reply):
         return reply
 
     def begin(self) -> list[Chunk]:
-        """The role, once for each choice; every snapshot repeats it."""
+        """The role, once for each choice; nothing for snapshots, each of which has it."""
         if self._options.diffusing:
             return []
         delta = {"role": "assistant", "content": "", "refusal": None}
@@ -251,7 +251,7 @@ class ChatReply(Reply):
                 return [self._snapshot(index, text, min(progress, 0.99))]
             case Reasoned(text) if self._options.summary is not None:
                 self._summaries[index] = _summary(text)
-                # Snapshots carry the summary themselves.
+                # Each snapshot has the summary already.
                 empty = [] if self._options.diffusing else [self._delta(index, {})]
                 return [self._with_summary(index, chunk) for chunk in empty]
             case Finished():
@@ -294,7 +294,7 @@ class ChatReply(Reply):
 
 
 class TextReply(Reply):
-    """Texts that go on with a prompt."""
+    """Texts that continue a prompt."""
 
     def __init__(self, model: str, options: ReplyOptions) -> None:
         super().__init__(model, options, "cmpl", ("text_completion", "text_completion"))
@@ -323,13 +323,13 @@ class TextReply(Reply):
 
 
 def sse(data: Mapping[str, Any]) -> bytes:
-    """An object as a server-sent event, named as the object's type where it has one."""
+    """An object as a server-sent event, named by the object's type if it has one."""
     name = f"event: {data['type']}\n".encode() if "type" in data else b""
     return name + b"data: " + json.dumps(data, ensure_ascii=False).encode() + b"\n\n"
 
 
 def new_call(call: Call) -> ToolCall:
-    """A call with an id that no other has."""
+    """A call with a new, unique id."""
     arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
     return {
         "id": f"call_{secrets.token_hex(12)}",
@@ -346,7 +346,7 @@ def finish_reason(finished: Finished) -> FinishReason:
 
 
 def usage_body(costs: Sequence[Usage], per_prompt: int, predicted: bool = False) -> UsageBody:
-    """What the choices cost together; a prompt counts once for each ``per_prompt`` choices."""
+    """The usage of all choices; a prompt counts once for the ``per_prompt`` choices it has."""
     answered = sum(cost.answer_tokens for cost in costs)
     thought = sum(cost.reasoning_tokens for cost in costs)
     forwards = sum(cost.forwards for cost in costs)

@@ -1,6 +1,6 @@
-"""Whether a client's schemas are JSON schemas, as far as this package reads them.
+"""Checks that a client's schemas are JSON schemas, as far as this package reads them.
 
-Keywords inside a parameter's schema, or an answer's, are checked by the grammar.
+The grammar checks the keywords inside the schema of a parameter or an answer.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from dlm.language.references import MAX_LEVELS, count_levels, resolve
 from dlm.server.errors import invalid
 
-# Keywords of a tool's parameters that restrict several properties together, or all of them.
+# Keywords of a tool's parameters that restrict several properties together or all of them.
 _JOINING = {
     *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "enum", "const", "$ref"),
     *("dependentRequired", "dependentSchemas", "dependencies", "patternProperties"),
@@ -19,7 +19,7 @@ _JOINING = {
 }
 _TYPES = {"string", "integer", "number", "boolean", "array", "object", "null"}
 _DEEPEST = 32
-# Where a schema holds others: one, several in a list, several by name.
+# Keywords that hold one schema, a list of schemas, or schemas by name.
 _INSIDE = ("items", "additionalProperties", "not")
 _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
 _NAMED = ("properties", "$defs", "definitions")
@@ -48,8 +48,11 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
 def check_parameters(parameters: Mapping[str, Any], where: str) -> None:
     """Check the schema of a tool's parameters, for a model that answers under a grammar.
 
-    As `check_form`; also refused are keywords that restrict properties together, and schemas too
-    deep to be read.
+    Besides what `check_form` refuses, keywords that restrict properties together are refused, and
+    schemas that are nested too deeply.
+
+    Raises:
+        ApiError: The schema is wrong; its path begins with ``where``.
     """
     check_form(parameters, where)
     if (deep := count_levels(parameters)) > MAX_LEVELS:
@@ -64,7 +67,8 @@ def check_parameters(parameters: Mapping[str, Any], where: str) -> None:
 def check_form(parameters: Mapping[str, Any], where: str) -> None:
     """Check that a tool's parameters are a JSON schema of type object, for any model.
 
-    Else an `ApiError` names the path of the fault, which begins with ``where``.
+    Raises:
+        ApiError: They are not; the path of the fault begins with ``where``.
     """
     if parameters.get("type", "object") != "object":
         raise invalid(f"{where}.type", f"got {parameters['type']!r}, expected 'object'")
@@ -78,12 +82,12 @@ def check_form(parameters: Mapping[str, Any], where: str) -> None:
 
 
 def check_schema(schema: Mapping[str, Any], where: str, deepest: int = _DEEPEST) -> None:
-    """Check that an object is a JSON schema of so many levels at most, as `check_form` does."""
+    """Check that an object is a JSON schema of at most ``deepest`` levels, like `check_form`."""
     _check(schema, where, schema, deepest)
 
 
 def _check(schema: Any, where: str, root: Mapping[str, Any], deepest: int) -> None:
-    """Check a schema and those that it holds, each of which may be true or false."""
+    """Check a schema and those inside it, each of which may be true or false."""
     if isinstance(schema, bool):
         return
     if not isinstance(schema, dict):
@@ -105,7 +109,7 @@ def _check(schema: Any, where: str, root: Mapping[str, Any], deepest: int) -> No
 def _held(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The schemas inside a schema, each with its path."""
     for key, value in schema.items():
-        # Up to draft 2019-09 items may be a list, of a tuple's.
+        # Up to draft 2019-09, ``items`` may be a list of a tuple's schemas.
         if key in _LISTED or (key == "items" and isinstance(value, list)):
             yield from ((f"{key}[{index}]", one) for index, one in enumerate(value))
         elif key in _NAMED:

@@ -1,4 +1,4 @@
 """Who may connect, and how much each client may use.
 
-Decided from a request's headers, before anything is allocated for it.
+This is decided from a request's headers, before anything is allocated for it.
 """

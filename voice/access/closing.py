@@ -31,12 +31,12 @@ class Closing(Exception):
 
 
 def close_reason(text: str) -> str:
-    """As much of a text as a close frame holds."""
+    """As much of a text as fits into a close frame."""
     return text.encode(errors="replace")[:_MAX_REASON_BYTES].decode(errors="ignore")
 
 
 def first_of(group: BaseExceptionGroup[E]) -> E:
-    """The first exception in a group, and in groups inside it."""
+    """The first exception in a group, searching nested groups."""
     error: E | BaseExceptionGroup[E] = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -1,6 +1,6 @@
 """The keys that clients present: the server's own, and ephemeral ones for browsers.
 
-Keys are kept as digests; nothing here logs one.
+Keys are kept as digests, and never logged.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ MAX_EPHEMERAL_KEYS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """An accepted request.
+    """What an accepted request may do.
 
     Attributes:
         main_key: Whether the server's own key was presented, or none is needed.
-        account: Names the key that was presented, without revealing it.
-        session: Session fields that the conversation begins with, from an ephemeral key.
-        caller: Whose the request is; None for a stranger.
+        session: Session fields from an ephemeral key, with which the conversation begins.
+        account: Identifies an ephemeral key without revealing it; empty for other requests.
+        caller: The caller that the request belongs to; None for a stranger.
     """
 
     main_key: bool
@@ -43,19 +43,19 @@ class Grant:
     caller: Caller | None = None
 
     def check_main(self) -> None:
-        """Refuse an ephemeral key, which opens conversations and nothing else.
+        """Refuse an ephemeral key, which only opens conversations.
 
         Raises:
-            AccessDenied: This is one.
+            AccessDenied: The request came with an ephemeral key.
         """
         if not self.main_key:
             raise AccessDenied("an ephemeral key opens conversations only", 403, "insufficient_key")
 
     def check_operator(self) -> None:
-        """Refuse whoever has not shown the server's own key, where none is needed too.
+        """Refuse a request without the server's own key, even if the server needs none.
 
         Raises:
-            AccessDenied: It was not shown.
+            AccessDenied: The key was not presented.
         """
         if self.caller != OPERATOR:
             raise AccessDenied("the server's own key is needed", 403, "insufficient_key")
@@ -63,7 +63,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class EphemeralKey:
-    """A key that was just made. Its value is not kept anywhere."""
+    """A key that has just been made; its value is not kept anywhere."""
 
     value: str
     expires_at: int
@@ -73,7 +73,7 @@ class EphemeralKeys:
     """Short-lived keys, kept as digests.
 
     Args:
-        clock: Seconds since the epoch.
+        clock: Returns seconds since the epoch.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
@@ -81,12 +81,12 @@ class EphemeralKeys:
         self._keys: dict[bytes, tuple[float, Grant]] = {}
 
     def mint(self, lifetime_s: int, session: Mapping[str, Any], user: str = "") -> EphemeralKey:
-        """Make a key; when there are too many, those that expire first are dropped.
+        """Make a key; if there are too many, those that expire first are dropped.
 
         Args:
-            lifetime_s: How long it is valid.
-            session: Session fields that a conversation opened with it begins with.
-            user: Who converses with it; empty for a stranger.
+            lifetime_s: How long the key is valid.
+            session: Session fields with which a conversation opened with the key begins.
+            user: The user who converses with it; empty for a stranger.
 
         Raises:
             ValueError: The user's name is too long.
@@ -103,9 +103,9 @@ class EphemeralKeys:
         return EphemeralKey(value, expires_at)
 
     def grant_of(self, key: str) -> Grant | None:
-        """What a key grants; None when it is unknown or has expired."""
+        """What a key grants; None if it is unknown or has expired."""
         self._drop_expired()
-        # A lookup by digest does not reveal how much of a key was right.
+        # A lookup by digest does not reveal how much of a guess was right.
         entry = self._keys.get(_digest(key))
         return entry[1] if entry else None
 
@@ -115,7 +115,7 @@ class EphemeralKeys:
 
 
 class MakesKeys(Protocol):
-    """What makes and knows ephemeral keys: `EphemeralKeys`, or one that several servers share."""
+    """Makes and checks ephemeral keys: `EphemeralKeys`, or one that several servers share."""
 
     def mint(self, lifetime_s: int, session: Mapping[str, Any], user: str = "") -> EphemeralKey:
         """See `EphemeralKeys.mint`."""
@@ -127,15 +127,15 @@ class MakesKeys(Protocol):
 
 
 class AccessPolicy:
-    """Accepts or refuses requests of the API by host, origin and key.
+    """Accepts or refuses API requests by host, origin and key.
 
     Args:
-        config: Address, origins and hosts.
+        config: The server's address, and the allowed hosts and origins.
         api_key: The key that clients must present; None leaves a loopback server open.
-        ephemeral: Ephemeral keys; None has them in this process.
+        ephemeral: Keeps the ephemeral keys; None keeps them in this process.
 
     Raises:
-        ConfigError: As `check_exposure`.
+        ConfigError: As for `check_exposure`.
     """
 
     def __init__(
@@ -152,12 +152,12 @@ class AccessPolicy:
     def check(
         self, headers: Mapping[str, str], subprotocols: Sequence[str] = (), peer: str = ""
     ) -> Grant:
-        """Accept a request of the API.
+        """Check an API request.
 
         Args:
-            headers: Lower-case names.
-            subprotocols: Those that a WebSocket offers.
-            peer: The address that the request comes from; empty where it is not known.
+            headers: The request's headers, with lower-case names.
+            subprotocols: Subprotocols that a WebSocket offers.
+            peer: The address that the request comes from; empty if unknown.
 
         Raises:
             AccessDenied: Host, origin or key is wrong, or a key is missing.
@@ -181,7 +181,7 @@ class AccessPolicy:
 
 
 def check_exposure(config: ServerConfig, api_key: str | None) -> None:
-    """Refuse to listen on other than loopback without a key.
+    """Refuse to listen on anything but loopback without a key.
 
     Raises:
         ConfigError: The server would be reachable from other machines without a key.
@@ -199,7 +199,7 @@ def chosen_subprotocol(offered: Sequence[str]) -> str | None:
 
 
 def presented_key(headers: Mapping[str, str], subprotocols: Sequence[str] = ()) -> str | None:
-    """The key of a request: as Bearer, as Basic's password, or in a subprotocol."""
+    """The key in a request: a bearer token, Basic's password, or in a subprotocol."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token.strip():
         return token.strip()
@@ -212,7 +212,7 @@ def presented_key(headers: Mapping[str, str], subprotocols: Sequence[str] = ()) 
 
 
 def same_secret(given: str, expected: str) -> bool:
-    """Compare in a time that reveals nothing about either."""
+    """Compare in a time that reveals nothing about either secret."""
     return hmac.compare_digest(_digest(given), _digest(expected))
 
 

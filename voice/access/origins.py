@@ -17,8 +17,8 @@ class AccessDenied(VoiceError):
     """A request was refused.
 
     Args:
-        message: Why, in words for the client's developer.
-        status: HTTP status of the answer.
+        message: The reason, for the client's developer.
+        status: HTTP status of the response.
         code: A short machine-readable code.
     """
 
@@ -29,10 +29,10 @@ class AccessDenied(VoiceError):
 
 
 class AllowedOrigins:
-    """The hosts and origins of a server's own page and of the configuration.
+    """The hosts and origins that are allowed: those of the server's own page, and configured ones.
 
     Args:
-        config: Address, origins and hosts.
+        config: The server's address, and the allowed hosts and origins.
     """
 
     def __init__(self, config: ServerConfig) -> None:
@@ -40,10 +40,10 @@ class AllowedOrigins:
         self._names = AllowedNames(hosts, config.allowed_origins)
 
     def check_host(self, headers: Mapping[str, str]) -> None:
-        """Refuse a host name that another domain's DNS may have pointed at this server.
+        """Refuse a host name that DNS of another domain may have pointed at this server.
 
         Args:
-            headers: Lower-case names.
+            headers: The request's headers, with lower-case names.
 
         Raises:
             AccessDenied: ``Host`` is neither loopback, nor an address, nor an allowed name.
@@ -58,7 +58,7 @@ class AllowedOrigins:
         return self._names.has_origin({"origin": origin})
 
     def check_origin(self, headers: Mapping[str, str]) -> None:
-        """Refuse the page of another site; a request without an origin comes from no page.
+        """Refuse pages of other sites; a request without an origin does not come from a page.
 
         Raises:
             AccessDenied: The origin is neither the server's own nor an allowed one.
@@ -70,10 +70,10 @@ class AllowedOrigins:
 
 
 def names_loopback(headers: Mapping[str, str]) -> bool:
-    """Whether all that a request tells of its way is this machine: no proxy has forwarded it.
+    """Whether everything that a request says of its path is local, and no proxy has forwarded it.
 
     Args:
-        headers: Lower-case names.
+        headers: The request's headers, with lower-case names.
     """
     if any(name in headers for name in _FORWARDED):
         return False
@@ -84,6 +84,6 @@ def names_loopback(headers: Mapping[str, str]) -> bool:
 
 
 def in_networks(address: str, networks: Iterable[IPv4Network | IPv6Network]) -> bool:
-    """Whether an address lies in one of the networks; False for text that is no address."""
+    """Whether an address lies in one of the networks; False for text that is not an address."""
     parsed = parsed_address(address)
     return parsed is not None and any(parsed in network for network in networks)

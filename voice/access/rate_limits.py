@@ -1,4 +1,4 @@
-"""How much clients may use: conversations at once, replies, messages and audio."""
+"""How much clients may use: concurrent conversations, replies, messages and audio."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from voice.access.origins import AccessDenied
 from voice.config.server import ServerConfig
 
 AUDIO_BYTES_PER_S = 64_000
-"""A second of the Realtime API's audio: 24 kHz, 16 bits, in base64."""
+"""One second of the Realtime API's audio: 24 kHz, 16 bits, in base64."""
 AUDIO_BURST_S = 60
 TOO_FAST = "audio comes faster than it can be spoken"
 RETRY_AFTER_S = 5
 
 
 class SessionSlots:
-    """Limits the conversations at once.
+    """Limits the number of concurrent conversations.
 
     Args:
-        limit: Most at once.
-        per_key: Of these, most with one ephemeral key.
+        limit: Most conversations at once.
+        per_key: Most of these with any one ephemeral key.
     """
 
     def __init__(self, limit: int, per_key: int) -> None:
@@ -34,10 +34,10 @@ class SessionSlots:
         self._of_keys: Counter[str] = Counter()
 
     def refused(self, account: str = "") -> AccessDenied | None:
-        """Why one more is refused, and when it may be worth another try; None where it is not.
+        """Why one more conversation is refused, with when to try again; None if it is not refused.
 
         Args:
-            account: Of an ephemeral key; empty for who is not limited.
+            account: Account of an ephemeral key; empty for clients without a limit of their own.
         """
         if account and self._of_keys[account] >= self._per_key:
             text = f"this key has {self._per_key} already; try again in {RETRY_AFTER_S} seconds"
@@ -52,7 +52,7 @@ class SessionSlots:
 
     @contextmanager
     def slot(self, account: str = "") -> Iterator[AccessDenied | None]:
-        """Take a slot for as long as the context lasts; gives why there is none, see `refused`."""
+        """Hold a slot while the context lasts; yields why there is none, as `refused` does."""
         if refused := self.refused(account):
             yield refused
             return
@@ -71,9 +71,9 @@ class TokenBucket:
     """A rate limit: an average rate, with bursts up to a capacity.
 
     Args:
-        per_s: Tokens that come back each second.
-        burst: Capacity, tokens.
-        clock: Seconds of any steady clock.
+        per_s: Tokens added per second.
+        burst: Capacity in tokens.
+        clock: Returns the seconds of any monotonic clock.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class TokenBucket:
         return (self.burst - self.left) / self._per_s
 
     def take(self, amount: float = 1.0) -> bool:
-        """Take tokens; False, and nothing taken, when there are not so many left."""
+        """Take tokens; returns False, and takes none, if there are not enough."""
         self._left, self._at_s = self.left, self._clock()
         if amount > self._left:
             return False
@@ -105,7 +105,7 @@ class TokenBucket:
 
 
 def audio_limit(config: ServerConfig) -> TokenBucket:
-    """Limits the seconds of one client's audio, whatever its format; see also `ClientLimits`."""
+    """The limit on the seconds of one client's audio in any format; see also `ClientLimits`."""
     burst_s = max(AUDIO_BURST_S, config.max_message_bytes / AUDIO_BYTES_PER_S)
     return TokenBucket(config.max_audio_speed, burst_s)
 
@@ -115,18 +115,18 @@ class ReplyLimits:
 
     Args:
         per_min: Average rate; a minute's worth may be used at once.
-        clock: Seconds of any steady clock.
+        clock: Returns the seconds of any monotonic clock.
     """
 
     def __init__(self, per_min: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_min = per_min
         self._clock = clock
         self._buckets: dict[str, TokenBucket] = {}
-        # A conversation holds its bucket, which must stay the key's for that long.
+        # A conversation holds its bucket, and the key must keep that bucket for as long.
         self._held: WeakValueDictionary[str, TokenBucket] = WeakValueDictionary()
 
     def of(self, account: str) -> TokenBucket:
-        """The key's bucket; when there are too many, full ones are dropped: a new one is equal."""
+        """The key's bucket; if there are too many, full ones go, since a new one is the same."""
         if account not in self._buckets:
             full = [name for name, bucket in self._buckets.items() if bucket.left >= bucket.burst]
             for name in full[: max(0, len(self._buckets) - MAX_EPHEMERAL_KEYS + 1)]:
@@ -143,7 +143,7 @@ class ClientLimits:
 
     Args:
         config: The limits.
-        clock: Seconds of any steady clock.
+        clock: Returns the seconds of any monotonic clock.
     """
 
     def __init__(self, config: ServerConfig, clock: Callable[[], float] = time.monotonic) -> None:
@@ -155,7 +155,7 @@ class ClientLimits:
         self._answers = TokenBucket(config.max_audio_speed * AUDIO_BYTES_PER_S, 2 * burst, clock)
 
     def excess(self, message_bytes: int) -> str | None:
-        """Why a message of this length is too much; None when it is within the limits."""
+        """Why a message of this length is too much; None if it is within the limits."""
         if message_bytes > self._longest:
             return "the message is too long"
         if not self._messages.take(1):
@@ -165,8 +165,8 @@ class ClientLimits:
         return None
 
     def excess_of_answers(self, answer_bytes: int) -> str | None:
-        """Why what a message brings back is too much; None when it is within the limits.
+        """Why the answers to a message are too much; None if they are within the limits.
 
-        A short message may ask for a long item again and again, of a client that does not read.
+        A client that does not read may ask for a long item again and again in short messages.
         """
         return None if self._answers.take(answer_bytes) else "too much was asked for"

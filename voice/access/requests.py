@@ -1,4 +1,4 @@
-"""What endpoints do alike: read a body within bounds, and refuse."""
+"""What endpoints have in common: reading bounded bodies, and refusing requests."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from voice.errors import ProtocolError
 def bounded(
     request: Request, most_bytes: int, param: str | None = None
 ) -> AsyncGenerator[bytes, None]:
-    """A request's body as it comes.
+    """A request's body, piece by piece as it arrives.
 
     Raises:
-        ProtocolError: It is longer; ``param`` is what is.
+        ProtocolError: It is too long; ``param`` names what is too long.
     """
     message = f"{param or 'the body'} is longer than {most_bytes} bytes"
     too_long = ProtocolError(message, "too_large", param)
@@ -25,6 +25,6 @@ def bounded(
 
 
 def refusal(status: int, message: str, code: str, param: str | None = None) -> Response:
-    """A response that says what is wrong, as OpenAI's API does."""
+    """An error response in the form of OpenAI's API."""
     error = {"message": message, "type": "invalid_request_error", "code": code, "param": param}
     return JSONResponse({"error": error}, status)

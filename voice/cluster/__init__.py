@@ -1,5 +1,5 @@
-"""The server's parts as deployments of Ray Serve, for more calls than a process or a machine holds.
+"""The server's parts as deployments of Ray Serve, for more calls than one process or machine holds.
 
-`deployments` has the parts, `remote_parts` what stands for them where the conversations are. Ray is
-imported here alone; nothing else imports this room.
+`deployments` defines the parts, and `remote_parts` stands in for them in the processes that hold
+the conversations. Only this room imports Ray, and nothing else imports this room.
 """

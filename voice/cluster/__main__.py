@@ -1,6 +1,6 @@
 """``python -m voice.cluster``: the server as processes that Ray starts, here or on many machines.
 
-Takes the arguments of `python -m voice.serve`. Where `RAY_ADDRESS` names a cluster it runs there.
+Takes the arguments of `python -m voice.serve`. If `RAY_ADDRESS` names a cluster, it runs there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from voice.serve import listen, main, url_of
 
 
 def run(config: Config) -> None:
-    """Start the cluster's parts, and serve until SIGINT or SIGTERM.
+    """Start the cluster, and serve until SIGINT or SIGTERM.
 
     Raises:
         VoiceError: The configuration is wrong, Ray is not installed, or a part cannot be started.

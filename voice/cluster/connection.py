@@ -1,4 +1,4 @@
-"""Ray: started for the time of a block, or one that runs already."""
+"""A connection to Ray, which is started for the length of a block unless it already runs."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from voice.config import Config, secret
 from voice.errors import ConfigError, VoiceError
 
 _SETTINGS = {
-    # Ray would tell its makers how it is used.
+    # Ray would otherwise report its usage to its makers.
     "RAY_USAGE_STATS_ENABLED": "0",
-    # A busy machine needs more than five seconds to start the process that has the port.
+    # On a busy machine the process that opens the port needs more than five seconds to start.
     "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",
 }
 
 
 @contextmanager
 def connected(config: Config, address: str | None = None) -> Iterator[str]:
-    """Have Ray for the parts of a configuration; gives its address.
+    """Connect to Ray for a configuration's parts, starting it if need be; yields its address.
 
     Args:
-        config: What is to be deployed.
-        address: Where Ray is, "auto" for wherever it runs; None starts it. The environment variable
-            `RAY_ADDRESS` comes first.
+        config: The configuration to deploy.
+        address: Where Ray runs, or "auto" to find it; None starts it. The environment variable
+            `RAY_ADDRESS` takes precedence.
 
     Raises:
-        VoiceError: The configuration is wrong, Ray is not installed or not there, or what is done
-            in the block fails by Ray's fault.
+        VoiceError: The configuration is wrong, Ray is not installed or not reachable, or something
+            in the block fails because of Ray.
     """
     check_exposure(config.server, secret(config.server.api_key_env))
     for name, value in _SETTINGS.items():

@@ -1,4 +1,4 @@
-"""The deployments: ingresses with the conversations; engines, ears and voices that they share."""
+"""The deployments: ingresses that hold conversations, and engines, ears and voices they share."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from voice.types import Samples, Segment, SpeechChunk
 
 _NAME = "quicksilver"
 _HELD = 1000
-"""Requests that a replica takes at once: how many conversations it has, it decides itself."""
+"""Requests that a replica accepts at once; it limits its conversations itself."""
 
 
 class Engine:
-    """The language model; answers of all ingresses are made together."""
+    """The language model, which batches the requests of all ingresses."""
 
     def __init__(self, config: Config) -> None:
         self._model, _ = load_embedded(config.llm)
@@ -46,7 +46,7 @@ class Engine:
         warm_up(self._model, Toolbox(apart, config.turn), Team((agent, *others)))
 
     def facts(self) -> ModelFacts:
-        """What has to be known of it before the first prompt."""
+        """What a client has to know of the model before the first prompt."""
         return ModelFacts(self._model.name, self._model.limits)
 
     async def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
@@ -67,7 +67,7 @@ class Ears:
         self._whisper = WhisperRecognizer(config.asr.whisper)
 
     def facts(self) -> EarsFacts:
-        """What has to be known of it before the first word."""
+        """What a client has to know of the recogniser before the first word."""
         whisper = self._whisper
         return EarsFacts(whisper.config, whisper.languages, whisper.translates, whisper.decode_s)
 
@@ -80,12 +80,12 @@ class Ears:
         translate: bool,
         times: bool,
     ) -> Decoded:
-        """See `WhisperRecognizer.decode`; without ``times`` words are not found here."""
+        """See `WhisperRecognizer.decode`; word times are only found if ``times`` is set."""
 
         def decode() -> Decoded:
             repair = self._whisper.repair(domain) if domain else None
             found = self._whisper.decode(audio, beam_size, repair, language, translate)
-            # What finds them does not leave the process.
+            # The function that finds them cannot leave this process.
             return replace(found, find_words=partial(tuple, found.find_words() if times else ()))
 
         return await asyncio.to_thread(decode)
@@ -99,12 +99,12 @@ class Voice:
         self._voices = installed_voices(config.tts, self._own)
 
     def facts(self, name: str = "") -> VoiceFacts:
-        """Name and rate of a voice; without a name, of the configuration's."""
+        """The name and rate of a voice; without a name, those of the configured voice."""
         voice = self._voices.of(name) or self._own
         return VoiceFacts(voice.name, voice.sample_rate_hz)
 
     def names(self) -> tuple[str, ...]:
-        """Of all voices."""
+        """The names of all voices."""
         return self._voices.names
 
     async def synthesize(
@@ -117,7 +117,7 @@ class Voice:
 
 
 class Ingress:
-    """The application with the conversations."""
+    """The application, with the conversations it holds."""
 
     def __init__(
         self,
@@ -137,18 +137,18 @@ class Ingress:
 
 
 def runs() -> bool:
-    """Whether there is something that takes calls."""
+    """Whether a cluster is running that takes calls."""
     return _NAME in serve.status().applications
 
 
 def deploy(config: Config) -> None:
-    """Have a configuration, and the code as it is now, take the calls that come.
+    """Let a configuration, and the code as it is now, take all new calls.
 
-    Calls that go on keep their ingress and the parts behind it, which end with the last of them, or
-    after the grace time that they were started with. It returns when that is done.
+    Calls under way keep their ingress and the parts behind it. Those end with the last of these
+    calls, or after the grace period that they were started with; only then does this return.
 
     Raises:
-        RuntimeError: A part cannot be started; what ran before takes the calls.
+        RuntimeError: A part cannot be started; what ran before still takes the calls.
     """
     earlier = [name for name in serve.status().applications if name.startswith(f"{_NAME}-")]
     version = secrets.token_hex(4)
@@ -164,10 +164,10 @@ def deploy(config: Config) -> None:
 
 
 def application(config: Config) -> Application:
-    """All of it in one, whose parts Ray replaces one by one.
+    """Everything as one application, whose parts Ray replaces one by one.
 
     Raises:
-        ConfigError: As `check`.
+        ConfigError: As for `check`.
     """
     check(config)
     return _ingress(config, *_parts(config).values())
@@ -179,10 +179,10 @@ def from_arguments(arguments: dict[str, str]) -> Application:
 
 
 def check(config: Config) -> None:
-    """Refuse what a cluster does not have.
+    """Refuse options that a cluster does not support.
 
     Raises:
-        ConfigError: The configuration asks for it.
+        ConfigError: The configuration has such an option.
     """
     several, twilio = config.cluster.ingress.most > 1, "twilio" in config.telephony.doors
     for option, wrong in (
@@ -190,7 +190,7 @@ def check(config: Config) -> None:
         ("asr.engine", config.asr.engine == "sphinx"),
         ("compare.variants", bool(config.compare.variants)),
         ("telephony.audiosocket_port", bool(config.telephony.audiosocket_port)),
-        # The requests about one call would come to different ones.
+        # Requests about one call would reach different ingresses.
         ("telephony.doors: twilio beside cluster.ingress.most above 1", several and twilio),
     ):
         if wrong:
@@ -198,7 +198,7 @@ def check(config: Config) -> None:
 
 
 def _parts(config: Config) -> dict[str, Application]:
-    """Those behind the ingresses, in the order in which `Ingress` takes them."""
+    """The parts behind the ingresses, in the order in which `Ingress` takes them."""
     kinds = (
         (Engine, config.cluster.engine),
         (Ears, config.cluster.ears),
@@ -209,9 +209,9 @@ def _parts(config: Config) -> dict[str, Application]:
 
 
 def _ingress(config: Config, *parts: Application | DeploymentHandle) -> Application:
-    # As good as before where parts are replaced, if there is a key.
+    # With a configured key, ephemeral keys outlast a replacement of the ingresses.
     key = secret(config.server.api_key_env) or secrets.token_hex(32)
-    # Ray takes the application from a method of the class, which has its handles by then.
+    # Ray gets the application from a method of the class, which has its handles by then.
     conversations = serve.ingress()(Ingress)
     return _deployment(conversations, config.cluster.ingress, config).bind(config, *parts, key)
 
@@ -221,7 +221,7 @@ def _deployment(part: type[Any], replicas: ReplicasConfig, config: Config) -> De
         name=part.__name__.lower(),
         max_ongoing_requests=_HELD,
         graceful_shutdown_timeout_s=config.cluster.drain_s,
-        # What is replaced takes calls until all that replaces it does, and from then on none.
+        # Old replicas take calls until all new ones do, and none from then on.
         max_surge_percent=100,
         rolling_update_percentage=1.0,
         ray_actor_options={"num_cpus": replicas.cpus, "num_gpus": replicas.gpus},

@@ -1,6 +1,6 @@
-"""Model, recogniser and voice of other processes, with the interfaces of those in this one.
+"""Model, recogniser and voice in other processes, behind the interfaces of local ones.
 
-What goes wrong in a part, its process included, is the same error that a part here would raise.
+Failures of a part, or of its process, are raised as the errors that a local part would raise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from voice.speech.tts import Synthesizer, Voices
 from voice.types import Samples, Segment, SpeechChunk, ToolSpec
 
 _WAITING_THREADS = 32
-"""Of an ingress, for decodes and for sentences that others make."""
+"""Threads of an ingress that wait for decodes, and as many that wait for synthesis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class VoiceFacts:
 
 
 class RemoteModel:
-    """The language model of a replica; see `ReplyModel`."""
+    """The language model in a replica; see `ReplyModel`."""
 
     def __init__(self, handle: DeploymentHandle) -> None:
         facts: ModelFacts = _answer(handle.facts)
@@ -90,14 +90,14 @@ class RemoteModel:
         check_callable(tools, path, self._limits)
 
     def warm_up(self, prompt: Prompt) -> None:
-        """Nothing: every replica has done it for the agents of the configuration."""
+        """Do nothing: every replica has warmed up for the configured agents."""
 
     async def close(self) -> None:
-        """Nothing: the replicas serve others too."""
+        """Do nothing: the replicas serve others too."""
 
 
 class RemoteRecognizer:
-    """The recogniser of a replica, which decodes; the turn's audio is here. See `Recognizer`."""
+    """The recogniser in a replica, which decodes audio that is kept here; see `Recognizer`."""
 
     name = "whisper"
     tells_times = True
@@ -111,7 +111,7 @@ class RemoteRecognizer:
         self._handle = handle
 
     def timed_s(self) -> float:
-        """What a second of silence took a replica when it was loaded."""
+        """How long a replica took to decode a second of silence when it was loaded."""
         return self.decode_s
 
     def open(self, turn_id: int, domain: Domain = ANYTHING) -> WhisperStream[Domain]:
@@ -127,9 +127,9 @@ class RemoteRecognizer:
         translate: bool = False,
         times: bool = False,
     ) -> Decoded:
-        """See `WhisperRecognizer.decode`; repaired is what the domain knows.
+        """See `WhisperRecognizer.decode`; ``repair`` is the domain to repair with.
 
-        Times that are not asked for now have to be found by another decode.
+        Word times that are not asked for now need another decode if they are wanted later.
         """
         asked = audio, beam_size, repair, language, translate
         with _errors("the recogniser"):
@@ -153,10 +153,10 @@ class RemoteRecognizer:
 
 
 class RemoteSynthesizer:
-    """A voice of a replica; see `Synthesizer`.
+    """A voice in a replica; see `Synthesizer`.
 
     Raises:
-        ModelError: It cannot be loaded there.
+        ModelError: The replica cannot load the voice.
     """
 
     def __init__(self, handle: DeploymentHandle, name: str = "") -> None:
@@ -175,7 +175,7 @@ class RemoteSynthesizer:
 def remote_loaders(
     engine: DeploymentHandle, ears: DeploymentHandle, voice: DeploymentHandle
 ) -> Loaders:
-    """Parts that wait for those of other processes."""
+    """Loaders of parts that wait for those in other processes."""
 
     def model(config: LlmConfig) -> tuple[RemoteModel, str]:
         remote = RemoteModel(engine)
@@ -199,11 +199,11 @@ def remote_loaders(
 
 
 def _portable(prompt: Prompt) -> Prompt:
-    """The prompt without what only this process can do.
+    """The prompt without anything that only this process can do.
 
-    Values that name something there is, such as a timer, are read in this conversation's own
-    entries: there the model is asked without them, as one that is remote. The priority stays what
-    it is now.
+    Values that name existing things, such as a timer, are read from this conversation's own
+    entries. The replica's model is asked without them, as a remote model is. The priority is frozen
+    at its current value.
     """
     return replace(prompt, tools=tuple(map(_portable_tool, prompt.tools)), priority=prompt.rank)
 
@@ -214,17 +214,17 @@ def _portable_tool(tool: ToolSpec) -> ToolSpec:
 
 
 def _answer(method: Any, *arguments: object) -> Any:
-    """What a replica answers; blocks, so it is called from threads only."""
+    """A replica's answer; blocks, so call it only from threads."""
     return method.remote(*arguments).result()
 
 
 @contextmanager
 def _errors(what: str) -> Iterator[None]:
-    """Raise the errors of a part as they were there, and of its process as `ModelError`."""
+    """Raise a part's own errors as they are, and failures of its process as `ModelError`."""
     try:
         yield
     except (RayError, RayServeException) as error:
-        # Ray's text has the traceback, and with it what was said.
+        # Ray's message has the traceback, and with it what was said.
         cause = getattr(error, "cause", None)
         if isinstance(cause, VoiceError):
             raise cause from None

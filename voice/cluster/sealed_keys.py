@@ -1,7 +1,7 @@
-"""Ephemeral keys that every ingress accepts, whichever has made them.
+"""Ephemeral keys that every ingress accepts, whichever made them.
 
-A key holds what it grants, encrypted and signed (Fernet: AES-128-CBC with HMAC-SHA-256), so nothing
-has to be shared but the secret, and whoever has the key cannot read it.
+A key contains what it grants, encrypted and signed (Fernet: AES-128-CBC with HMAC-SHA-256). So only
+the secret has to be shared, and whoever has the key cannot read it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from voice.access.keys import EPHEMERAL_PREFIX, EphemeralKey, Grant
 from voice.callers import Caller, CallerKind
 
 MOST_BYTES = 16_384
-"""Longest key: it travels in a header."""
+"""Longest key, since it travels in a header."""
 
 
 class SealedKeys:
     """Makes and reads keys; see `EphemeralKeys`.
 
     Args:
-        secret: Alike for all ingresses, and hard to guess.
-        clock: Seconds since the epoch.
+        secret: Shared by all ingresses, and hard to guess.
+        clock: Returns seconds since the epoch.
     """
 
     def __init__(self, secret: str, clock: Callable[[], float] = time.time) -> None:
@@ -40,13 +40,13 @@ class SealedKeys:
         """See `EphemeralKeys.mint`.
 
         Raises:
-            ValueError: The user's name is too long, or the session.
+            ValueError: The user's name or the session is too long.
         """
         if user:
             Caller(CallerKind.USER, user)
         expires_at = int(self._clock()) + lifetime_s
         granted = json.dumps([secrets.token_hex(16), expires_at, session, user])
-        # Names of WebSocket subprotocols, in which keys travel, have no "=".
+        # Keys also travel in names of WebSocket subprotocols, which may not contain "=".
         sealed = self._seal.encrypt(granted.encode()).decode().rstrip("=")
         if len(sealed) > MOST_BYTES:
             raise ValueError(f"session: got a key of {len(sealed)}; expected at most {MOST_BYTES}")

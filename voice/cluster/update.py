@@ -1,7 +1,7 @@
-"""``python -m voice.cluster.update``: another configuration, or new code, for a cluster that runs.
+"""``python -m voice.cluster.update``: another configuration, or new code, for a running cluster.
 
 Takes the arguments of `python -m voice.cluster`, and finds Ray on this machine or at `RAY_ADDRESS`.
-New calls go to what they ask for as soon as it has started; it ends with the last call of before.
+New calls go to the new version once it has started; the command ends with the old one's last call.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from voice.serve import main
 
 
 def update(config: Config) -> None:
-    """Replace what a cluster runs, and wait for the calls that it had.
+    """Replace what a cluster runs, and wait for the calls that were under way.
 
     Raises:
         VoiceError: The configuration is wrong, no cluster is found, or a part cannot be started;
@@ -38,7 +38,7 @@ def update(config: Config) -> None:
 
 
 def _check_room(config: ClusterConfig, free: Mapping[str, float]) -> None:
-    """Refuse what would wait for room as long as what runs now goes on."""
+    """Refuse an update that would wait for room for as long as the old version runs."""
     parts = (config.ingress, config.engine, config.ears, config.voice)
     for kind, needed in (
         ("CPU", sum(part.least * part.cpus for part in parts)),

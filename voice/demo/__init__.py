@@ -1,1 +1,1 @@
-"""Recorded conversations, held with a virtual loudspeaker."""
+"""Recorded conversations, held through a virtual microphone and loudspeaker."""

@@ -33,19 +33,19 @@ STAGES = ("asr_final", "end_of_turn", "first_token", "reply_committed", "first_a
 BAR_COLUMNS = 40
 BAR_MS = 1000.0
 PAUSE_S = 0.4
-"""Between the agent's last word and the user's next; people take about that long."""
+"""Between the agent's last word and the user's next; people take about as long."""
 
 
 async def converse(
     url: str, api_key: str | None, lines: Sequence[Line], console: Console
 ) -> tuple[list[Turn], Samples]:
-    """Say the lines one after the other, each after the reply to the one before.
+    """Say the lines one after the other, each after the reply to the previous one.
 
     Returns:
         A turn for each line, and the conversation as (T, 2) int16 at 24 kHz.
 
     Raises:
-        OSError: The server is not there, or closed the connection too early.
+        OSError: The server is not there, or closes the connection too early.
     """
     turns = []
     async with RealtimeClient.open(url, api_key=api_key) as client:
@@ -79,7 +79,7 @@ def called(said: Line, turn: Turn) -> bool:
 
 
 def waterfall(turn: Turn) -> Text:
-    """A bar for each stage, from the end of the stage before to its own; time runs to the right."""
+    """A bar for each stage, from the end of the previous stage; time runs to the right."""
     stages = {name: turn.marks_ms[name] for name in STAGES if name in turn.marks_ms}
     if turn.voice_to_voice_ms is not None:
         stages["audible"] = turn.voice_to_voice_ms
@@ -101,7 +101,7 @@ def _column(at_ms: float) -> int:
 
 
 def timing(turns: Sequence[Turn]) -> str:
-    """The median and the longest time from voice to voice, in words; "" where no reply sounded."""
+    """The median and the longest voice-to-voice time, in words; empty if no reply was heard."""
     times_ms = [t.voice_to_voice_ms for t in turns if t.voice_to_voice_ms is not None]
     if not times_ms:
         return ""
@@ -110,11 +110,11 @@ def timing(turns: Sequence[Turn]) -> str:
 
 
 async def demonstrate(options: argparse.Namespace, console: Console) -> int:
-    """Run a server and the whole conversation; returns how many turns lacked their tool.
+    """Run a server and the whole conversation; returns how many turns missed their tool.
 
     Raises:
         VoiceError: A configuration is wrong, or the server did not start.
-        OSError: It went away, or the file cannot be written.
+        OSError: The server went away, or the file cannot be written.
     """
     lines = CONVERSATIONS[options.agent]
     file = options.out or Path("runs") / f"demo-{options.agent}.wav"

@@ -1,8 +1,8 @@
 """A small client of /v1/realtime that talks in real time; the demo and the benchmarks use it.
 
-It keeps every event with its arrival time, sends the audio of a virtual microphone and plays the
-agent's on a virtual loudspeaker. As a page should, it stops playback when the user speaks, and
-reports how much was played. It does not know how a conversation is judged or shown.
+It keeps every event with its arrival time, sends the audio of a virtual microphone, and plays the
+agent's audio on a virtual loudspeaker. As a web page should, it stops playback when the user
+speaks, and reports how much was played. It does not judge or show conversations.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ SILENT_ANSWER_S = 1.5
 """How long after an empty transcript a reply may still begin."""
 LATE_LATENCY_S = 0.5
 KEPT_WITHIN_S = 5.0
-"""How long the server may take to say what it keeps of a reply."""
+"""How long the server may take to report what it keeps of a reply."""
 EVENTS = ("transcript", "latency", "tools", "heard", "state")
-"""Extension events asked for."""
+"""The extension events that are asked for."""
 
 Found = TypeVar("Found")
 
 
 def at_client_rate(samples: Samples, rate_hz: int) -> Samples:
-    """A whole recording, (T,) int16 at ``rate_hz``, at the 24 kHz that the client speaks."""
+    """Resample a whole recording, (T,) int16 at ``rate_hz``, to the client's 24 kHz."""
     import soxr
 
     resampled: Samples = soxr.resample(samples, rate_hz, RATE_HZ)
@@ -99,13 +99,14 @@ class RealtimeClient:
         """Connect, enable transcripts and extension events, and start microphone and playback.
 
         Args:
-            url: As ``ws://127.0.0.1:7860/v1/realtime``.
-            api_key: Sent as a bearer token when given.
-            greet: Whether the agent may say its greeting.
-            holds: Whether playback is paused at the first sign of speech, as on the page, and not
-                dropped.
-            background: (T,) int16 at 24 kHz, the noise at the microphone; faint unless given.
-            session: Options of a server that knows no extension; its agent does not greet.
+            url: Such as ``ws://127.0.0.1:7860/v1/realtime``.
+            api_key: Sent as a bearer token, if given.
+            greet: Whether the agent may greet first.
+            holds: Whether playback pauses at the first sign of speech, as on the page, instead of
+                stopping.
+            background: (T,) int16 at 24 kHz, the noise at the microphone; faint noise if not given.
+            session: Session options for a server without our extensions, where the agent does not
+                greet.
 
         Raises:
             OSError: Nobody listens there, or the connection broke before the session began.
@@ -118,7 +119,7 @@ class RealtimeClient:
             max_size=MAX_MESSAGE_BYTES,
             compression=None,
             proxy=None,
-            # A busy server reads a ping after all audio sent before it, and is not gone.
+            # A busy server reads a ping only after all audio sent before it, but is not gone.
             ping_timeout=None,
         ) as socket:
             client = cls(socket, noise, extended=session is None)
@@ -127,19 +128,19 @@ class RealtimeClient:
 
     @asynccontextmanager
     async def conversing(self, session: dict[str, Any]) -> AsyncGenerator[None, None]:
-        """Set the session's options, and converse for as long as the context lasts."""
+        """Set the session's options, and converse while the context lasts."""
         async with self._running():
             await self.send({"type": "session.update", "session": session})
             await self.wait_for("session.updated")
             yield
 
     def hang_up(self) -> None:
-        """Break the connection, as a network does, without a goodbye."""
+        """Break the connection without a close frame, as a network failure does."""
         self._socket.transport.abort()
 
     @asynccontextmanager
     async def _running(self) -> AsyncGenerator[None, None]:
-        """Receive events, send audio and report playback for as long as the context lasts."""
+        """Receive events, send audio and report playback while the context lasts."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [
@@ -152,7 +153,7 @@ class RealtimeClient:
                 for task in tasks:
                     task.cancel()
         except BaseExceptionGroup as failed:
-            # A caller expects a single failure without a group around it.
+            # Callers expect a single failure without a group around it.
             if len(failed.exceptions) == 1:
                 raise failed.exceptions[0] from None
             raise
@@ -169,11 +170,11 @@ class RealtimeClient:
 
         Args:
             find: Returns what is waited for, or None.
-            timeout_s: Longest wait; None is no limit.
+            timeout_s: Longest wait; None for no limit.
 
         Raises:
-            TimeoutError: It did not in time.
-            ConnectionError: The server closed the connection before it did.
+            TimeoutError: ``find`` returned nothing in time.
+            ConnectionError: The server closed the connection first.
         """
         try:
             async with asyncio.timeout(timeout_s), self._changed:
@@ -187,18 +188,18 @@ class RealtimeClient:
             raise TimeoutError(f"waited {timeout_s} s; the last event was {last}") from error
 
     async def wait_for(self, kind: str, since: int = 0, timeout_s: float = 10.0) -> Received:
-        """The first event of a type in ``events[since:]``; waits for it.
+        """Wait for the first event of a type in ``events[since:]``, and return it.
 
         Raises:
-            TimeoutError: None came in time.
-            ConnectionError: The server closed the connection before one came.
+            TimeoutError: No such event came in time.
+            ConnectionError: The server closed the connection first.
         """
         return await self.until(
             lambda: next(iter(of_type(self.events[since:], kind)), None), timeout_s
         )
 
     async def kept(self, item_id: str, since: int = 0) -> str | None:
-        """What the dialogue keeps of a reply that was cut; None where the server does not say."""
+        """What the dialogue keeps of a reply cut short; None if the server does not say."""
         try:
             await self.wait_for("conversation.item.truncated", since, KEPT_WITHIN_S)
             asked = len(self.events)
@@ -210,7 +211,7 @@ class RealtimeClient:
         return "".join(part.get("transcript") or part.get("text") or "" for part in content)
 
     async def settled(self, quiet_s: float = 0.5) -> None:
-        """Wait until no reply is under way or sounding, and none has begun for a while."""
+        """Wait until no reply is under way or audible, and none has begun for a while."""
         begun = -1
         while begun != (begun := len(of_type(self.events, "response.created"))):
             await self.until(self._idle, timeout_s=30.0)
@@ -228,8 +229,8 @@ class RealtimeClient:
 
         Args:
             samples: (T,) int16 speech at 24 kHz.
-            end: Index just past the last sample of speech; found by energy unless given.
-            timeout_s: Longest wait for the reply to have been sent, from the end of speech.
+            end: Index just past the last sample of speech; found by energy if not given.
+            timeout_s: Longest wait, from the end of speech, for the whole reply to arrive.
             hear_out: Whether to wait until the reply has been played.
 
         Raises:
@@ -306,7 +307,7 @@ class RealtimeClient:
 
 
 def _ending(socket: ClientConnection) -> str:
-    """Close code and reason; without a close frame, the error."""
+    """The close code and reason; without a close frame, the error as well."""
     ending = f"{socket.close_code} {socket.close_reason}".strip()
     error = socket.protocol.close_exc
     return ending if error.rcvd else f"{ending} ({socket.connection_exc or error})"

@@ -1,6 +1,6 @@
 """The outcome of a turn, from the events that a Realtime client received.
 
-Pure functions over events with arrival times; they know nothing of sockets or sound.
+Pure functions over events with arrival times; sockets and audio are not handled here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A tool that ran in the server. ``result`` is empty when none came."""
+    """A tool that ran in the server. ``result`` is empty if none came."""
 
     name: str
     arguments: dict[str, Any]
@@ -37,15 +37,15 @@ class Turn:
     """The outcome of a turn.
 
     Attributes:
-        transcript: As recognised; the parts of a turn that was cut in two are joined.
-        reply: Text of the reply, played or not.
-        status: Status of the reply, or "none" when there was no reply.
-        marks_ms: As in quicksilver.latency; empty when the server sent none.
-        voice_to_voice_ms: Last sample of speech to first audible sample of the reply.
-        after_commit_ms: Arrival of the last commit, that is of the end-of-turn decision, to the
-            same sample.
-        commits: Turns that the server committed.
-        early_commits: Of these, turns committed before the speech had ended.
+        transcript: As recognised; the parts of a turn that was split are joined.
+        reply: Text of the reply, whether played or not.
+        status: Status of the reply, or "none" if there was no reply.
+        marks_ms: As in quicksilver.latency; empty if the server sent none.
+        voice_to_voice_ms: From the last sample of speech to the first audible sample of the reply.
+        after_commit_ms: From the arrival of the last commit, which is the end-of-turn decision, to
+            the same sample.
+        commits: Number of turns that the server committed.
+        early_commits: Number of these committed before the speech had ended.
     """
 
     transcript: str
@@ -65,7 +65,7 @@ def of_type(events: Sequence[Received], kind: str) -> list[Received]:
 
 
 def answer(events: Sequence[Received]) -> Received | None:
-    """The end of the reply to the last turn, or None while there is none.
+    """The end of the reply to the last turn; None if there is none yet.
 
     A reply that the user's speech cancelled answers nothing, and neither does one that ended before
     the last turn was committed.
@@ -87,7 +87,7 @@ def understood_nothing(events: Sequence[Received]) -> bool:
 
 
 def item_of(events: Sequence[Received], response_id: str) -> str | None:
-    """The item that a response's audio belongs to, or None when it had no audio."""
+    """The item of a response's audio; None if it had no audio."""
     deltas = of_type(events, "response.output_audio.delta")
     return next((r.event["item_id"] for r in deltas if r.event["response_id"] == response_id), None)
 

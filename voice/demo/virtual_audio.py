@@ -1,8 +1,8 @@
 """A virtual microphone and loudspeaker, exact to the sample on the event loop's clock.
 
-The microphone delivers a packet at the moment its last sample would have been captured; the
-loudspeaker computes when each sample is heard. So the times of all that the user says and hears
-are known exactly. Neither knows of the network.
+The microphone delivers a packet at the moment its last sample would have been captured, and the
+loudspeaker computes when each sample is heard. So the times of everything the user says and hears
+are known exactly. Neither uses the network.
 
 Shapes: T is a number of samples.
 """
@@ -25,10 +25,11 @@ Clock = Callable[[], float]
 
 
 def speech_span(samples: Samples, rate_hz: int) -> tuple[int, int]:
-    """Where speech begins and ends in a recording, by energy in steps of 10 ms.
+    """Find where speech begins and ends in a recording, by energy in steps of 10 ms.
 
-    A step is speech when its level is within 30 dB of the loudest one and well above the quietest
-    tenth; so a fading last sound ends early rather than late, and delays after it read longer.
+    A step is speech if its level is within 30 dB of the loudest one and well above the quietest
+    tenth. A final sound that fades therefore ends early rather than late, and delays after it read
+    longer.
 
     Args:
         samples: (T,) int16, speech with or without silence and noise around it.
@@ -66,8 +67,8 @@ class Microphone:
         background: (T,) int16, repeated without end.
 
     Attributes:
-        start_s: When its first sample was captured, on the clock.
-        latest_packet_s: How late the latest packet was delivered.
+        start_s: When the first sample was captured, on the clock.
+        latest_packet_s: The greatest delay with which a packet has been delivered.
     """
 
     def __init__(self, rate_hz: int, clock: Clock, background: Samples) -> None:
@@ -82,17 +83,17 @@ class Microphone:
         self.start_s = clock()
 
     def time_of(self, position: int) -> float:
-        """When a sample, counted from the first, is captured; seconds on the clock."""
+        """When a sample, counted from the first, is captured; in seconds on the clock."""
         return self.start_s + position / self.rate_hz
 
     def say(self, samples: Samples) -> int:
-        """Say (T,) samples after what is being said; returns the position of the first of them."""
+        """Queue (T,) samples to be said; returns the position of their first sample."""
         start = self._position + len(self._waiting)
         self._waiting = np.concatenate((self._waiting, samples))
         return start
 
     async def run(self, deliver: Callable[[Samples], Awaitable[None]]) -> None:
-        """Deliver packets of 20 ms until cancelled, each once its last sample was captured."""
+        """Deliver packets of 20 ms until cancelled, each once its last sample has been captured."""
         self.start_s = self._clock()
         while True:
             due_s = self.time_of(self._position + self._packet)
@@ -113,7 +114,7 @@ class Microphone:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sounding:
-    """A piece of a reply's audio and when its first sample sounds, in seconds on the clock."""
+    """A piece of a reply's audio, and when its first sample is heard, in seconds on the clock."""
 
     item_id: str
     start_s: float
@@ -122,14 +123,14 @@ class Sounding:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """How much of an item has sounded by now."""
+    """How much of an item has been heard so far."""
 
     item_id: str
     played_ms: float
 
 
 class Loudspeaker:
-    """Plays pieces of audio one after the other, without delay of its own.
+    """Plays pieces of audio one after the other, without any delay of its own.
 
     Args:
         rate_hz: Rate of all samples given.
@@ -145,7 +146,7 @@ class Loudspeaker:
 
     @property
     def silent_from_s(self) -> float:
-        """When the last sample queued so far has sounded; in the past when nothing is queued."""
+        """When the last queued sample will have been heard; in the past if nothing is queued."""
         if not self.timeline:
             return float("-inf")
         last = self.timeline[-1]
@@ -157,7 +158,7 @@ class Loudspeaker:
         return self._held is not None
 
     def play(self, item_id: str, samples: Samples) -> None:
-        """Queue audio of a reply's item; it sounds at once if nothing else is queued."""
+        """Queue audio of a reply's item; it plays at once if nothing else is queued."""
         now_s = self._clock()
         if self._held is not None:
             self._held.append(Sounding(item_id, now_s, samples))
@@ -167,31 +168,31 @@ class Loudspeaker:
         self.timeline.append(Sounding(item_id, max(now_s, self.silent_from_s), samples))
 
     def playing(self) -> Played | None:
-        """The item that sounds now, or sounded last; None before any has."""
+        """How much of the current or latest item has been heard; None before any has."""
         now_s = self._clock()
         begun = [piece for piece in self.timeline if piece.start_s <= now_s]
         return self._heard(begun[-1].item_id) if begun else None
 
     def hold(self) -> None:
-        """Pause; what has not sounded, and what is queued meanwhile, waits."""
+        """Pause playback; what has not been heard waits, and so does what is queued meanwhile."""
         if self._held is None:
             self._held = self._cut()
 
     def release(self) -> None:
-        """Continue where it paused."""
+        """Resume playback where it paused."""
         waiting, self._held = self._held or [], None
         for piece in waiting:
             start_s = max(self._clock(), self.silent_from_s)
             self.timeline.append(replace(piece, start_s=start_s))
 
     def flush(self) -> Played | None:
-        """Stop and drop what has not sounded; None when nothing was left."""
+        """Stop and drop what has not been heard; None if nothing was left."""
         dropped = self._cut() if self._held is None else self._held
         self._held = None
         return self._heard(dropped[0].item_id) if dropped else None
 
     def first_audible_s(self, item_id: str) -> float | None:
-        """When the first audible sample of an item sounds; None while there is none."""
+        """When the first audible sample of an item is heard; None if there is none yet."""
         for piece in self._of(item_id):
             loud = np.flatnonzero(np.abs(piece.samples.astype(np.int32)) > AUDIBLE_ABOVE)
             if loud.size:
@@ -199,14 +200,14 @@ class Loudspeaker:
         return None
 
     async def drained(self) -> None:
-        """Wait until everything queued has sounded; paused audio does not count."""
+        """Wait until everything queued has been heard; paused audio does not count."""
         left_s = self.silent_from_s - self._clock()
         if left_s > 0:
             await asyncio.sleep(left_s)
             await self.drained()
 
     def _cut(self) -> list[Sounding]:
-        """Remove what has not sounded by now from the timeline."""
+        """Remove from the timeline what has not been heard by now, and return it."""
         now_s = self._clock()
         kept, rest = [], []
         for piece in self.timeline:

@@ -1,7 +1,7 @@
 """What the agent says of its own accord, one by one: ringing timers, late results, greetings.
 
 Part of `voice.dialogue.conversation`: no I/O, no clock. The conversation asks for the next one when
-nobody speaks; so one that was begun, and of whose end nobody has told, was stopped.
+nobody is speaking; if the one before has not been reported as played by then, it was stopped.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from voice.inputs import Announce, AudioPlayed
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One that waits or is being said.
+    """An announcement that is waiting or being said.
 
     Attributes:
-        cut: Whether it was stopped before, when some words of it had been heard.
+        cut: Whether it has already been stopped once after some of its words had been heard.
     """
 
     announce: Announce
@@ -29,10 +29,10 @@ class _Entry:
 
 
 class Announcements:
-    """What waits to be said, and what is being said.
+    """The waiting announcements, and the one that is being said.
 
-    Of more than 16 that wait the oldest are dropped. A session's timers are not: they come one at a
-    time, the next once `Announced` has told of the one before.
+    If more than 16 are waiting, the oldest is dropped. That never hits a session's timers: they
+    come one at a time, each once `Announced` has reported the one before.
     """
 
     def __init__(self, dialogue: History) -> None:
@@ -43,19 +43,19 @@ class Announcements:
         self._hushed = False
 
     def add(self, announce: Announce) -> None:
-        """Say it when nobody speaks."""
+        """Queue an announcement; it is said when nobody is speaking."""
         self._waiting.append(_Entry(announce))
 
     def hush(self) -> None:
-        """The client has stopped the agent: announce nothing before the user wants something."""
+        """Announce nothing until `go_on`: the client has stopped the agent."""
         self._hushed = True
 
     def go_on(self) -> None:
-        """The user speaks, or the client asks for a reply: behind that, announce again."""
+        """Allow announcements again: the user has spoken, or the client has asked for a reply."""
         self._hushed = False
 
     def next(self) -> tuple[Announce | None, list[Command]]:
-        """What is to be said now that nobody speaks, and what is to be told of the one before."""
+        """The announcement to say now that nobody is speaking, and the report on the last one."""
         if self._hushed:
             return None, []
         out = self._repeat_or_settle()
@@ -63,24 +63,24 @@ class Announcements:
         return self._saying.announce if self._saying else None, out
 
     def begun(self, reply: Reply | None) -> list[Command]:
-        """The reply that says it; None is one without sound, which is over already."""
+        """Note the reply that says the announcement; None if it had no sound and is over."""
         self._reply = reply
         return [] if reply else self._settle(heard=True)
 
     def played(self, event: AudioPlayed) -> list[Command]:
-        """A reply has sounded to its end, or as far as its synthesis came."""
+        """A reply has been played to its end, or as far as it was synthesised."""
         if self._reply is None or self._reply.reply_id != event.reply_id:
             return []
         return self._settle(heard=event.heard is None)
 
     def leave(self, heard: Heard) -> list[Command]:
-        """The conversation ends here, maybe behind the last word of one."""
+        """The conversation ends here; report whether the current announcement was heard in full."""
         if self._reply is None:
             return []
         return self._settle(heard(self._reply.reply_id).strip() == self._reply.text.strip())
 
     def _repeat_or_settle(self) -> list[Command]:
-        """Let one that was stopped wait once more, unless it has been heard well enough."""
+        """Queue an announcement that was stopped again, unless enough of it has been heard."""
         entry, reply = self._saying, self._reply
         if entry is None or reply is None:
             return []

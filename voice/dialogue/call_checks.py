@@ -1,4 +1,4 @@
-"""What the user's message asks for, and which calls of an answer are made because of it."""
+"""Checks the calls of a model's answer against what the user's message asks for."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ _WHICH = re.compile(r"\b(?:which|what)\b.*\?\s*$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What bounds the model's part of a reply.
+    """Limits of the model's part in a reply.
 
     Attributes:
-        max_tool_calls: In one reply; then the model must answer in words.
-        max_history: Messages that the model sees.
-        rephrases: Whether the model says in its own words what tools have answered; else the tools
-            speak for themselves.
-        out_of_band: Whether the replies are no part of a conversation.
+        max_tool_calls: Most calls in one reply; after that the model must answer in words.
+        max_history: Most messages that the model sees.
+        rephrases: Whether the model puts tool results in its own words; otherwise the tools' own
+            words are spoken.
+        out_of_band: Whether the replies are outside the conversation.
     """
 
     max_tool_calls: int = 12
@@ -67,14 +67,14 @@ class Limits:
 
 
 class CallChecks:
-    """Compares calls with what was said; it makes none.
+    """Compares calls with what was said, and corrects, holds back or drops them; runs none.
 
     Args:
         dialogue: What was said.
         tools: The tools that run here, by name.
         ids: Makes an id from a prefix, never the same twice.
-        limits: Of the tool loop and of the history.
-        lead: What the flow decides.
+        limits: Limits of the tool loop and of the history.
+        lead: The flow's decisions.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class CallChecks:
         self._lead = lead
 
     def request(self, reply: Reply) -> str:
-        """What the model was asked, of the user's last message, as rules read it."""
+        """The part of the user's last message that is being answered, through `as_read`."""
         if reply.requests:
             return as_read(reply.requests.current.text)
         return reply.seen(self._dialogue).newest_said
@@ -103,21 +103,21 @@ class CallChecks:
         return {name: tool for name, tool in self._tools.items() if name in own}
 
     def requests(self, reply: Reply, question: Question) -> Requests | None:
-        """The requests of the user's last message; None where a model takes it as it is."""
+        """The requests of the user's last message; None if the model gets the message as it is."""
         if self._limits.rephrases:
             return None
         whole, tools = not self.takes_apart(reply), self.own_tools(reply)
         return Requests.of(self._dialogue, whole, tools, question.to_what)
 
     def passed_over(self, reply: Reply, question: Question) -> bool:
-        """Whether the user's last message takes a yes to a question for granted."""
+        """Whether the user's last message takes a "yes" to a question for granted."""
         said, tools = self._dialogue.newest_said, self.own_tools(reply)
         return self.takes_apart(reply) and question.passed_over(said, tools)
 
     def leaves_open(self, calls: Sequence[ToolCall], asked: Sequence[ToolCall]) -> bool:
-        """Whether calls leave what was asked about as it is: they read, or take back other things.
+        """Whether calls do not affect the open question: they only read, or undo other things.
 
-        "Scratch the medium one" says nothing of the large one that is open.
+        "Scratch the medium one" says nothing about the large one that is still in question.
         """
         specs = [self._tools.get(call.name) for call in calls]
         values = {str(value).casefold() for call in asked for value in call.arguments.values()}
@@ -126,19 +126,23 @@ class CallChecks:
         return all(one and (one.read_only or (one.undoes and others)) for one in specs)
 
     def takes_apart(self, reply: Reply) -> bool:
-        """Whether a message of several requests is put to the model as so many.
+        """Whether a message is split into requests that the model gets one by one.
 
-        A client that runs tools may expect all calls at once, and what was required is one answer.
+        Not if a client runs tools, since it may expect all calls at once, nor if a tool choice is
+        required, since that means a single answer.
         """
         return reply.options.tool_choice == "auto" and not reply.options.client_tools
 
     def looked_up(self, reply: Reply) -> ToolCall | None:
-        """The call that looks a question up, should the model know no tool for it."""
+        """The call that looks the question up if the model calls no tool for it."""
         found = None if self._limits.rephrases else self._lead.looked_up(reply, self.request(reply))
         return ToolCall(self._ids("call"), *found) if found else None
 
     def corrected(self, reply: Reply) -> tuple[ToolCall, ...]:
-        """Calls by which the user's last message corrects those before it, without the model."""
+        """Calls by which the user's last message corrects or repeats earlier ones, if plain.
+
+        They are found without the model; none leaves the message to the model.
+        """
         if reply.requests is None or reply.options.tool_choice != "auto":
             return ()
         seen, tools = self._dialogue.view(self._limits.max_history), self.own_tools(reply)
@@ -155,7 +159,7 @@ class CallChecks:
         return tuple(replace(call, call_id=self._ids("call")) for call in calls)
 
     def opposed(self, reply: Reply, calls: tuple[ToolCall, ...]) -> Opposed:
-        """The calls that do the opposite of what the user has asked for."""
+        """The calls that do the opposite of what the user asked for."""
         newest = reply.seen(self._dialogue).newest_said
         if not newest or not calls or reply.options.tool_choice != "auto":
             return Opposed()
@@ -167,14 +171,14 @@ class CallChecks:
         return opposed(newest, calls, values, choosing, texts, whole)
 
     def held_back(self, reply: Reply, calls: tuple[ToolCall, ...]) -> HeldBack:
-        """The calls that are made at once, and the question in the place of the others.
+        """The calls that are made at once, and the question asked in place of the others.
 
         A model that rephrases is told by the tool what it could not read, and asks by itself.
         """
         most = self._limits.max_tool_calls - reply.calls_made
         calls = calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
         if self._lead.under(reply.base):
-            # A tool of another step is none here, whatever a model calls.
+            # Tools of other steps cannot be called here, whatever the model does.
             calls = tuple(call for call in calls if call.name in reply.options.agent_tools)
         if again := reply.again:
             calls = tuple(call for call in calls if again.served_by(call, self._tools))
@@ -192,9 +196,9 @@ class CallChecks:
         return confirmed_ones(calls, tools, self._dialogue.newest_said)
 
     def _unsaid(self, reply: Reply, calls: tuple[ToolCall, ...], seen: Sequence[Message]) -> str:
-        """The question for a required value of a call that nobody said.
+        """The question for a required value that nobody said; empty for none.
 
-        Of calls that are like nothing that was asked for it would be a riddle.
+        Also empty for calls unlike anything that was asked for: the question would make no sense.
         """
         specs = {**self._tools, **{one.name: one for one in reply.options.client_tools}}
         asked = (unsaid(call, specs[call.name], seen) for call in calls if call.name in specs)
@@ -206,15 +210,15 @@ class CallChecks:
     def _as_said(
         self, reply: Reply, calls: tuple[ToolCall, ...], seen: Sequence[Message]
     ) -> tuple[ToolCall, ...]:
-        """Calls with the values that the request says; those that a client runs as they are."""
+        """The calls, corrected to match the request; calls for the client stay as they are."""
         request, tools = self.request(reply), self.own_tools(reply)
         calls = asked_for(request, distinct(request, calls, tools), tools)
-        # Beside one that is of something, a call of "both" has none of its own.
+        # Beside a call that names a thing, one that names none ("both") is dropped.
         known = (c for c in calls if c.name not in tools or not names_nothing(c, tools[c.name]))
         calls = tuple(known) or calls
-        # So has a change to what the thing is called by, or to nothing.
+        # So is a change that changes nothing.
         calls = tuple(call for call in calls if not _changes_nothing(call, tools)) or calls
-        # What is changed is not to go.
+        # What is changed is not to be removed.
         changed = [c.arguments for c in calls if c.name.startswith("change_")]
         calls = tuple(
             call
@@ -238,7 +242,7 @@ class CallChecks:
         return of_their_own(each_time_again(found), request, tools)
 
     def unkept(self, reply: Reply, calls: tuple[ToolCall, ...]) -> str:
-        """What is said and asked where calls drop what the request makes its wish depend on."""
+        """The question if calls drop a condition, time or exception in the request, or empty."""
         ours = reply.options.tool_choice == "auto" and all(c.name in self._tools for c in calls)
         if not (calls and ours) or self._limits.rephrases or reply.own_words or reply.again:
             return ""
@@ -247,10 +251,9 @@ class CallChecks:
         return unkept(self.request(reply), calls, self._tools)
 
     def doubts(self, reply: Reply, held: HeldBack, confidence: float | None) -> bool:
-        """Whether calls are hardly what the user asks for; those that a client runs are its own.
+        """Whether calls are hardly what the user asks for; the client's own tools are not judged.
 
-        What a tool's own question finds to be asked for plainly is, and the end where words of
-        goodbye ask for it.
+        Calls that the message plainly asks for (`asks_plainly`) are never in doubt.
         """
         calls = held.made or held.unconfirmed
         ours = reply.options.tool_choice == "auto" and all(c.name in self._tools for c in calls)
@@ -263,14 +266,14 @@ class CallChecks:
             return False
         if held.made and all(names_nothing(call, self._tools[call.name]) for call in calls):
             return True
-        # Those that would be asked about anyway have a better question, if any is to be asked.
+        # Calls that would be confirmed anyway already have a better question.
         own = not held.made and not self.like_nothing(reply, calls)
         return not own and in_doubt(confidence, said, calls, self._tools)
 
     def like_nothing(self, reply: Reply, calls: tuple[ToolCall, ...]) -> bool:
-        """Whether calls have none of the words of what the user asks for.
+        """Whether calls share no word with what the user asks for.
 
-        Or take back whatever there is, where no word asks for that.
+        Also whether they name or change nothing, or undo everything though no word asks for that.
         """
         said = self.request(reply)
         specs = [self._tools[call.name] for call in calls]
@@ -282,9 +285,9 @@ class CallChecks:
         return not carried(said, calls, self._tools) or (undoes and not asks_to_end(said))
 
     def not_to_be_had(self, reply: Reply, names: Iterable[str], counted: bool = False) -> str:
-        """What some tools have to say against the thing that a request names; empty for nothing.
+        """Why a thing that the request names cannot be had, in a tool's words; empty if it can.
 
-        A model that finds no drink in "a croissant" takes one from before.
+        Asked for "a croissant", a model that knows no such drink takes one from before.
         """
         thing = named(self.request(reply), counted)
         for spec in (self._tools[name] for name in names if thing and name in self._tools):
@@ -293,22 +296,24 @@ class CallChecks:
             for name in spec.required:
                 reading = spec.readings.get(name)
                 told = reading.question(thing) if reading else ""
-                # "How long should the timer run?" is asked of whatever cannot be read.
+                # A question that does not name the thing, such as "How long should the timer run?",
+                # is asked for anything that cannot be read.
                 if reading and thing in told and told != reading.question(""):
                     return told
         return ""
 
     def against(self, reply: Reply, again: Request) -> str:
-        """What the tools that were called have against words that no call carries."""
+        """Why words that no call carries cannot be had, in a called tool's words, or empty."""
         said = self._dialogue.newest_said
         # "My brain" or "whack a bit of cinnamon on it" name nothing that could be had.
         thing = re.search(rf"\b(?:an?|some) {re.escape(again.text)}", said, re.IGNORECASE)
         return self.not_to_be_had(reply, again.again) if thing else ""
 
     def refused(self, reply: Reply, calls: tuple[ToolCall, ...]) -> tuple[str, Question]:
-        """What the tools of calls have against all of them, before anybody is asked about one.
+        """What is said if all calls are refused by their tools, and the question that follows.
 
-        A request that names none of their things may name one that is not to be had.
+        Also said if the request names none of the calls' things but one that cannot be had. Empty
+        if the calls may go on.
         """
         request = self.request(reply)
         said = request.casefold()
@@ -320,7 +325,7 @@ class CallChecks:
         if refused and len(refused) == len(calls):
             ((call, result), *_) = refused
             return spoken_result(result.content), Question.which(call, result.options, self._ids)
-        # What is changed or taken off is named by what it was, not by what there is.
+        # What is changed or removed is named by what it was, not by what can be had.
         making = [
             call
             for call in calls
@@ -340,7 +345,7 @@ class CallChecks:
 
 
 def _changes_nothing(call: ToolCall, tools: Mapping[str, ToolSpec]) -> bool:
-    """Whether a change has no value but what its thing is called by: "large" of "large ones"."""
+    """Whether a change has only values that already name its thing: "large" of "large ones"."""
     if not call.name.startswith("change_") or call.name not in tools:
         return False
     things = {str(call.arguments.get(name, "")).casefold() for name in tools[call.name].required}

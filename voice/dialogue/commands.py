@@ -1,4 +1,4 @@
-"""What a conversation decides: its commands, which `voice.session.command_runner` executes."""
+"""The commands of a conversation, which `voice.session.command_runner` carries out."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Generate:
     """Ask the model. An earlier request of the same reply is over.
 
     Attributes:
-        out_of_band: Whether the reply is no part of the conversation, so that no draft answers it.
-        spoken: Whether words of the answer are spoken; else there are others in their place.
+        out_of_band: Whether the reply is outside the conversation, so that no draft can answer it.
+        spoken: Whether the answer's words are spoken, rather than others in their place.
     """
 
     reply_id: str
@@ -44,8 +44,8 @@ class RunTool:
     """Run a tool; an interruption does not cancel it, since what it did stays done.
 
     Attributes:
-        key: What has side effects runs once for each; a call that repeats another has its key, and
-            gets its result.
+        key: A tool with side effects runs once per key; a call that repeats another has the same
+            key and gets its result.
         beside: The other calls of the same answer that run here.
         said: The user's last messages that say more than "yes", newest first.
     """
@@ -59,17 +59,17 @@ class RunTool:
 
 @dataclass(frozen=True, slots=True)
 class CancelTool:
-    """Stop a running tool because the user asked for it; `ToolAnswered` follows all the same."""
+    """Stop a running tool because the user asked for it; `ToolAnswered` still follows."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Prepare the reply that would follow, should the turn end with these words.
+    """Prepare the reply that would follow if the turn ended with these words.
 
     Attributes:
-        paused: Whether the user is silent, so that the words are likely to be all of the turn.
+        paused: Whether the user is silent, so that these are likely to be all the turn's words.
     """
 
     turn_id: int
@@ -79,9 +79,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Speak:
-    """Synthesise a segment at a speed and send it at a rate, behind those before it.
+    """Synthesise a segment and send it after those before it.
 
     Attributes:
+        rate_hz: Sample rate of the audio that is sent.
         speed: Speaking rate; 1 is the voice's own.
         voice: Name of the voice; empty for the server's own.
         loudness: Gain; 1 is the voice's own.
@@ -96,14 +97,14 @@ class Speak:
 
     @classmethod
     def of(cls, reply_id: str, segment: Segment, options: SessionOptions) -> Speak:
-        """Speak as a reply's options say."""
+        """Speak a segment with the sound that a reply's options ask for."""
         sound = options.output_rate_hz, options.speed, options.voice, options.loudness
         return cls(reply_id, segment, *sound)
 
 
 @dataclass(frozen=True, slots=True)
 class SpeakEnd:
-    """No further segment follows; `AudioSent` and `AudioPlayed` are the answers."""
+    """No further segment follows; `AudioSent` and then `AudioPlayed` come in return."""
 
     reply_id: str
 
@@ -131,7 +132,7 @@ class ReleaseSpeaking:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """What `Announce` has given a key was heard, or cannot be said now; it comes once."""
+    """Reports once whether an announcement with a key was heard, or could not be said."""
 
     key: str
     heard: bool

@@ -1,7 +1,7 @@
 """What the user says to the conversation itself: "say that again", "slower please", "speak up".
 
-Such a message is answered here, without the model: it is the same with every model and agent. Only
-a message that says nothing else is one.
+Such messages are answered here, without the model, so that they work the same with every model and
+agent. A message that says anything else is not one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from voice.understanding.english import bare
 NOTHING_SAID = "I have not said anything yet."
 NOTHING_ASKED = "You have not asked me anything yet."
 MOST_LOOKED_AT = 12
-"""Messages of the user's among which one that was a question is looked for."""
+"""How many user messages are searched for the last one that was not itself such a message."""
 
 _SPEED_STEP, _SLOWEST, _FASTEST = 1.25, 0.5, 1.5
 _LOUDNESS_STEP, _QUIETEST, _LOUDEST = 1.6, 0.2, 2.56
@@ -81,7 +81,7 @@ _NORMALLY = _any(rf"{_SPEAK}(?:normally|at normal speed|like before|as before)")
 def controlled(dialogue: History, options: SessionOptions) -> tuple[str, SessionOptions] | None:
     """The answer to the user's last message, and the options from then on.
 
-    None where the message is none of these.
+    None if it is not addressed to the conversation itself.
     """
     meant = _meant(dialogue.newest_said)
     if meant is _REPEAT:
@@ -101,7 +101,7 @@ def controlled(dialogue: History, options: SessionOptions) -> tuple[str, Session
 
 
 def _meant(text: str) -> re.Pattern[str] | None:
-    """Which of the patterns a message is; None where it is for the model."""
+    """The pattern that a message fits; None if it is for the model."""
     words = bare(text, _BESIDE)
     kinds = (_REPEAT, _ASKED, _SLOWER, _FASTER, _LOUDER, _QUIETER, _NORMALLY)
     for kind in kinds:

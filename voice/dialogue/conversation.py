@@ -1,8 +1,9 @@
 """The conversation: a state machine over the dialogue, without I/O and without a clock.
 
-Inputs go into `Conversation.feed`, commands come out. What a superseded reply still produces
-carries its id and is dropped. Real parts run it in `voice.session.session`, tests on virtual time.
-This module is the user's and the client's side of it; `voice.dialogue.reply_loop` is the agent's.
+Inputs go into `Conversation.feed`, commands come out. Whatever a superseded reply still produces
+carries that reply's id and is dropped. `voice.session.session` runs it with real parts, tests run
+it on virtual time. This module handles the user's and the client's side, and
+`voice.dialogue.reply_loop` the agent's.
 """
 
 from __future__ import annotations
@@ -73,21 +74,21 @@ NOT_APPROVED = "Error: This was not approved."
 NOT_HEARD = "Sorry, I could not hear that."
 STILL_THERE = "Are you still there?"
 GOODBYE = "Goodbye."
-# Shorter sound without words is a cough or a door; an apology for it would be worse than silence.
+# A shorter sound without words is a cough or a door; an apology would be worse than silence.
 APOLOGISE_FROM_S = 0.6
 MOST_OUT_OF_BAND = 4
 
 Context = Sequence[str | Message]
-"""What the model is to see in place of the dialogue: messages, and ids of the dialogue's."""
+"""What the model sees in place of the dialogue: messages, and ids of the dialogue's entries."""
 
 
 class Due(Enum):
     """What the agent does next of its own accord, once the user is silent and all words are known.
 
     Attributes:
-        NOTHING: It waits for the user.
-        REPLY: It answers what the user said last.
-        RESUME: It says the rest of what was interrupted by mistake.
+        NOTHING: Wait for the user.
+        REPLY: Answer what the user said last.
+        RESUME: Say the rest of a reply that was interrupted by mistake.
     """
 
     NOTHING = auto()
@@ -99,13 +100,14 @@ class Conversation:
     """One dialogue and the turn that is under way in it.
 
     Args:
-        options: How it begins; `OptionsChanged` replaces them.
+        options: Initial options; `OptionsChanged` replaces them.
         tools: The tools that run here, by name.
         ids: Makes an id from a prefix, never the same twice.
-        limits: Of each reply.
-        draft_words: Stable words from which on drafts are asked for; 0 asks for none.
-        heard: Reads the ledger of what was played.
-        flow: Where it stands at first; None where there is one agent without a flow.
+        limits: Limits of each reply.
+        draft_words: Fewest stable words for which a draft is asked while the user speaks; 0 turns
+            drafts off.
+        heard: Tells how much of a reply the user has heard by now.
+        flow: The flow at its start; None for a single agent without a flow.
     """
 
     def __init__(
@@ -126,7 +128,7 @@ class Conversation:
         self._draft_words = draft_words
         self._heard = heard
         self._agent = ReplyLoop(self.dialogue, tools, ids, limits, heard, flow=flow)
-        # Out-of-band replies that are under way, each with a dialogue of its own for its calls.
+        # Out-of-band replies in progress, each with its own dialogue for its calls.
         self._out_of_band: dict[str, ReplyLoop] = {}
         self._turns: dict[int, UserTurn] = {}
         self._speaking: int | None = None
@@ -136,13 +138,13 @@ class Conversation:
         self._announcements = Announcements(self.dialogue)
         self._silences = 0
         self._other_language = OtherLanguage()
-        # Replies that the client wants, and the model has not been asked for.
+        # Replies that the client has requested but the model has not been asked for yet.
         self._requested: dict[str, Context | None] = {}
         self._untranscribed: set[str] = set()
 
     @property
     def options(self) -> SessionOptions:
-        """As they are now."""
+        """The current options."""
         return self._options
 
     @property
@@ -152,16 +154,16 @@ class Conversation:
 
     @property
     def quiet(self) -> bool:
-        """Whether neither side speaks, and no turn of the user's waits for an answer."""
+        """Whether neither side is speaking, and no user turn is waiting for an answer."""
         return self._agent.silent and not self._turns
 
     @property
     def proposed(self) -> tuple[ToolCall, ...]:
-        """The calls that the agent has asked about, which a "yes" would make."""
+        """The calls that the agent has asked about, and that a "yes" would make."""
         return self._agent.proposed
 
     def feed(self, event: Input) -> list[Command]:
-        """Take an input in; returns what is to be done now, in this order."""
+        """Take in an input; returns the commands to carry out now, in order."""
         match event:
             case TurnEnded():
                 out = self._turn_ended(event)
@@ -184,11 +186,11 @@ class Conversation:
         if self._due is Due.REPLY and self._agent.current is None:
             out += self._answer()
         out += self._announce()
-        # Who rings is told what was heard before the conversation is over.
+        # Whoever set an announcement learns whether it was heard before the session ends.
         return sorted(out, key=lambda command: isinstance(command, HangUp))
 
     def leave(self) -> list[Command]:
-        """The conversation ends here, whatever is being said."""
+        """End the conversation here, whatever is being said."""
         return self._announcements.leave(self._heard)
 
     def create_response(
@@ -197,10 +199,11 @@ class Conversation:
         """Begin a reply at the client's request; the model is asked once all words are known.
 
         Returns:
-            Its id, and what is to be done now.
+            The reply's id, and the commands to carry out now.
 
         Raises:
-            ProtocolError: Another one is being made, or the context names an unknown id.
+            ProtocolError: Another reply is in progress (out of band: too many are), or the context
+                names an unknown id.
         """
         for item_id in (one for one in context or () if isinstance(one, str)):
             self.dialogue.get(item_id)
@@ -219,11 +222,12 @@ class Conversation:
     def decline(
         self, call: ToolCall, item_id: str, options: SessionOptions
     ) -> tuple[str, list[Command]]:
-        """Begin a reply to a call that the client has not approved; else as `create_response`.
+        """Begin a reply to a call that the client has refused; otherwise as `create_response`.
 
         Args:
-            call: Of the dialogue.
-            item_id: Of the refusal, which becomes the call's result.
+            call: The refused call, which is in the dialogue.
+            item_id: Id of the new entry with the refusal, which becomes the call's result.
+            options: Options of the reply.
         """
         reply_id, out = self._begin_requested(options)
         self.dialogue.add(
@@ -232,10 +236,10 @@ class Conversation:
         return reply_id, out + self._agent.ask()
 
     def cancel(self, reply_id: str | None = None) -> list[Command]:
-        """Stop a reply at the client's request; None is the conversation's.
+        """Stop a reply at the client's request; None stands for the current one.
 
         Raises:
-            ProtocolError: There is none, or it has another id.
+            ProtocolError: No reply is in progress, or it has another id.
         """
         agent = self._agent_of(reply_id)
         out = agent.cancel(reply_id)
@@ -244,33 +248,33 @@ class Conversation:
         return self._settled(reply_id, out)
 
     def interrupt(self) -> list[Command]:
-        """Stop all that the agent says, if it says anything: the user has heard enough."""
+        """Stop everything that the agent is saying, if anything: the user has heard enough."""
         self._announcements.hush()
         if self._agent.current is not None:
             return self._agent.cancel(None)
         return [] if self._agent.silent else self._agent.interrupt("client_cancelled")
 
     def truncate(self, item_id: str, text: str) -> None:
-        """Keep of a reply what its client has played."""
+        """Keep only the part of a reply that the client has played."""
         self._agent.truncate(item_id, text)
 
     def forget_turn(self) -> list[Command]:
-        """The client has dropped the audio of the turn that is under way."""
+        """Forget the turn in progress: the client has dropped its audio."""
         turn = self._turns.pop(self._speaking, None) if self._speaking is not None else None
         self._speaking = None
         released = turn.pending.release() if turn and turn.pending else []
         return released + self._answer()
 
     def await_item(self, item_id: str) -> None:
-        """Ask the model nothing until this item has been transcribed, or that has failed."""
+        """Hold back requested replies until this item has been transcribed, or that has failed."""
         self._untranscribed.add(item_id)
 
     def prompt_for(self, words: str) -> Prompt:
-        """What the model would be asked, should the user's turn end with these words."""
+        """The prompt that the model would get if the user's turn ended with these words."""
         return self._agent.prompt(self._options, self._ending_with(words))
 
     def speculate(self, draft: Draft) -> tuple[ReplyLoop, list[Command]]:
-        """The agent's side on a copy of the dialogue that ends in a draft, and its commands."""
+        """An agent's side on a copy of the dialogue that ends with a draft, and its commands."""
         numbers = itertools.count(1)
         agent = ReplyLoop(
             self._ending_with(draft.words),
@@ -287,7 +291,7 @@ class Conversation:
         return dialogue
 
     def _begin_out_of_band(self, options: SessionOptions) -> tuple[str, list[Command]]:
-        """Begin a reply that the dialogue never learns of, with the client's tools alone."""
+        """Begin a reply that stays out of the dialogue and has the client's tools only."""
         if len(self._out_of_band) >= MOST_OUT_OF_BAND:
             raise ProtocolError(
                 f"{len(self._out_of_band)} replies outside the conversation are in progress; "
@@ -316,7 +320,7 @@ class Conversation:
         return self.active_reply or "", out
 
     def _ask_requested(self) -> list[Command]:
-        """Ask the model for the replies that the client wants, if all words are known."""
+        """Ask the model for the replies that the client has requested, if all words are known."""
         unknown = any(turn.ended and turn.transcript is None for turn in self._turns.values())
         if unknown or self._untranscribed:
             return []
@@ -371,7 +375,7 @@ class Conversation:
         return self._out_of_band.get(reply_id or "", self._agent)
 
     def _settled(self, reply_id: str | None, commands: list[Command]) -> list[Command]:
-        """The commands, once an out-of-band reply that is over has been forgotten."""
+        """Forget the out-of-band reply if it is over; returns the commands unchanged."""
         if reply_id in self._out_of_band and self._out_of_band[reply_id].current is None:
             del self._out_of_band[reply_id]
         return commands
@@ -415,11 +419,11 @@ class Conversation:
         return []
 
     def _stop_if_proven(self, turn: UserTurn) -> list[Command]:
-        """Stop what had only been held, once the user means to interrupt."""
+        """Stop what was only held, once the speech has proved to be an interruption."""
         return [] if turn.pending else self._stop(turn)
 
     def _stop(self, turn: UserTurn, withdraw: bool = False) -> list[Command]:
-        # A client flushes on the turn's start, so that goes out before anything that takes longer.
+        # The client flushes its audio at the turn's start, so this event goes out first.
         return [turn.started(), *self._agent.interrupt(REASON, withdraw)]
 
     def _judge(
@@ -473,7 +477,7 @@ class Conversation:
         return [Draft(turn.turn_id, words, turn.paused)] if words else []
 
     def _settle(self, turn: UserTurn) -> list[Command]:
-        """Go on once the turn has both ended and been recognised."""
+        """Act on the turn, once it has both ended and been recognised."""
         ended, transcript = turn.ended, turn.transcript
         if ended is None or transcript is None:
             return []
@@ -481,7 +485,7 @@ class Conversation:
         if turn.pending:
             out += self._judge(turn, turn.pending, transcript)
             if turn.pending:
-                # It was no interruption, and so it is no turn.
+                # It was not an interruption, so it is not a turn either.
                 del self._turns[turn.turn_id]
                 return out + self._answer()
             out += self._commit(ended, turn)
@@ -500,12 +504,12 @@ class Conversation:
         return out if manual else out + self._answer(apology)
 
     def _answer(self, apology: str = "") -> list[Command]:
-        """Do what is due, unless the user may be saying more; else apologise, if in any words."""
+        """Do what is due, unless more may follow; if nothing is, say the ``apology``, if any."""
         if self._more_follows:
             return []
         current, options = self._agent.current, self._options
         if current and self._due is Due.REPLY and current.reply_id not in self._requested:
-            # A client asked for it while the user spoke: these words are answered behind it.
+            # The current reply was begun before these words; they are answered after it.
             return []
         due, self._due = self._due, Due.NOTHING
         if current or not (options.turn_detection and options.create_response):
@@ -523,9 +527,9 @@ class Conversation:
         return out + (self._agent.ask() if fixed is None else self._agent.answer(fixed))
 
     def _controlled(self) -> str | None:
-        """The answer to words that are for the conversation itself, which takes them in.
+        """The answer to a message in another language, or to one for the conversation itself.
 
-        So is the one to words of another language.
+        A message of the latter kind ("slower, please") may change the options. None for others.
         """
         if (answer := self._other_language.answer(self.dialogue, NOT_CAUGHT)) is not None:
             return answer
@@ -537,7 +541,7 @@ class Conversation:
 
     @property
     def _more_follows(self) -> bool:
-        """Whether the user speaks, or words are not known yet of a turn that ended by itself."""
+        """Whether the user is speaking, or a turn that ended by itself is not yet transcribed."""
         unknown = [turn.ended for turn in self._turns.values() if turn.transcript is None]
         ended = any(event and event.reason is not EndReason.MANUAL for event in unknown)
         return ended or self._speaking is not None

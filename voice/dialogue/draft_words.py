@@ -1,7 +1,7 @@
 """Which words of an unfinished turn are worth a draft, and which drafts answer the final words.
 
-A draft is the reply that would follow, should the turn end with the words heard so far. Without I/O
-and without a clock; `voice.session.preemptive_generation` makes the drafts.
+A draft is the reply that would follow if the turn ended with the words heard so far. No I/O, no
+clock; `voice.session.preemptive_generation` makes the drafts.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from voice.understanding.english import normalised
 class DraftWords:
     """Picks the transcripts of one turn that are worth a draft.
 
-    While the user speaks, a transcript counts once it is stable: it has every word of the one
-    before it where that had it, alike but for case and punctuation, unless it breaks off in the
-    middle of a phrase. At a pause every transcript counts. No words count twice, but those that
-    counted while the user spoke count once more at a pause: they are likelier to be all.
+    While the user speaks, a transcript counts once it is stable: it begins with all the words of
+    the transcript before it, whatever their case and punctuation, and does not break off in the
+    middle of a phrase. At a pause every transcript counts. The same words do not count twice,
+    except that words counted during speech count once more at a pause: they are then likelier to be
+    the whole turn.
 
     Args:
-        least: Words from which on a transcript counts while the user speaks; 0 takes none at all.
+        least: Fewest words with which a transcript counts while the user speaks; 0 turns drafts
+            off.
     """
 
     def __init__(self, least: int) -> None:
@@ -33,9 +35,9 @@ class DraftWords:
         self._at_pause = False
 
     def take(self, text: str, paused: bool, watched: bool = False) -> str:
-        """Take the newest transcript; returns the words to draft a reply to, or an empty text.
+        """Take the newest transcript; returns the words to draft a reply to, or an empty string.
 
-        Where drafts are ``watched``, words that break off count as well.
+        If the client watches drafts (``watched``), words that break off count as well.
         """
         words = normalised(text).split()
         before, self._before = self._before, words
@@ -53,7 +55,7 @@ class DraftWords:
 
 
 def same_question(first: Prompt, second: Prompt) -> bool:
-    """Whether an answer to one prompt answers the other: the user's words are the same words."""
+    """Whether two prompts differ at most in the case and punctuation of the user's words."""
     return first == second or _bare(first) == _bare(second)
 
 

@@ -17,7 +17,7 @@ _CALLED_OFF = re.compile(
 
 
 def calls_off(text: str) -> bool:
-    """Whether the user wants what is being done to be stopped, and says nothing else.
+    """Whether the message asks to stop what is being done, and says nothing else.
 
     >>> calls_off("No, wait, cancel that please."), calls_off("cancel the pasta timer")
     (True, False)

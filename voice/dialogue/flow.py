@@ -1,6 +1,6 @@
 """Where one conversation stands: which agent has it, in which step, and what is known.
 
-By which rules it goes on is in `voice.dialogue.team`. It speaks to nobody.
+The rules by which it goes on are in `voice.dialogue.team`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from voice.understanding.said_values import answer_to
 
 
 class Flow:
-    """Where one conversation stands, or one draft of a reply in it.
+    """The state of one conversation's flow, or of a draft's.
 
     Attributes:
-        moment: Name of the fixed moment that lasts, such as an emergency; empty for none.
-        offer: The agent to whom the words before have offered to hand over; empty for none.
-        handed_over: Whether another agent has the conversation, and has not spoken yet.
-        anew: Whether the flow has begun once more, or asks whose the kept thing is, and nothing
-            was said since.
+        moment: Name of the fixed moment that is in force, such as an emergency; empty for none.
+        offer: The agent that the previous fixed words offered to hand over to; empty for none.
+        handed_over: Whether another agent has taken over and has not spoken yet.
+        anew: Whether the flow has just begun again, or has just entered the step that asks how to
+            find the kept thing, and the agent has not spoken since.
     """
 
     def __init__(self, team: Team, position: Position | None = None) -> None:
@@ -38,34 +38,38 @@ class Flow:
         self._changed: frozenset[str] = frozenset()
 
     def copy(self) -> Flow:
-        """Another one that stands at the same place."""
+        """An independent flow in the same state."""
         return copy(self)
 
     def messages(self, tools: Mapping[str, ToolSpec]) -> StepMessages:
-        """What messages mean here, with the values of these tools."""
+        """Interprets messages at this position, reading values as these tools do."""
         return StepMessages(self.team, self.position, tools)
 
     @property
     def hushed(self) -> bool:
-        """Whether nothing is asked until a value is said, but for what waits for a "yes" alone."""
+        """Whether questions are held back until a value is said.
+
+        A question that only a "yes" answers is asked all the same.
+        """
         need = next(iter(self.team.missing(self.position)), "")
         deed = need and not self.team.step(self.position).needs[need].argument
         return self._hushed and not deed
 
     @property
     def asking(self) -> bool:
-        """Whether the step needs anything: then the program drives, not the model."""
+        """Whether the step needs anything; then the program leads, not the model."""
         return bool(self.team.step(self.position).needs)
 
     def go(self, to: Position) -> bool:
-        """Stand elsewhere; whether that is somewhere else."""
+        """Move to a position; returns whether agent, step or known values changed."""
         before, self.position = self.position, to
         self.handed_over = self.handed_over or before.agent != to.agent
         first = self.team.enter(to.agent).step
-        # Where the message was taken for what its first question asks, it says no more.
+        # If the message was already taken as the answer to the first question (``asked``), it holds
+        # nothing more for the new flow.
         ended = self.team.over(before) or self.team.aside(before)
         begun = ended and to.step == first and not to.asked
-        # Who is asked for a name may have said it with the wish.
+        # A caller who is asked for a name may have given it along with the request.
         looks = to.step not in ("", before.step) and to.step == self.team.agent(to).kept.none
         self.anew = self.anew or begun or looks
         self._changed |= {name for name, _ in to.known.items() - before.known.items()}
@@ -74,7 +78,7 @@ class Flow:
 
     @property
     def reads_back(self) -> bool:
-        """Whether the next question is for a deed, and has values that have changed since."""
+        """Whether the next question asks before an action and repeats values that have changed."""
         _, question = self.team.question(self.position)
         need = next(iter(self.team.missing(self.position)), "")
         if not need or self.team.step(self.position).needs[need].argument:
@@ -82,7 +86,7 @@ class Flow:
         return any(spoken(self.position.known.get(name, "")) in question for name in self._changed)
 
     def asking_first(self, tools: Mapping[str, ToolSpec]) -> Mapping[str, ToolSpec]:
-        """Tools of which those that do what the step asks about wait for a "yes"."""
+        """The tools, with those that carry out the flow's actions made to wait for a "yes"."""
         _, question = self.team.question(self.position)
         waiting = Confirmation(lambda _: question, lambda message: answer_to(message, ()) is True)
         steps = self.team.agent(self.position).steps.values()
@@ -91,29 +95,29 @@ class Flow:
         return {**tools, **{name: replace(tools[name], confirmation=waiting) for name in deeds}}
 
     def say_beside(self, text: str) -> None:
-        """Say something, once, before what is asked next."""
+        """Say something, once, before the next question."""
         self._beside = text
 
     def words_for(self, moments: Moments, *readings: str) -> str:
-        """What is said to a moment that a message is, or to what follows one that lasts."""
+        """The fixed words for a message that is a moment, or that follows one still in force."""
         before = self.moment
         says, self.moment = moments.lasting(before, *readings)
         self.offer, self._offer = self._offer, moments.offer(says)
         if before and not self.moment:
-            # Who has an emergency behind them is not asked for a day.
+            # A caller who has just had an emergency is not asked for a day.
             self.hush()
         return says
 
     def hush(self) -> None:
-        """Ask nothing until a value is said, and take no remark for an answer."""
+        """Ask nothing until a value is said, and forget the question that was asked."""
         self._hushed, self.position = True, replace(self.position, asked="", times=0)
 
     def aside(self) -> None:
-        """Something else is said than what is asked."""
+        """The agent says something other than its question: a "yes" no longer answers it."""
         self.position = self.team.unasked(self.position)
 
     def next_words(self) -> str:
-        """What is said behind everything else: where it has arrived, once, and what is missing."""
+        """The words that end a reply: those of a new step, once, and the next question."""
         arrival, self._arrival = self._arrival, ""
         self.handed_over = self.anew = False
         beside, self._beside = self._beside, ""
@@ -126,7 +130,7 @@ class Flow:
         greeting = self.team.agent(self.position).greeting
         needs = self.team.step(self.position).needs.items()
         first = next((name for name, need in needs if need.ask), "")
-        # A greeting asks its question itself, which is the first.
+        # A greeting already asks the first question.
         asks = bool(arrival) and arrival == greeting and self.position.asked in ("", first)
         asked = "" if asks else question
         return " ".join(filter(None, (beside, arrival, asked)))

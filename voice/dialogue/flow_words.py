@@ -1,4 +1,4 @@
-"""The sentences of a flow: those that are the same in all, and those that name known values."""
+"""The sentences of flows: those that all flows share, and those that name known values."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ OKAY = "Okay."
 WHAT_TO_DO = "What can I do for you?"
 NOT_UNDERSTOOD = "Sorry, I did not get that."
 GREETING = r"hello|hi|there|good (?:morning|afternoon|evening|day)|how are you"
-"""Words that the question alone answers well, in a pattern."""
+"""Pattern of words to which the flow's question alone is answer enough."""
 _YES = re.compile(r"(?:yes|yeah|yep|yup|sure|please)\b")
 THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b")
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
-"""What is left out where a value of it is not known."""
+"""A part in brackets, which is left out if a value in it is unknown."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def at_a_loss(message: str) -> str:
-    """What is said to a message of which nothing is understood."""
+    """What is said to a message in which nothing was understood."""
     if THANKS.search(message.lower()):
         return WELCOME
     if agrees(message) and _YES.match(message.lower()):
-        # "Okay." would let somebody believe that something is done.
+        # "Okay." would sound as if something had been done.
         return WHAT_TO_DO
     return OKAY if is_courteous(message) or not bare(message, GREETING) else NOT_UNDERSTOOD
 
 
 def with_values(text: str, known: Mapping[str, str]) -> str:
-    """A sentence of an agent's file with what is known."""
+    """A sentence of an agent's file with known values filled in."""
     text = _OPTIONAL.sub(
         lambda part: part[1] * all(known.get(name) for name in PLACE.findall(part[1])), text
     )
@@ -46,7 +46,7 @@ def with_values(text: str, known: Mapping[str, str]) -> str:
 
 
 def spoken(value: str) -> str:
-    """A known value as it is said: a date, which is kept with its year, by its weekday.
+    """A known value as it is spoken: an ISO date as weekday, month and day.
 
     >>> spoken("2026-12-01"), spoken("10:00 AM")
     ('Tuesday, December 1', '10:00 AM')

@@ -1,6 +1,6 @@
-"""The dialogue as both sides have it: what the user said, and what the user heard of the agent.
+"""The dialogue so far: what the user said, and what the user has heard of the agent's replies.
 
-It knows nothing of audio, models or the wire; entries have ids so that a client can name them.
+Knows nothing of audio, models or the wire. Entries have ids so that a client can refer to them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from voice.understanding.english import as_read
 
 ROOT = "root"
 MAX_ENTRIES = 2000
-"""Kept of one dialogue; the first goes when there are more. The model sees far fewer."""
+"""Entries kept per dialogue; beyond that the oldest is dropped. The model sees far fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class Entry:
     """A message and its id.
 
     Attributes:
-        breaks: Of a message that went on behind calls: how long its text was, and the entry of the
-            first call, for each time.
+        breaks: Where tool calls interrupted the message: for each break, the length of the text
+            before it and the entry id of the first call.
     """
 
     item_id: str
@@ -45,20 +45,20 @@ class History:
         return iter(self._entries)
 
     def copy(self) -> History:
-        """Another dialogue with the same entries."""
+        """An independent copy with the same entries."""
         other = History()
         other._entries = list(self._entries)
         other._deleted = self._deleted.copy()
         return other
 
     def without(self, item_ids: Collection[str]) -> History:
-        """Another dialogue with the other entries."""
+        """A copy that leaves out these entries."""
         other = self.copy()
         other._entries = [entry for entry in self._entries if entry.item_id not in item_ids]
         return other
 
     def picked(self, wanted: Iterable[str | Message]) -> History:
-        """Another dialogue, of messages, and of entries by ids, without those of unknown ids."""
+        """A new dialogue of the given messages and of entries by id; unknown ids are skipped."""
         known = {entry.item_id: entry for entry in self._entries}
         other = History()
         for number, one in enumerate(wanted):
@@ -74,10 +74,10 @@ class History:
         return self._entries[-1].item_id if self._entries else None
 
     def add(self, item_id: str, message: Message, previous_item_id: str | None = None) -> None:
-        """Insert behind an entry; ``root`` is the front and None the end.
+        """Insert a message after an entry: ``root`` inserts at the front, None at the end.
 
         Raises:
-            ProtocolError: The id is taken, or the entry before it does not exist.
+            ProtocolError: The id is taken, or the previous entry does not exist.
         """
         if any(entry.item_id == item_id for entry in self._entries):
             raise ProtocolError(
@@ -96,23 +96,23 @@ class History:
         """The message with this id.
 
         Raises:
-            ProtocolError: There is none.
+            ProtocolError: There is no such entry.
         """
         return self._entries[self._index(item_id)].message
 
     def delete(self, item_id: str) -> None:
-        """Remove an entry; what is still heard or said of it is not kept.
+        """Remove an entry; text that arrives for it later is dropped.
 
         Raises:
-            ProtocolError: There is none with this id.
+            ProtocolError: There is no entry with this id.
         """
         del self._entries[self._index(item_id)]
         self._deleted.append(item_id)
 
     def say(self, item_id: str, content: str) -> None:
-        """Set what an entry says, and add an agent entry when there has been none with this id."""
+        """Set an entry's text; an unknown id adds an agent entry, a deleted one is ignored."""
         if item_id in self._deleted:
-            # Its recognition or its sound went on behind the deletion.
+            # Recognition or playback went on after the deletion.
             return
         at = self._place(item_id)
         if at is None:
@@ -122,14 +122,14 @@ class History:
         self._entries[at] = replace(entry, message=replace(entry.message, content=content))
 
     def open(self, item_id: str) -> None:
-        """Add an agent entry that says nothing yet, where there has been none with this id."""
+        """Add an empty agent entry, unless there is one with this id."""
         if self._place(item_id) is None:
             self.say(item_id, "")
 
     def break_off(self, item_id: str, call_item_id: str) -> None:
-        """What is said of an entry from here on stands behind a call for the model, and its result.
+        """Show the model the entry's further text after this call and its result.
 
-        Nothing changes where the entry says nothing yet: it will come behind the call anyway.
+        Does nothing if there is no such entry yet: it will be added after the call anyway.
         """
         at = self._place(item_id)
         if at is not None:
@@ -138,7 +138,7 @@ class History:
             self._entries[at] = replace(entry, breaks=(*entry.breaks, broken))
 
     def behind_calls(self, item_id: str) -> str:
-        """The last of the calls and results that stand together with a call.
+        """Id of the last entry in the unbroken run of calls and results that starts at a call.
 
         Raises:
             ProtocolError: There is no such entry.
@@ -152,24 +152,21 @@ class History:
         return self._entries[at].item_id
 
     def append(self, entry: Entry) -> None:
-        """Add an entry of another dialogue, whose id is new here."""
+        """Add an entry from another dialogue; its id must be new here."""
         self._insert(len(self._entries), entry)
 
     @property
     def newest_said(self) -> str:
-        """The user's last message; empty for none."""
+        """The user's last message, as `as_read` gives it; empty if there is none."""
         return next(iter(self.user_texts(1)), "")
 
     def user_texts(self, count: int) -> tuple[str, ...]:
-        """What the user said in the last so many messages, newest first, as rules read it."""
+        """The last ``count`` user messages that are not empty, newest first, through `as_read`."""
         texts = [e.message.content for e in self._entries if e.message.role is Role.USER]
         return tuple(as_read(text) for text in reversed(texts[-count:]) if text)
 
     def unanswered(self) -> str:
-        """What the user has said since the agent was heard last, in however many messages.
-
-        As rules read it.
-        """
+        """All that the user has said since the agent was last heard, through `as_read`."""
         said: list[str] = []
         for entry in reversed(self._entries):
             message = entry.message
@@ -180,13 +177,13 @@ class History:
         return as_read(" ".join(said))
 
     def view(self, limit: int) -> tuple[Message, ...]:
-        """The newest messages as the model is to see them, ``limit`` at most.
+        """The newest messages as the model sees them, ``limit`` at most.
 
-        Empty ones are left out, and so are calls that have not answered and results whose call is
-        gone; a result of nothing says `DONE`, or the call would be made again; calls that stand
-        together are one message, and one whose result came late stands before that; what the user
-        said in several goes, with nothing between, is one message as well. Where the dialogue is
-        longer, it begins with one of the user's, the last of which is always seen.
+        Empty messages, calls without a result and results without a call are left out. An empty
+        result reads `DONE`, or the model would make the call again. Consecutive calls are merged
+        into one message, as are consecutive user messages; a call whose result came late is moved
+        to just before that result. If the dialogue is too long, the view begins with a user
+        message, and always includes the last one, even if that exceeds the limit.
         """
         messages: list[Message] = []
         for message in _results_behind_calls(self._in_parts()):
@@ -202,7 +199,7 @@ class History:
         return tuple(messages[last if start is None else start :])
 
     def _in_parts(self) -> list[Message]:
-        """The messages, one that went on behind calls in parts before, between and behind them."""
+        """The messages, with each one that calls interrupted split around those calls."""
         known = {entry.item_id for entry in self._entries}
         before: dict[str, list[Message]] = {}
         behind: dict[str, list[Message]] = {}
@@ -239,10 +236,10 @@ class History:
 
 
 def _results_behind_calls(messages: list[Message]) -> list[Message]:
-    """The messages that say something, each result behind its call.
+    """The messages that are not empty, with each result after its call.
 
-    Models take a result only where nothing but calls and results stands between the two. A client
-    may send it long after; then the call moves, for the result is the news.
+    Models accept a result only if nothing but calls and results stands between it and its call. A
+    client may send the result much later: then the call is moved to just before it.
     """
     to_come = Counter(message.call_id for message in messages if message.role is Role.TOOL)
     calls: dict[str, ToolCall] = {}
@@ -271,7 +268,7 @@ def _results_behind_calls(messages: list[Message]) -> list[Message]:
 
 
 def _drop_call(messages: list[Message], call_id: str) -> None:
-    """Take the newest call of this id away, and its message where that says nothing else."""
+    """Remove the newest call with this id, and its message if nothing else is left in it."""
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         kept = tuple(call for call in message.tool_calls if call.call_id != call_id)
@@ -283,7 +280,7 @@ def _drop_call(messages: list[Message], call_id: str) -> None:
 
 
 def _joined(first: Message, second: Message) -> Message | None:
-    """One message for two that belong together, or None."""
+    """Two consecutive messages merged into one, or None if they do not belong together."""
     if first.role is not second.role:
         return None
     if first.role is Role.USER:

@@ -1,11 +1,10 @@
-"""The policy of interruption, for every door: what the user's sound does to the agent's.
+"""The barge-in policy of all doors: what happens to the agent's sound when the user makes a sound.
 
-Where the client can hold sound back, the first sign of speech does no more than that: the speech
-then proves to be an interruption, and the agent is stopped, or to be nothing, and the sound goes on
-where it paused. Where the client cannot, the agent is stopped at once, and goes on with the rest
-once the words show that nothing was meant. Who speaks again within `REOPEN_MS` of the end of a turn
-had not ended it. No I/O and no clock; doors obey hold, release and stop, and report what they have
-played.
+If the client can hold the agent's sound, the first sign of speech only holds it. The agent is then
+stopped if the speech proves to be an interruption; otherwise the sound goes on where it paused. If
+the client cannot hold sound, the agent is stopped at once, and says the rest if the words turn out
+not to be meant as an interruption. Speech within `REOPEN_MS` of the end of a turn continues that
+turn. No I/O, no clock; doors obey hold, release and stop, and report what they have played.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ from voice.hearing.backchannel import interrupts, is_backchannel
 from voice.types import SpeechStarted, Transcript, TurnEnded, samples_of_ms
 
 REASON = "turn_detected"
-"""Why a reply was cancelled, as the client is told."""
+"""Reason that the client is given for a cancelled reply."""
 
 REOPEN_MS = 700
-"""Who speaks again so soon after the end of a turn had not ended it."""
+"""Speech within this time of the end of a turn continues the turn."""
 
 
 class State(Enum):
     """How far an interruption has come.
 
     Attributes:
-        HELD: The agent's sound is held until the speech proves to be an interruption.
-        RELEASED: The words up to a pause are none: the sound goes on while the pause lasts.
-        STOPPED: The agent was stopped at once; the words will tell whether that was meant.
+        HELD: The agent's sound is held until the speech proves to be an interruption or not.
+        RELEASED: Not an interruption up to this pause: the sound goes on while the pause lasts.
+        STOPPED: The agent was stopped at once; the words will tell whether that was right.
         PROVEN: The user means to interrupt, and the agent is stopped.
     """
 
@@ -47,10 +46,11 @@ class Interruption:
     """Speech over the agent.
 
     Attributes:
-        reply_ids: The replies that sounded.
-        answering: Whether the agent had asked something, so that "yes" is an answer.
+        reply_ids: The replies that were sounding.
+        answering: Whether the agent had asked something, so that "yes" is an answer rather than a
+            backchannel.
         text: The newest interim transcript.
-        lasted: Whether the speech has lasted for as long as only interruptions do.
+        lasted: Whether the speech has lasted longer than a backchannel or a noise.
     """
 
     reply_ids: tuple[str, ...]
@@ -61,16 +61,16 @@ class Interruption:
 
     @classmethod
     def begin(cls, sounding: Sequence[Reply], holds: bool, reopens: bool) -> Interruption:
-        """The user begins to speak; the newest of the ``sounding`` replies is the last of them."""
+        """The user begins to speak over the ``sounding`` replies, the newest of which is last."""
         asked = bool(sounding) and sounding[-1].text.rstrip().endswith("?")
-        # Who goes on before a word of the answer has sounded does not tell the agent to go on.
+        # A user who goes on before the answer sounds is not telling the agent to carry on.
         answering = asked or (reopens and not sounding)
         state = State.RELEASED if sounding and holds and not reopens else State.STOPPED
         return cls(tuple(reply.reply_id for reply in sounding), answering, state)
 
     @property
     def pending(self) -> bool:
-        """Whether nobody knows yet whether the agent is to stop."""
+        """Whether it is still undecided if the agent is to stop."""
         return self.state in (State.HELD, State.RELEASED)
 
     def hold(self) -> list[Command]:
@@ -88,21 +88,21 @@ class Interruption:
         return [ReleaseSpeaking(reply_id) for reply_id in self.reply_ids]
 
     def hand_over(self) -> None:
-        """The user speaks anew before this was judged: the newer speech holds the sound."""
+        """A new turn began before this one was judged: holding the sound is now up to that one."""
         self.state = State.RELEASED
 
     def overhear(self, text: str) -> None:
-        """Take the words so far, while the user speaks."""
+        """Take the words recognised so far, while the user is speaking."""
         self.text = text
         self._judge_length()
 
     def last(self) -> None:
-        """The speech has lasted for as long as only interruptions do."""
+        """The speech has lasted longer than a backchannel or a noise."""
         self.lasted = True
         self._judge_length()
 
     def judge(self, transcript: Transcript) -> list[Command]:
-        """At a pause: the words prove it, or the sound goes on."""
+        """Decide at a pause: the words prove an interruption, or the sound goes on."""
         if not self.is_meant(transcript):
             return self.release()
         self.state = State.PROVEN
@@ -113,17 +113,17 @@ class Interruption:
         return interrupts(transcript.text, self.answering, transcript.guess, transcript.sound_odds)
 
     def was_none(self, transcript: Transcript) -> bool:
-        """Whether the agent was stopped at once, for what the final words show to be nothing."""
+        """Whether the agent was stopped at once for words that were no interruption after all."""
         return self.state is State.STOPPED and not self.is_meant(transcript)
 
     def _judge_length(self) -> None:
-        # A drawn-out "right" lasts as well.
+        # A drawn-out "right" also lasts, but is a backchannel.
         if self.pending and self.lasted and not is_backchannel(self.text, self.answering):
             self.state = State.PROVEN
 
 
 def reopens(started: SpeechStarted, ended: TurnEnded | None, answers: Iterable[Reply]) -> bool:
-    """Whether the user only goes on with the newest turn, ``ended``, which is being answered."""
+    """Whether the user is continuing the last turn, ``ended``, which is being answered."""
     if ended is None or not any(reply.turn_id == ended.turn_id for reply in answers):
         return False
     return started.start_sample - ended.decided_sample <= samples_of_ms(REOPEN_MS)

@@ -1,6 +1,6 @@
-"""What a flow decides in the agent's replies: by which options, and where it goes from there.
+"""What a flow decides in the agent's replies: their options, fixed words and calls, and its moves.
 
-Where there is one agent without a flow it decides nothing, so that replies need not ask.
+For a single agent without a flow it decides nothing, so that replies need not check for one.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ class Lead:
     """A conversation's flow, or a draft's.
 
     Args:
-        flow: Where it stands; None where there is none.
+        flow: The flow's state; None if there is no flow.
         tools: The tools that run here, by name.
-        rephrases: Whether the model finds values itself, and says in its own words what tools have
-            answered.
+        rephrases: Whether the model extracts values itself and puts tool results in its own words.
     """
 
     def __init__(self, flow: Flow | None, tools: Mapping[str, ToolSpec], rephrases: bool) -> None:
@@ -47,17 +46,17 @@ class Lead:
         self._rephrases = rephrases
 
     def copy(self) -> Flow | None:
-        """A flow that stands at the same place."""
+        """An independent flow in the same state; None if there is none."""
         return self._flow.copy() if self._flow else None
 
     def under(self, options: SessionOptions | None) -> Flow | None:
-        """The flow, where it is in force under these options."""
+        """The flow if it is in force under these options, else None."""
         if self._flow is None or options is None:
             return None
         return self._flow if self._flow.team.leads(options) else None
 
     def here(self, options: SessionOptions) -> SessionOptions:
-        """Options as they are at the agent that has the conversation, and in its step."""
+        """The options, adapted to the agent that has the conversation and to its step."""
         flow = self.under(options)
         if flow is None:
             return options
@@ -68,10 +67,11 @@ class Lead:
     def wanted(
         self, options: SessionOptions, message: str, dialogue: History
     ) -> tuple[str, dict[str, Any]] | None:
-        """The tool that a message calls without asking the model, with its arguments; else None.
+        """The tool that a message calls by patterns, without the model, with its arguments.
 
-        A tool whose arguments cannot be read was not meant, nor one that refuses them, nor one that
-        is called only ``behind`` others, where the message before has called none of these.
+        A tool is passed over if it cannot read its arguments or refuses the call, or if it must
+        follow other tools (`ToolSpec.behind`) and the message before called none of them. None if
+        no tool is left.
         """
         for name, values in self._found(options, message):
             spec = self._tools[name]
@@ -86,13 +86,13 @@ class Lead:
         return None
 
     def not_known(self, options: SessionOptions, message: str) -> str:
-        """What the tool for questions says to one that it knows no answer to; else empty."""
+        """What the tool for questions says if it has no answer to this one; otherwise empty."""
         if self.under(options) or options.client_tools or not _asks_for_facts(options, message):
             return ""
         return _refused(self._tools[options.answers], {"message": message}, message)
 
     def looked_up(self, reply: Reply, message: str) -> tuple[str, dict[str, Any]] | None:
-        """The tool that finds something to a question which the model knows no tool for."""
+        """The tool that looks a question up if the model calls no other, with its arguments."""
         options = reply.options
         auto = options.tool_choice == "auto" and not options.client_tools
         question = may_ask(message) and not asks_of_the_agent(message)
@@ -105,7 +105,7 @@ class Lead:
         return None
 
     def _found(self, options: SessionOptions, message: str) -> Iterator[tuple[str, dict[str, str]]]:
-        """What patterns find, the first before the others; nothing where a client leads."""
+        """The calls that patterns find, likeliest first; none if the client has its own tools."""
         if flow := self.under(options):
             offers = flow.offer in flow.team.agent(flow.position).hand_over
             if offers and answer_to(message, ()):
@@ -119,31 +119,31 @@ class Lead:
                 yield options.answers, {}
 
     def drives(self, reply: Reply) -> bool:
-        """Whether the flow decides what a message does, and the model no more than which tool."""
+        """Whether the flow decides what messages do, and the model only which tool to call."""
         flow = self.under(reply.base)
         if flow is None or self._rephrases or reply.options.tool_choice != "auto":
             return False
         return bool(flow.team.agent(flow.position).steps)
 
     def goes_on(self, reply: Reply) -> bool:
-        """Whether the flow goes on behind results of tools, without the model."""
+        """Whether the flow goes on after tool results without the model."""
         flow = self.under(reply.base)
         if flow is None:
             return False
         return flow.handed_over or (not self._rephrases and bool(flow.position.step))
 
     def asking_first(self) -> Mapping[str, ToolSpec]:
-        """The tools, of which those that the flow asks about wait for a yes."""
+        """The tools, with those that the flow asks about made to wait for a "yes"."""
         return self._flow.asking_first(self._tools) if self._flow else self._tools
 
     def declined(self, calls: Sequence[ToolCall]) -> list[Command]:
-        """Go on where calls are not wanted that the user was asked about."""
+        """Move on after the user has declined calls they were asked about."""
         if self._flow is None:
             return []
         return self.move(self._flow.team.declined(self._flow.position, calls))
 
     def aside(self) -> None:
-        """Something else is said than what the flow asks."""
+        """The agent says something other than the flow's question."""
         if self._flow is not None:
             self._flow.aside()
 
@@ -154,22 +154,22 @@ class Lead:
         return self._flow.words_for(moments, *readings)
 
     def note(self) -> str:
-        """What an agent is told that was handed the conversation; else empty."""
+        """What an agent is told about the conversation it was handed; otherwise empty."""
         return self._flow.team.note(self._flow.position) if self._flow else ""
 
     def seen(self, dialogue: History) -> History:
-        """The dialogue as far as it is for the agent that has the conversation."""
+        """The part of the dialogue that is for the agent that has the conversation."""
         return dialogue.without(self._flow.position.hidden) if self._flow else dialogue
 
     def resume(self, position: Position) -> list[Command]:
-        """Begin, where the caller was before; the client is told in any case."""
+        """Resume where the caller stopped an earlier time; the client is told in any case."""
         if self._flow is None:
             return []
         self._flow.go(position)
         return [self._told(self._flow)]
 
     def learn(self, call: ToolCall | None, result: ToolResult, dialogue: History) -> list[Command]:
-        """Take in what a call has brought; none is news no more."""
+        """Take in the result of a call; nothing happens if the call is None."""
         if self._flow is None or call is None:
             return []
         before, said = self._flow.position, dialogue.newest_said
@@ -179,7 +179,7 @@ class Lead:
         return self.move(after)
 
     def move(self, to: Position) -> list[Command]:
-        """Stand elsewhere, and tell the client where that is another place."""
+        """Move to a position, and tell the client if anything changes."""
         if self._flow is None or not self._flow.go(to):
             return []
         return [self._told(self._flow)]
@@ -194,10 +194,10 @@ def _asks_for_facts(options: SessionOptions, message: str) -> bool:
 
 
 def _as_typed(words: str, schema: Mapping[str, Any]) -> Any:
-    """The words of an argument as its schema wants them: where that is a number, "three" is 3."""
+    """The words of an argument in its schema's type: "three" becomes 3 if that is a number."""
     types = {one.get("type") for one in (schema, *schema.get("anyOf", ()))}
     if "string" not in types and types & {"integer", "number"}:
-        # Else the tool says that it could not read them.
+        # If this fails, the tool itself says that it could not read them.
         with suppress(ToolError):
             value = amount(words)
             if value == int(value):
@@ -207,13 +207,13 @@ def _as_typed(words: str, schema: Mapping[str, Any]) -> Any:
 
 
 def _refused(spec: ToolSpec, given: dict[str, Any], message: str) -> str:
-    """What a tool has against being called; empty for nothing."""
+    """A tool's objection to a call, as a sentence; empty for none."""
     result = spec.refusal(ToolCall("", spec.name, given), message) if spec.refusal else None
     return spoken_result(result.content) if result else ""
 
 
 def _called_before(dialogue: History) -> set[str]:
-    """Names of the tools that the user's message before the newest has called."""
+    """Names of the tools that were called for the user message before the newest."""
     asked, called = 0, set()
     for message in (entry.message for entry in reversed([*dialogue])):
         asked += message.role is Role.USER

@@ -1,4 +1,4 @@
-"""Whether the user speaks another language than the agent, who then says which it speaks."""
+"""Detects a user who speaks another language than the agent, and says which it speaks."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ AGENTS_LANGUAGE = "en"
 SPEAKS_ENGLISH = "I am sorry, I only speak English. Could you say that in English?"
 
 SURE = 0.5
-"""Probability of the language from which on it is taken to be spoken."""
+"""Lowest probability at which a detected language is believed."""
 LEAST_WORDS, LEAST_LETTERS = 2, 8
-"""A noise is easily taken for a word of some language; not all languages put spaces."""
+"""Shorter texts are ignored: a noise is easily taken for a word of some language.
+
+One word that is not ASCII is enough if it is long: not all languages use spaces.
+"""
 
 
 class OtherLanguage:
-    """Of one conversation."""
+    """Tells whether the last message of a conversation is in another language."""
 
     def __init__(self) -> None:
         self._item_id: str | None = None
         self._is_told = False
 
     def hear(self, item_id: str, transcript: Transcript) -> None:
-        """Take what the user said, and the id that it has in the dialogue."""
+        """Take a user message: its id in the dialogue and its transcript."""
         words = re.findall(r"\w+", transcript.text)
         enough = len(words) >= LEAST_WORDS and len("".join(words)) >= LEAST_LETTERS
         unspaced = len(words) == 1 and not words[0].isascii() and len(words[0]) >= LEAST_LETTERS
@@ -33,10 +36,10 @@ class OtherLanguage:
         self._item_id = item_id if other and sure and (enough or unspaced) else None
 
     def answer(self, dialogue: History, again: str) -> str | None:
-        """What is said to the dialogue's last message, ``again`` from the second time on.
+        """The answer to the dialogue's last message if it was in another language, else None.
 
-        The model would take such words for whatever sounds like them. None where the message is
-        another than the one of another language.
+        From the second time on it is the text ``again``. The model is not asked: it would take the
+        words for English ones that sound alike.
         """
         if self._item_id is None or dialogue.last_id != self._item_id:
             return None

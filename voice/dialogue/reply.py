@@ -16,14 +16,15 @@ from voice.types import Position, Segment, ToolCall
 
 
 class Phase(StrEnum):
-    """Where a reply is on its way.
+    """How far a reply has come.
 
     Attributes:
         BEGUN: The model has not been asked: what the user said is not known yet.
         ASKED: The model is answering.
-        TOOLS: Tools run; their results are told, or the model is asked with them.
-        HANDING_OVER: As `TOOLS`, but the client has calls of its own to run, and goes on then.
-        COMPLETE: All that it will say has been said; its audio is being sent.
+        TOOLS: Tools are running; their results will be told, or given to the model.
+        HANDING_OVER: As `TOOLS`, but the client runs some of the calls; the reply ends, and the
+            client asks for the next one.
+        COMPLETE: The text is complete; its audio is being sent.
     """
 
     BEGUN = "begun"
@@ -38,8 +39,8 @@ class Occasion(StrEnum):
 
     Attributes:
         ANSWER: The user has said or asked for something.
-        REMARK: Of its own accord; it gives way to what the client asks for.
-        ALERT: As `REMARK`; where it is stopped it is said again, and never resumed.
+        REMARK: Of its own accord; it gives way to a reply that the client asks for.
+        ALERT: As `REMARK`, but if it is stopped it is said again from the start, never resumed.
     """
 
     ANSWER = "answer"
@@ -61,40 +62,42 @@ class Reply:
     """What the conversation remembers of a reply until it has been heard.
 
     Attributes:
-        origin: Names the request of the user's that it serves: another reply to the same has the
-            same.
+        options: The options in force, those of the agent and its step included.
+        origin: Names the user's request that it serves; other replies to it have the same origin.
         occasion: Why it was begun.
-        phase: Where it is; `enter` moves it on.
+        phase: How far it has come; `enter` moves it on.
         text: All text of the reply so far, as it is shown and kept.
-        asked_at: How long the text was when the model was asked last.
+        asked_at: Length of the text when the model was last asked.
         pending: Ids of calls that run here and have not answered.
-        own_words: What tools have answered since anybody spoke, as sentences.
-        told: Whether these have been said in place of the model's words.
-        comment: The model's words in whose place they are said.
-        calls_made: Over all rounds of the tool loop.
-        retries: Malformed answers so far in this round.
-        round_at: How long the text was before the first try of this round.
-        spoken_before: What malformed answers of this round have said, and the next one may repeat.
-        wrote: Whether the model has written anything since it was asked last.
+        own_words: What tools have answered since either side last spoke, as sentences.
+        told: Whether `own_words` have been said in place of the model's words.
+        comment: The model's words that were replaced by `own_words`.
+        calls_made: Number of calls, over all rounds of the tool loop.
+        retries: Failed answers so far in this round.
+        round_at: Length of the text before the first try of this round.
+        spoken_before: What failed answers of this round have said, which the next may repeat.
+        wrote: Whether the model has written anything since it was last asked.
         status: How the reply ends, as far as is known.
         reason: For a status other than completed, as in `ReplyEnded`.
-        context: What the model sees in place of the dialogue up to here; None is the dialogue.
-        before: Ids of the dialogue's entries that the context takes the place of.
-        missed: What no call has carried, in the user's words.
-        question: With which the agent ends, the model's or the program's; empty for none.
-        asks_next: In its place that of the last tool that has answered; empty for none.
-        doubted: Calls that the user is asked about at its end, for want of confidence.
-        open: Calls that the agent had asked about, and the user has neither wanted nor replaced.
-        found: The call that looks a question up, should the model know no tool for it.
-        agreed: Whether its calls are those that the user was asked about, or asked for by their
-            patterns; no others follow for the same request.
-        follows: The call of the turn before that is made again with another value.
-        insists: Whether the model may call nothing else by now.
-        requests: Those of the user's message, answered in turn; None is the whole message.
-        segments: How many have been spoken, those among them that are not part of the text.
-        base: The options before those of the agent and its step.
-        also: What is called behind the values of a message, which may be what the user has said
-            "yes" to; then only if nothing of what was known ``at`` that place is another by now.
+        context: What the model sees in place of the dialogue up to here; None for the dialogue.
+        before: Ids of the dialogue's entries that the context replaces.
+        missed: Words of the user's that no call has carried.
+        question: The model's or the program's closing question; empty for none.
+        asks_next: The closing question of the last tool that answered, used if `question` is empty.
+        doubted: Doubtful calls that the user is asked about at the end of the reply.
+        open: Calls of an earlier question that the user has neither agreed to nor replaced.
+        found: The call that looks the question up if the model calls no tool for it.
+        agreed: Whether its calls are ones that the user agreed to or that patterns matched; no
+            others follow for the same request.
+        follows: A call of the turn before that is to be made again with another value.
+        insists: Whether the model is now required to make the call that `follows` names.
+        requests: The requests of the user's message, answered in turn; None for the whole message.
+        segments: Number of segments spoken, asides included.
+        base: The options before those of the agent and its step were applied.
+        also: A call to make after those for the message's values, and a position or None. With a
+            position the call is what the user said "yes" to, and is made only if the known values
+            are still the same as there.
+        carried: Whether the message has been read once more for another agent or a flow begun anew.
     """
 
     reply_id: str
@@ -139,21 +142,24 @@ class Reply:
 
     @property
     def sounds(self) -> bool:
-        """Whether any of it is to be heard."""
+        """Whether any of it is spoken."""
         return self.options.speak and self.segments > 0
 
     def enter(self, phase: Phase) -> None:
         """Go on to a phase.
 
         Raises:
-            ValueError: No reply goes there from where it is.
+            ValueError: That phase cannot follow the current one.
         """
         if phase not in _NEXT[self.phase]:
             raise ValueError(f"reply phase: got {phase} behind {self.phase}")
         self.phase = phase
 
     def ask_again(self, own_words: str = "") -> None:
-        """The model is asked: for the first time, with results of tools, or once more."""
+        """Begin to ask the model, for the first time, with tool results or as a retry.
+
+        The tools' own words may also be said in place of asking it.
+        """
         self.enter(Phase.ASKED)
         self.asked_at, self.wrote, self.comment = len(self.text), False, ""
         if not self.retries:
@@ -161,38 +167,41 @@ class Reply:
             self.own_words, self.told = own_words, False
 
     def count_tokens(self, read: int, written: int) -> None:
-        """Add what an answer of the model's took."""
+        """Add the tokens of one model answer."""
         self.input_tokens += read
         self.output_tokens += written
 
     def count_calls(self, made: int) -> None:
-        """Add the calls of a round, which is a good one."""
+        """Add the calls of a round; the round was good, so the retries start anew."""
         self.calls_made += made
         self.retries = 0
 
     def settle(self, call_id: str, asks_next: str) -> None:
-        """A tool has answered, and asks what to do next; empty for nothing."""
+        """A tool has answered; ``asks_next`` is its closing question, empty for none."""
         self.pending.discard(call_id)
         self.asks_next = asks_next
 
     def agree(self) -> None:
-        """The calls that are to be made are all that the user wants."""
+        """Note that the calls about to be made are all that the user wants."""
         self.agreed = True
 
     def see(self, context: History, before: frozenset[str]) -> None:
-        """Let the model see a context in place of the dialogue's entries up to here."""
+        """Let the model see a context in place of the entries ``before``."""
         self.context, self.before = context, before
 
     def take_apart(self, requests: Requests | None) -> None:
-        """Answer the requests of the user's message in turn; None is the whole message."""
+        """Answer the requests of the user's message in turn; None for the whole message."""
         self.requests = requests
 
     def follow(self, call: ToolCall | None) -> None:
-        """Make a call of the turn before again, with what the message says in place of a value."""
+        """Have a call of the turn before made again, with a value replaced by the message's."""
         self.follows = call
 
     def insist(self, calls: Sequence[ToolCall]) -> bool:
-        """Whether the model is to be asked for the call that follows, for it has called another."""
+        """Whether to ask again for the call in `follows`, since the model called something else.
+
+        True at most once.
+        """
         strays = [call.name for call in calls] != [self.follows.name] if self.follows else False
         if not strays or self.insists or self.calls_made:
             return False
@@ -201,20 +210,20 @@ class Reply:
 
     @property
     def again(self) -> Request | None:
-        """The words that are asked about once more, where they are what is being answered."""
+        """The current request if it consists of words left out before, else None."""
         current = self.requests.current if self.requests else None
         return current if current and current.again else None
 
     def also_call(self, call: ToolCall | None, at: Position | None = None) -> None:
-        """Call something behind the values of the message; None is nothing more."""
+        """Call something after the calls for the message's values; None for nothing more."""
         self.also = call, at
 
     def carry(self) -> None:
-        """Read the message once more, for the agent that was handed the conversation."""
+        """Note that the message has been read once more, which happens only once."""
         self.carried = True
 
     def go_on_as(self, options: SessionOptions) -> None:
-        """Another agent or step goes on with the reply."""
+        """Go on with the options of another agent or step."""
         self.options = options
 
     def next_request(self, dialogue: History) -> bool:
@@ -226,28 +235,28 @@ class Reply:
         return True
 
     def miss(self, parts: Sequence[str]) -> None:
-        """Keep what no call has carried, to say so at the end."""
+        """Keep words that no call has carried, to mention them at the end."""
         self.missed += tuple(parts)
 
     def ask_back(self, question: str) -> None:
-        """Keep a question to the end; none leaves the one before."""
+        """Keep a question for the end; an empty one leaves the one before."""
         self.question = question or self.question
 
     def doubt(self, calls: Sequence[ToolCall]) -> None:
-        """Keep calls to be asked about at the end."""
+        """Keep doubtful calls, to ask about them at the end."""
         self.doubted += tuple(calls)
 
     def leave_open(self, calls: Sequence[ToolCall]) -> None:
-        """Keep the calls of a question that is still to be answered; none for no question."""
+        """Keep the calls of a question that is still open; none if there is none."""
         self.open = tuple(calls)
 
     def look_up(self, found: ToolCall | None) -> None:
-        """Keep the call that looks a question up; None leaves it to the model's words."""
+        """Keep the call that looks the question up; None leaves the question to the model."""
         self.found = found
 
     @property
     def looks_up(self) -> bool:
-        """Whether a question is looked up unless the model calls something for it."""
+        """Whether the question is looked up unless the model calls a tool for it."""
         return self.found is not None and not self.calls_made
 
     def end_as(self, status: ReplyStatus, reason: str = "") -> None:
@@ -255,7 +264,7 @@ class Reply:
         self.status, self.reason = status, reason
 
     def fail_round(self) -> None:
-        """The model's answer was malformed or failed; what it has said stays said."""
+        """The model's answer was malformed or failed; text that was already spoken stays."""
         self.drop_rest()
         self.retries += 1
         self.spoken_before = self.text[self.round_at :]
@@ -266,25 +275,25 @@ class Reply:
         return self._cutter.push(delta)
 
     def hear_out(self, delta: str) -> None:
-        """Take text in that gives way to the tools' own words."""
+        """Take in text that is not spoken, since the tools' own words replace it."""
         self.wrote = self.wrote or bool(delta.strip())
         self.comment += delta
 
     def tell(self) -> list[str]:
-        """The tools' own words in speakable pieces, once."""
+        """The tools' own words in speakable pieces; nothing the second time."""
         if self.told:
             return []
         self.told = True
         return self._cutter.push(self.own_words) + self.flush()
 
     def flush(self) -> list[str]:
-        """The rest of the text, at the end of an answer; the next answer begins anew."""
+        """The rest of the text at the end of an answer; the next answer starts afresh."""
         rest = self._cutter.flush()
         self._cutter = SegmentCutter()
         return rest
 
     def unrepeated(self, pieces: list[str]) -> list[str]:
-        """The pieces less those with which a malformed answer has begun in the same words."""
+        """The pieces, without leading ones that a failed answer has already spoken."""
         for index, piece in enumerate(pieces):
             words, before = piece.strip(), self.spoken_before.lstrip()
             if not words or not before.startswith(words):
@@ -294,11 +303,14 @@ class Reply:
         return []
 
     def drop_rest(self) -> None:
-        """Forget text that is not a complete piece yet."""
+        """Drop text that does not yet make a complete piece."""
         self._cutter = SegmentCutter()
 
     def seen(self, dialogue: History) -> History:
-        """What the model sees: the dialogue, or the reply's context and what has come since."""
+        """What the model sees: the dialogue, or the reply's context and what has come since.
+
+        Without a context, the requests take the place of the user's message.
+        """
         if self.context is None:
             return self.requests.seen(dialogue) if self.requests else dialogue
         seen = self.context.copy()
@@ -308,9 +320,9 @@ class Reply:
         return seen
 
     def segment(self, piece: str) -> Segment:
-        """Make a piece part of the reply; it carries the white space before it.
+        """Add a piece, with the white space before it, to the reply.
 
-        The first of another answer, behind a tool's result, carries none of its own.
+        The first piece of a further answer, after tool results, has none, so a blank is added.
         """
         if len(self.text) == self.asked_at and not piece[:1].isspace():
             piece = f" {piece}"
@@ -319,7 +331,7 @@ class Reply:
         return self._segment(shown, spoken(shown))
 
     def aside(self, text: str) -> Segment:
-        """Words that sound, and are not part of the reply's text: they are no answer."""
+        """Words that are spoken but are no answer, and so not part of the reply's text."""
         return self._segment("", spoken(text))
 
     def _segment(self, shown: str, spoken_text: str) -> Segment:

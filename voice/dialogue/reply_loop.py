@@ -1,8 +1,7 @@
 """The agent's replies: the one that is being made, and those whose sound has not ended.
 
-Like `voice.dialogue.conversation`, of which it is a part, it has no I/O and no clock: every method
-returns the commands that are to be carried out now, in order. What a reply says and which tools it
-calls is `voice.dialogue.rounds`.
+Part of `voice.dialogue.conversation`: no I/O, no clock; methods return the commands to carry out
+now, in order. What a reply says and which tools it calls is decided in `voice.dialogue.rounds`.
 """
 
 from __future__ import annotations
@@ -41,15 +40,15 @@ class ReplyLoop:
         dialogue: Shared with the conversation; replies and tool results are written into it.
         tools: The tools that run here, by name.
         ids: Makes an id from a prefix, never the same twice.
-        limits: Of the tool loop and of the history.
-        heard: Reads the ledger of what was played.
-        flow: Where the conversation stands; None where there is one agent without a flow.
+        limits: Limits of the tool loop and of the history.
+        heard: Tells how much of a reply the user has heard by now.
+        flow: Where the conversation stands; None for a single agent without a flow.
 
     Attributes:
         current: The reply that is being made or sent.
-        calls: The tools that run.
-        lead: What the flow decides.
-        ending: Why the session is to end once all has been heard; empty while it goes on.
+        calls: The calls of tools that run here.
+        lead: The flow's decisions.
+        ending: Why the session is to end once everything has been heard; empty while it goes on.
     """
 
     def __init__(
@@ -76,22 +75,22 @@ class ReplyLoop:
 
     @property
     def silent(self) -> bool:
-        """Whether no reply is being made and none sounds."""
+        """Whether no reply is being made and none is sounding."""
         return self.current is None and not self._playback.playing
 
     @property
     def sounding(self) -> list[Reply]:
-        """The replies of which something may be heard now, the newest last."""
+        """The replies that may be audible now, the newest last."""
         current = [self.current] if self.current and self.current.segments else []
         return [*self._playback.playing, *current]
 
     @property
     def proposed(self) -> tuple[ToolCall, ...]:
-        """The calls that a "yes" would make now."""
+        """The calls that a "yes" would now make."""
         return self._rounds.proposed
 
     def feed(self, event: Input) -> list[Command]:
-        """Take in what has become of a reply; what is stale changes nothing."""
+        """Take in an input about a reply; stale ones change nothing, but tool results are kept."""
         if not isinstance(event, ReplyInput):
             return []
         learned: list[Command] = []
@@ -113,7 +112,7 @@ class ReplyLoop:
     def begin(
         self, turn_id: int, options: SessionOptions, occasion: Occasion = Occasion.ANSWER
     ) -> list[Command]:
-        """Begin a reply; `ask` or `answer` is to follow, once it is known what the user said."""
+        """Begin a reply; `ask` or `answer` must follow, once it is known what the user said."""
         reply_id, item_id = self._ids("resp"), self._ids("item")
         origin = self.calls.origin() or reply_id
         here = self.lead.here(options)
@@ -122,8 +121,13 @@ class ReplyLoop:
         return [Emit(ReplyStarted(reply_id, item_id, turn_id, last, self._limits.out_of_band))]
 
     def ask(self, context: History | None = None, resumed: Reply | None = None) -> list[Command]:
-        """Ask the model, with a ``context`` in place of the dialogue; ``resumed`` was stopped."""
-        # Another "bye" over the agent's own takes nothing back.
+        """Answer the user's last message, mostly by asking the model.
+
+        Args:
+            context: What the model sees in place of the dialogue; None for the dialogue.
+            resumed: A reply that was stopped, and whose context is used again.
+        """
+        # A "bye" over the agent's own goodbye does not cancel the end of the session.
         newest, parting, self._parting = self._dialogue.user_texts(1), self._parting, ""
         if newest and is_parting(newest[0]):
             self.ending = parting or self.ending
@@ -131,11 +135,11 @@ class ReplyLoop:
         return self._settled(self._rounds.begin(self._reply(), context, known))
 
     def answer(self, text: str) -> list[Command]:
-        """Give the reply that was begun fixed words."""
+        """Answer with fixed words in the reply that was begun."""
         return self._settled(self._rounds.answer(self._reply(), text))
 
     def prompt(self, options: SessionOptions, seen: History) -> Prompt:
-        """What the model is asked."""
+        """The prompt that the model gets."""
         return self._rounds.prompt(options, seen, options.tool_choice)
 
     def carry_out(self, call: ToolCall) -> list[Command]:
@@ -149,23 +153,25 @@ class ReplyLoop:
         options: SessionOptions,
         occasion: Occasion = Occasion.ANSWER,
     ) -> list[Command]:
-        """A reply of fixed words, of the agent's own accord."""
-        # A "yes" behind an alarm is none to the question before it.
+        """Begin a reply of fixed words, of the agent's own accord."""
+        # A "yes" after an alarm does not answer the question before it.
         self._rounds.forget_question()
         begun = self.begin(turn_id, options, occasion)
         return begun + self._settled(self._rounds.answer_aside(self._reply(), text))
 
     def interrupt(self, reason: str, withdraw: bool = False) -> list[Command]:
-        """Stop all that the agent says or is about to say. Tools that run are left to finish.
+        """Stop all that the agent is saying or about to say. Running tools are left to finish.
 
-        A reply that is withdrawn was begun too soon: nothing of it is kept, heard or not.
+        Args:
+            reason: Why, as the client is told.
+            withdraw: Whether the reply was begun too soon: then none of it is kept, heard or not.
         """
         reply, self.current = self.current, None
         interrupted = reply or next(reversed(self._playback.playing), None)
         if withdraw and interrupted is not None:
             self._playback.withdraw(interrupted)
             self._rounds.forget_question()
-        # A second cough over nothing leaves what the first has stopped to be resumed.
+        # A second cough that interrupts nothing leaves the reply stopped before resumable.
         if interrupted is not None:
             repeated = interrupted.occasion is Occasion.ALERT
             self._interrupted = None if repeated else interrupted
@@ -179,7 +185,7 @@ class ReplyLoop:
         return out
 
     def resume(self, turn_id: int) -> list[Command]:
-        """Say the rest of what was interrupted, as it was asked for: the interruption was none."""
+        """Say the rest of the interrupted reply: the interruption was a false alarm."""
         reply, self._interrupted = self._interrupted, None
         if reply is None:
             return []
@@ -192,37 +198,37 @@ class ReplyLoop:
         return [*self.begin(turn_id, reply.options), *self.answer(rest)]
 
     def truncate(self, item_id: str, text: str) -> None:
-        """Keep of a reply what its client has played, unless it is to be forgotten."""
+        """Keep only what the client has played of a reply; nothing if it was withdrawn."""
         self._playback.truncate(item_id, text)
 
     def cancel(self, reply_id: str | None) -> list[Command]:
         """Stop the reply that is being made, at the client's request.
 
         Raises:
-            ProtocolError: There is none, or it has another id.
+            ProtocolError: No reply is in progress, or it has another id.
         """
         if self.current is None or reply_id not in (None, self.current.reply_id):
             raise ProtocolError("no reply is in progress", "response_cancel_not_active")
         return self.interrupt("client_cancelled")
 
     def stop_tools(self, turn_id: int, options: SessionOptions) -> list[Command]:
-        """Stop what runs and say so; nothing where no tool runs."""
+        """Stop the running tools and say so; does nothing if no tool is running."""
         stopping = self.calls.stop()
         if stopping is None:
             return []
         return stopping + self.say(STOPPED if stopping else CANNOT_STOP, turn_id, options)
 
     def end(self, reason: str) -> list[Command]:
-        """End the session once all has been heard."""
+        """End the session once everything has been heard."""
         self.ending = reason
         return self.hang_up()
 
     def hang_up(self) -> list[Command]:
-        """End the session if that was asked for and nothing is left to say."""
+        """End the session now, if that was asked for and nothing is left to say."""
         return [HangUp(self.ending)] if self.ending and self.silent else []
 
     def learn_late(self, result: ToolResult) -> list[Command]:
-        """Take in what a call has brought that was answered for because it took too long."""
+        """Take in the late result of a call that took too long and got a provisional one."""
         return self.lead.learn(self.calls.late(result.call_id), result, self._dialogue)
 
     def _reply(self) -> Reply:
@@ -230,13 +236,13 @@ class ReplyLoop:
         return self.current
 
     def _settled(self, out: list[Command]) -> list[Command]:
-        """What a reply does, and its end where it is complete and has no sound."""
+        """The commands, followed by the reply's end if it is complete and has no sound."""
         reply = self.current
         mute = reply is not None and reply.phase is Phase.COMPLETE and not reply.sounds
         return out + self._audio_sent(reply.reply_id) if reply and mute else out
 
     def _speech_failed(self, event: SpeechFailed) -> list[Command]:
-        """End the reply without the sound it cannot have."""
+        """End the reply: the rest of it cannot be synthesised."""
         reply = self.current
         if reply is None or reply.reply_id != event.reply_id:
             return []
@@ -245,7 +251,7 @@ class ReplyLoop:
         return [StopGenerating(reply.reply_id), failure, *self._audio_sent(reply.reply_id)]
 
     def _audio_sent(self, reply_id: str) -> list[Command]:
-        """The reply is complete as far as the client is concerned; its sound may go on."""
+        """The reply is over for the client; its sound may go on."""
         reply = self.current
         if reply is None or reply.reply_id != reply_id:
             return []

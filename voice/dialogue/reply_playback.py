@@ -1,4 +1,4 @@
-"""The replies that sound, and what the dialogue keeps of them: what the user has heard.
+"""The replies that are sounding, and the text that the dialogue keeps of them: what was heard.
 
 Part of `voice.dialogue.reply_loop`: no I/O, no clock. Knows nothing of where a reply's words come
 from.
@@ -16,11 +16,11 @@ from voice.events import RECENT_REPLIES, ReplyText
 from voice.inputs import AudioPlayed
 
 Heard = Callable[[str], str]
-"""The id of a reply → the text of it that the user has heard by now."""
+"""Maps a reply's id to the part of its text that the user has heard by now."""
 
 
 class ReplyPlayback:
-    """The replies that sound, over the whole conversation."""
+    """Speaks and stops replies over a whole conversation."""
 
     def __init__(self, dialogue: History, heard: Heard) -> None:
         self._dialogue = dialogue
@@ -31,11 +31,11 @@ class ReplyPlayback:
 
     @property
     def playing(self) -> list[Reply]:
-        """Replies that are complete and whose sound has not ended, the newest last."""
+        """Complete replies whose sound has not ended, the newest last."""
         return list(self._playing.values())
 
     def speak(self, reply: Reply, pieces: Iterable[str]) -> list[Command]:
-        """Make pieces of text part of a reply, and of its sound where it has one."""
+        """Add pieces of text to a reply, and to its sound if it is spoken."""
         out: list[Command] = []
         for piece in pieces:
             segment = reply.segment(piece)
@@ -47,10 +47,10 @@ class ReplyPlayback:
         return out
 
     def speak_aside(self, reply: Reply, text: str) -> list[Command]:
-        """Words that sound and are kept nowhere: the model would take them for an answer.
+        """Speak words that are kept nowhere, because the model would take them for an answer.
 
-        The reply has its place in the dialogue from here on, since the client may report how much
-        of it was played.
+        The reply gets its entry in the dialogue, since the client may report how much of it was
+        played.
         """
         if not reply.options.speak:
             return []
@@ -64,7 +64,7 @@ class ReplyPlayback:
             self._playing[reply.reply_id] = reply
 
     def played(self, event: AudioPlayed) -> bool:
-        """The user has heard all of a reply that will sound; whether it was one that sounded."""
+        """A reply has been played as far as it will be; returns whether it was sounding."""
         reply = self._playing.pop(event.reply_id, None)
         if reply is not None and reply.text and event.heard is not None:
             self.keep(reply.item_id, event.heard)
@@ -76,7 +76,7 @@ class ReplyPlayback:
         return [command for reply in stopped.values() for command in self.stop(reply)]
 
     def stop(self, reply: Reply) -> list[Command]:
-        """Stop the sound of a reply, and keep what was heard of it."""
+        """Stop the sound of a reply, and keep only what was heard of it."""
         if not reply.options.speak:
             return []
         if reply.text:
@@ -84,20 +84,20 @@ class ReplyPlayback:
         return [StopSpeaking(reply.reply_id)]
 
     def truncate(self, item_id: str, text: str) -> None:
-        """The client reports what it has played of a reply; nothing said later counts as heard."""
+        """Keep what the client reports as played of a reply; text that comes later is dropped."""
         self._truncated.append(item_id)
         self.keep(item_id, text)
 
     def keep(self, item_id: str, text: str) -> None:
-        """Keep the heard text of a reply, unless it was withdrawn."""
+        """Keep the heard text of a reply in the dialogue; nothing if it was withdrawn."""
         self._dialogue.say(item_id, "" if item_id in self._withdrawn else text)
 
     def withdraw(self, reply: Reply) -> None:
-        """Keep nothing of a reply, heard or not."""
+        """Keep none of a reply's text, heard or not."""
         self._withdrawn.append(reply.item_id)
 
     def unheard(self, reply: Reply) -> str:
-        """What the user has not heard of a reply that was stopped."""
+        """The part of a stopped reply that the user has not heard."""
         kept = {entry.item_id: entry.message.content for entry in self._dialogue}
         heard = kept.get(reply.item_id, "")
         return reply.text[len(heard) :] if reply.text.startswith(heard) else reply.text

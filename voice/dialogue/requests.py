@@ -1,9 +1,10 @@
-"""The requests of one message: "turn off the lights and set a timer" is two.
+"""Splits a message into its requests: "turn off the lights and set a timer" is two.
 
-The program answers some requests without the model, and a small model drops some of several. So a
-message is cut before a verb that begins another request, behind "and" and the like, and its
-requests are answered one after the other; so are words of a request that no call has carried. The
-cut has to be sure: of what is in doubt the model sees the whole message. The words are English.
+Some requests are answered without the model, and a small model drops some if there are several. So
+a message is cut after "and" and the like, before a verb that begins another request, and its
+requests are answered one after the other. Words of a request that no call has carried are asked
+about again in the same way. Only sure cuts are made: in doubt the model sees the whole message.
+English only.
 """
 
 from __future__ import annotations
@@ -34,28 +35,28 @@ from voice.understanding.told_apart import told_apart
 
 NO_TOOLS: Mapping[str, ToolSpec] = MappingProxyType({})
 MOST = 4
-"""Requests of one message; what follows belongs to the last."""
+"""Most requests in one message; the rest of the message belongs to the last one."""
 
 _LONGEST = 80
-"""Words of a message that is read here."""
+"""Words; a longer message is not split."""
 _RECENT = 8
-"""Entries of the dialogue that words point back into."""
+"""How many entries of the dialogue, this message included, words such as "then" may refer to."""
 _SHORT = 6
-"""Words of an answer to the question what is meant."""
+"""Most words of an answer to "what shall I turn off?"."""
 _NO_THING = re.compile(r"^(?:\W*(?:oh|no|yes|um|uh|well|just|sorry|i mean)\b)*\W*", re.IGNORECASE)
 _JOINT = re.compile(r"[,.;!?]*\s+(?:(?:and|then|also|plus),?\s+)+|[,.;!?]+\s+", re.IGNORECASE)
 _BEGINS = re.compile(rf"(?:remember that|{'|'.join(VERBS)}) (?!(?:it|them|that|ones?)\b)\S")
-"""How a request begins that is not on the same thing as the one before it."""
+"""The beginning of a request about another thing than the request before it."""
 _FREE_TEXT = re.compile(
     r"\b(?:remind|reminders?|remember|note|message|search|look|to ?do|says?|said"
     r"|don't (?:let me )?forget)\b"
 )
-"""What follows such a word may be its text, verbs included: "remind me to feed the cat and …"."""
+"""What follows such a word may be free text, verbs included: "remind me to feed the cat and …"."""
 _OUTRIGHT = re.compile(
     r"(?:remind|tell|wake|give|show|read) (?:me|out)\b|(?:set|start|add) (?:a|an|the|my)\b"
     r"|what(?:'s| is)\b|how (?:long|much|many|is)\b|cancel (?:the|my)\b|list (?:the|my|all)\b"
 )
-"""Beginnings of what is asked of the agent, hardly ever part of a text."""
+"""Beginnings of requests to the agent that are hardly ever part of a free text."""
 _TO_BE_DONE = re.compile(
     r"\b(?P<verb>(?:turn|switch|shut)(?= (?:[\w']+ ){0,4}?(?:on|off|out|down|up)\b)"
     r"|(?:put|take|bring)(?= (?:(?:everything|all|it|them|that|the) )*(?:on|off|back)\b))"
@@ -74,16 +75,16 @@ _FOR_ANOTHER = re.compile(
     r"|'ll have| will have)|for (?:me|us|him|her|them|my \w+),?)"
     r"[\w'. ]{0,20}? (?:an?|one|two|three) \w"
 )
-"""Orders something for somebody else: "and, hold on, my wife wants a tea"."""
+"""An order for somebody else: "and, hold on, my wife wants a tea"."""
 _ASKING_BESIDE = re.compile(
     r"(?P<lead>(?:(?:hold on|hang on|wait|um+|uh+|err?|erm|oh|well|and|but)\W+)*)"
     r"(?:what|which|how) "
     r"(?:\w+ ){0,2}(?:do|have|can|is|are|does) (?:you|i|we|it|that|there|the)\b"
 )
-"""Asks something beside what is ordered: ", err, what sizes do you have?"."""
+"""A question beside an order: ", err, what sizes do you have?"."""
 _ONE_MORE = re.compile(r"(?:another|one more)\b")
 _MOST_DETAILS = 3
-"""Words that are said of a thing before another one is wanted: "large. and another one"."""
+"""Most words about one thing before another one is ordered: "large. and another one"."""
 _INTRODUCING = re.compile(r"(?P<told>[^:]{8,80}):\s+(?=\S+ \S)")
 _NO_REQUEST = re.compile(
     r"(?<!check )(?<!see )(?<!out )\bif\b|\b(?:when|because|after|before|while|until|unless|said)\b"
@@ -96,17 +97,18 @@ class Request:
     """A part of a message.
 
     Attributes:
-        again: Of words that no call has carried: names of the tools that were called before.
+        again: If these are words that no call has carried, and so are asked about again: names of
+            the tools that were called the first time.
     """
 
     text: str
     again: frozenset[str] = frozenset()
 
     def served_by(self, call: ToolCall, tools: Mapping[str, ToolSpec]) -> bool:
-        """Whether a call is to be made for it.
+        """Whether a call fits this request.
 
-        For words that were left out only what was done before is done with them as well: a model
-        that is asked about "just in case" finds something to do.
+        For words that were left out, only tools that were called before count, and only with
+        values from these words: asked about "just in case", a model would find something to do.
         """
         if not self.again:
             return True
@@ -122,9 +124,9 @@ class Requests:
 
     Attributes:
         item_id: Entry of the message.
-        first: The request that stands in its place.
-        left: Those that the model was not asked for yet.
-        later: Those that it was since the first, each with the entry that it stands behind.
+        first: The request that the model sees in place of the message.
+        left: Requests that have not been started.
+        later: Requests started after the first, each with the id of the entry it follows.
     """
 
     item_id: str
@@ -140,12 +142,16 @@ class Requests:
         tools: Mapping[str, ToolSpec] = NO_TOOLS,
         to_what: str = "",
     ) -> Requests | None:
-        """Those of the user's last message, or the ``whole`` as one, without what it takes back.
+        """The requests of the user's last message, self-repairs applied.
 
-        None where something stands behind it already.
+        None if the dialogue's last entry is not a user message.
 
         Args:
-            to_what: What is to be done to what the message names, as the agent has asked.
+            dialogue: Ends with the message.
+            whole: Whether the message is kept as one request.
+            tools: By name; they tell which words name a thing.
+            to_what: The action the agent asked about, such as "turn off" in "what shall I turn
+                off?"; an answer that only names a thing is prefixed with it.
         """
         last = next(reversed(list(dialogue)), None)
         if last is None or last.message.role is not Role.USER:
@@ -153,7 +159,7 @@ class Requests:
         said = last.message.content
         read = as_read(said)
         if len(said) > LONGEST_MESSAGE or len(re.findall(r"[^\s,;]+", read)) > _LONGEST:
-            # It was not said in one breath, and takes long to read.
+            # Too long for one spoken message, and slow to parse.
             return cls(last.item_id, Request(said), ())
         meant = repaired(written_out(read))
         if (intro := _INTRODUCING.match(meant)) and only_tells(intro["told"]):
@@ -169,18 +175,18 @@ class Requests:
         return cls(last.item_id, first, tuple(left))
 
     def behind_a_yes(self) -> Requests:
-        """The same behind a yes, which the message takes for granted."""
+        """The same requests after a "yes", which the message takes for granted."""
         return replace(self, first=Request("yes"), left=(self.first, *self.left))
 
     @property
     def current(self) -> Request:
-        """The one that is being answered."""
+        """The request that is being answered."""
         return self.later[-1][0] if self.later else self.first
 
     def leaving_out(self, parts: Iterable[str], called: Iterable[str]) -> Requests:
-        """Ask for parts of the current one that the calls for it do not carry.
+        """Add the parts of the current request that its calls (``called``) do not carry.
 
-        One that begins with a verb is a request of its own, unless it may be the end of a text.
+        A part that begins with a verb is a new request, unless it may be the end of a free text.
         """
         again = frozenset(called)
         text = _FREE_TEXT.search(_plain(as_read(self.current.text)))
@@ -191,12 +197,12 @@ class Requests:
         return replace(self, left=(*asked, *self.left))
 
     def go_on(self, last_id: str | None) -> Requests:
-        """Put the next one behind the dialogue's last entry; one without calls gives way to it."""
+        """Start the next request after entry ``last_id``; it replaces one that made no calls."""
         kept = tuple(one for one in self.later if one[1] != last_id)
         return replace(self, later=(*kept, (self.left[0], last_id)), left=self.left[1:])
 
     def seen(self, dialogue: History) -> History:
-        """The dialogue with the requests in place of the message, without those that are left."""
+        """The dialogue with the requests started so far in place of the message."""
         seen = dialogue.copy()
         known = {entry.item_id for entry in seen}
         if self.item_id in known:
@@ -208,7 +214,7 @@ class Requests:
 
 
 def _is_thing(tools: Mapping[str, ToolSpec], words: str) -> bool:
-    """Whether words name what a tool is for: a drink that can be ordered, or a timer."""
+    """Whether words name a thing that a tool handles, such as a timer or a drink to order."""
     kinds = (name.split("_") for name in tools)
     if {words.split()[-1], words.split()[-1].removesuffix("s")} & {k[-1] for k in kinds if k[1:]}:
         return True
@@ -220,14 +226,14 @@ def _is_thing(tools: Mapping[str, ToolSpec], words: str) -> bool:
 
 
 def _reads(reading: Reading, words: str) -> bool:
-    """Whether the end of some words can be read: "medium lattes"."""
+    """Whether a value can be read from the last of the words: "medium lattes"."""
     parts = words.split()
     return any(reading.read(" ".join(parts[at:])) is not None for at in range(len(parts)))
 
 
 @lru_cache(maxsize=64)
 def requests(message: str) -> tuple[str, ...]:
-    """The requests of a message, in its own words.
+    """Split a message into requests, in its own words.
 
     >>> requests("Lock the door, and then tell me what's on my list.")
     ('Lock the door', "tell me what's on my list.")
@@ -240,7 +246,7 @@ def requests(message: str) -> tuple[str, ...]:
     start = 0
     for joint in _JOINT.finditer(message):
         before, behind = _plain(message[start : joint.start()]), _plain(message[joint.end() :])
-        # A comma alone also stands behind "hello there".
+        # A comma alone is no sign of a new request: it also follows "hello there".
         joined = joint[0].strip(" ,.;!?")
         # "Does clearing it also clear the others?" is one question.
         whole = joined.lower() == "also" and asks(before)
@@ -260,7 +266,7 @@ _COUNTING = re.compile(
     r"\b(?:another|both|each|more|second|too|again|same|twice|also|couple|few|\d+"
     rf"|{'|'.join(NUMBERS - {'one'})})\b"
 )
-"""Says that there are several."""
+"""Says that there are several of a thing."""
 _AND_ANOTHER = re.compile(r"\band (?:an?|one|some)\b")
 _AND_ONE = re.compile(r"\b(?:an?|one|some|the)\b")
 
@@ -268,10 +274,10 @@ _AND_ONE = re.compile(r"\b(?:an?|one|some|the)\b")
 def distinct(
     request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]
 ) -> tuple[ToolCall, ...]:
-    """The calls without those that are made once more of the same words: "one latte, black, ta".
+    """Drop calls that repeat another call for the same words: "one latte, black, ta" is one.
 
-    Several things have words of their own, or are counted. Beside another call of its tool, what
-    is named to say that it is not meant is none: "20 minutes, not 25".
+    Calls for several things each have words of their own, or the request counts them. A call for a
+    value that the request denies is dropped too if its tool has another call: "20 minutes, not 25".
     """
     kept: list[ToolCall] = []
     said = _plain(request)
@@ -295,7 +301,7 @@ def _is_denied(said: str, call: ToolCall) -> bool:
 
 
 def _once(request: str, one: ToolCall, two: ToolCall, tools: Mapping[str, ToolSpec]) -> bool:
-    """Whether two calls are of the same words of a request, and one says no less than the other."""
+    """Whether two calls stem from the same words, and one has all the values of the other."""
     spec = tools.get(one.name)
     required = spec.required if spec else ()
     if spec is None or one.name != two.name or not (required or not spec.read_only):
@@ -304,14 +310,15 @@ def _once(request: str, one: ToolCall, two: ToolCall, tools: Mapping[str, ToolSp
         {name: without_article(_plain(str(v))) for name, v in call.arguments.items()}
         for call in (one, two)
     ]
-    # "A tea" says no more than "tea" does, unless there is one more.
+    # "A tea" says no more than "tea", unless the request adds another one.
     if not _AND_ANOTHER.search(_plain(request)):
         given = [{n: v for n, v in of.items() if v not in ("a", "an")} for of in given]
     less, more = sorted(given, key=len)
     if less.items() - more.items():
         return False
     if not required:
-        # What is done without a word is done: "confirm, please, Henrietta" places one order.
+        # Without required values there is nothing to tell two calls apart: "confirm, please,
+        # Henrietta" places one order.
         return True
     said, thing = _plain(request), less.get(required[0], "")
     before, found, behind = said.partition(thing)
@@ -334,7 +341,7 @@ def _apart(before: str, behind: str) -> bool:
 
 
 def to_be_done(request: str) -> str:
-    """What a request asks for, whatever to: "turn off"; empty where that is not plain."""
+    """The action that a request asks for, without its object: "turn off"; empty if unclear."""
     found = _TO_BE_DONE.search(plain(request))
     return found["alone"] or f"{found['verb']} {found['way']}" if found else ""
 

@@ -1,7 +1,7 @@
-"""The rounds of a reply: asking the model, making its calls, and saying what comes of it.
+"""The rounds of a reply: asking the model, making its calls, and saying the results.
 
-Part of `voice.dialogue.reply_loop`: no I/O, no clock. Knows nothing of other replies, nor of what
-becomes of a reply's sound.
+Part of `voice.dialogue.reply_loop`: no I/O, no clock. Knows nothing of other replies, nor of
+playback.
 """
 
 from __future__ import annotations
@@ -55,25 +55,25 @@ from voice.understanding.tool_words import closing_question, own_words
 WENT_WRONG = "Sorry, something went wrong."
 MALFORMED_TRIES = 2
 OUT_OF_BAND_PRIORITY = 0
-"""Of out-of-band replies: behind those that somebody waits to hear, before drafts."""
+"""Priority of out-of-band requests: after replies that somebody waits to hear, before drafts."""
 
 
 class Rounds:
-    """What one reply after the other says, and which tools it calls.
+    """Decides what each reply says and which tools it calls.
 
-    A reply that is complete and has no sound is over at once; its caller ends it.
+    A reply that is complete and has no sound is over at once; the caller has to end it.
 
     Args:
         dialogue: Shared with the conversation; replies and tool results are written into it.
         tools: The tools that run here, by name.
         ids: Makes an id from a prefix, never the same twice.
-        limits: Of the tool loop and of the history.
-        lead: What the flow decides.
-        playback: Of the replies' sound.
-        is_ending: Whether the session is to end once all has been heard.
+        limits: Limits of the tool loop and of the history.
+        lead: The flow's decisions.
+        playback: Speaks the replies.
+        is_ending: Tells whether the session is to end once everything has been heard.
 
     Attributes:
-        calls: The tools that run.
+        calls: The calls of tools that run here.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Rounds:
         self._checks = CallChecks(dialogue, tools, ids, limits, lead)
         self._playback = playback
         self._is_ending = is_ending
-        # What the user is asked, as long as nothing else was said.
+        # The open question, as long as nothing else has been said.
         self._question = Question()
         self.calls = ToolCalls(dialogue, tools, ids)
 
@@ -102,10 +102,10 @@ class Rounds:
         """Answer the user's last message: without the model, or by asking it.
 
         Args:
-            reply: Has been begun.
-            context: What the model sees in place of the dialogue's ``known`` entries; None is the
-                dialogue.
-            known: Ids of entries.
+            reply: A reply that has been begun.
+            context: What the model sees in place of the dialogue's ``known`` entries; None for the
+                dialogue itself.
+            known: Ids of the entries that the context replaces.
         """
         newest = self._dialogue.newest_said
         if self._lead.drives(reply):
@@ -127,7 +127,7 @@ class Rounds:
         if fixed := self._fixed_words(reply):
             return self.answer_aside(reply, fixed)
         apart = self._checks.requests(reply, question) if context is None else None
-        # Before a pattern takes the message: "send it" says yes to what is open as well.
+        # Before any pattern takes the message: "send it" also says yes to the open question.
         if apart and self._checks.passed_over(reply, question):
             reply.take_apart(apart.behind_a_yes())
             return self.call(reply, question.calls)
@@ -145,7 +145,7 @@ class Rounds:
         return self._ask_request(reply)
 
     def learn(self, result: ToolResult, of_current: bool) -> list[Command]:
-        """Take in what a call has brought, whatever became of its reply."""
+        """Take in a call's result; if it is of the current reply, its options become a question."""
         call = self.calls.answered(result)
         if call and of_current and result.options:
             self._question = Question.which(call, result.options, self._ids)
@@ -153,18 +153,18 @@ class Rounds:
 
     @property
     def proposed(self) -> tuple[ToolCall, ...]:
-        """The calls that a "yes" would make now."""
+        """The calls that a "yes" would now make."""
         return () if self._question.options else self._question.calls
 
     def forget_question(self) -> None:
-        """What the user says next answers nothing that was asked."""
+        """Drop the open question: what the user says next is no answer to it."""
         self._question = Question()
 
     def prompt(self, options: SessionOptions, seen: History, choice: str) -> Prompt:
-        """What the model is asked; ``choice`` is as `SessionOptions.tool_choice`."""
+        """The prompt for the model; ``choice`` is as in `SessionOptions.tool_choice`."""
         told = options.instructions, options.remembered, self._lead.note()
         system = tuple(Message(Role.SYSTEM, text) for text in told if text)
-        # What the program calls by itself would be a riddle to a model that need not tell of it.
+        # Calls made by the program would confuse a model that need not report their results.
         called = () if self._limits.rephrases else (*options.calls, options.answers)
         hidden = {*filter(None, called)} - {*options.agent_tools}
         shown = (
@@ -182,7 +182,7 @@ class Rounds:
         )
 
     def take_in(self, reply: Reply, event: ReplyInput) -> list[Command]:
-        """Go on with a reply by what has become of it; what is stale changes nothing."""
+        """Advance a reply by one input; stale inputs change nothing."""
         match event:
             case ModelSaid(text=text):
                 return self._said(reply, text)
@@ -199,21 +199,21 @@ class Rounds:
         return []
 
     def answer(self, reply: Reply, text: str) -> list[Command]:
-        """Give a reply that was begun fixed words."""
+        """Answer with fixed words in a reply that was begun."""
         pieces = reply.push(text) + reply.flush()
         return self._playback.speak(reply, pieces) + self._close(reply)
 
     def answer_aside(self, reply: Reply, text: str) -> list[Command]:
-        """Answer with something else than the flow's question, which has to be asked anew."""
+        """Answer with something other than the flow's question, which must be asked again."""
         self._lead.aside()
         return self.answer(reply, text)
 
     def call(
         self, reply: Reply, calls: tuple[ToolCall, ...], approved: bool = False
     ) -> list[Command]:
-        """Run calls; those of tools that the client runs end the reply, unless it ``approved``.
+        """Run calls. Calls that the client runs end the reply, unless the client has ``approved``.
 
-        None ends the conversation while a question is open.
+        While a question is open, calls that would end the conversation are dropped.
         """
         if reply.open:
             calls = tuple(call for call in calls if not self._ends((call,)))
@@ -229,9 +229,9 @@ class Rounds:
         return out if reply.pending else out + self._close(reply)
 
     def _take(self, reply: Reply, message: str) -> list[Command] | None:
-        """Do what a message says in a step of the flow; None is for the model.
+        """Act on a message by patterns and the flow's step; None leaves it to the model.
 
-        A model that rephrases finds the values itself; "yes" and "no" are the program's there too.
+        A model that rephrases extracts the values itself, but "yes" and "no" are read here.
         """
         if reply.options.tool_choice != "auto" or reply.base is None:
             return None
@@ -267,10 +267,11 @@ class Rounds:
         return tuple(ToolCall(self._ids("call"), name, {**given}) for name, given in calls)
 
     def _called_for(self, reply: Reply, message: str, whole: bool = False) -> list[Command] | None:
-        """Call the tool that a message, or one of its requests, asks for by its patterns.
+        """Call the tool whose pattern a message, or one of its requests, matches; None for none.
 
-        None is for the model, and of a ``whole`` message for its requests, where there are several
-        or words of it are taken: "remember that my car is red and set a timer".
+        Outside a flow it is also None for a ``whole`` message of several requests, or with words
+        that become arguments, as in "remember that my car is red and set a timer": its requests are
+        looked at one by one.
         """
         wanted = self._lead.wanted(reply.base or reply.options, message, self._dialogue)
         in_parts = whole and not (self._lead.under(reply.base) or self._limits.rephrases)
@@ -293,7 +294,7 @@ class Rounds:
         return self.call(reply, held.made)
 
     def _ask_request(self, reply: Reply) -> list[Command]:
-        """Call what the request plainly asks for, or else ask the model."""
+        """Call the tool whose pattern the current request matches, or else ask the model."""
         request = (
             reply.requests.current if reply.requests and self._checks.takes_apart(reply) else None
         )
@@ -304,23 +305,20 @@ class Rounds:
         return [self._generate(reply)]
 
     def _said(self, reply: Reply, text: str) -> list[Command]:
-        """Speak what the model says, or the tools' own words as soon as it says anything.
-
-        Of words that are asked about once more it says nothing worth hearing.
-        """
+        """Speak the model's words, or the tools' own words in their place once it writes any."""
         if not self._replaces(reply):
             return self._speak_grounded(reply, reply.push(text))
         reply.hear_out(text)
         return self._playback.speak(reply, reply.tell() if reply.wrote else [])
 
     def _fixed_words(self, reply: Reply) -> str:
-        """What is said without asking the model; nothing outside the conversation."""
+        """The fixed words for the message, said without asking the model; none out of band."""
         seen = reply.seen(self._dialogue)
         readings = () if self._limits.out_of_band else (*seen.user_texts(1), seen.unanswered())
         return self._lead.words_for(reply.options.moments, *readings)
 
     def _answered(self, reply: Reply, event: ModelAnswered) -> list[Command]:
-        """Speak the rest, then run what was called, or say something instead."""
+        """Speak the rest of the answer, then run its calls, or say something in their place."""
         reply.count_tokens(event.input_tokens, event.output_tokens)
         if event.cut and not self._tells(reply):
             reply.end_as(ReplyStatus.INCOMPLETE, "max_output_tokens")
@@ -355,7 +353,7 @@ class Rounds:
         return out + self._without_calls(reply, held)
 
     def _without_calls(self, reply: Reply, held: HeldBack) -> list[Command]:
-        """Go on behind an answer of words alone, or of calls that would end the conversation."""
+        """Go on after an answer without calls, or with calls that are not made."""
         if self._tells(reply):
             return self._tell_all(reply)
         if reply.again:
@@ -371,7 +369,7 @@ class Rounds:
         elif self._lead.drives(reply):
             said = as_said(self._dialogue.newest_said)
             flow = self._lead.under(reply.base)
-            # Else the question alone answers well.
+            # Otherwise the flow's question alone is answer enough.
             needed = bare(said, GREETING) or (flow and (flow.hushed or not flow.asking))
             sorry = at_a_loss(said) if said and needed else ""
             if flow and sorry != NOT_UNDERSTOOD:
@@ -387,7 +385,7 @@ class Rounds:
         return self._conclude(reply)
 
     def _in_doubt(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
-        """Ask whether calls are wanted; those that change nothing are made, with a caution."""
+        """Ask whether doubtful calls are wanted; read-only ones are made, with a caution."""
         if reply.again:
             return self._miss(reply, reply.again)
         if only_tells(self._checks.request(reply)):
@@ -407,7 +405,7 @@ class Rounds:
         return self._conclude(reply)
 
     def _miss(self, reply: Reply, again: Request) -> list[Command]:
-        """Say what the tools that were called have against words that no call carries."""
+        """Say what tools have against words that no call carries, or that they were missed."""
         told = self._checks.against(reply, again)
         if not told:
             reply.miss([again.text])
@@ -420,7 +418,7 @@ class Rounds:
         """Go on with the user's next request, or say what was missed and end the reply.
 
         Args:
-            instead: What the agent says where no call is made.
+            instead: What the agent says if no call is made.
         """
         if instead:
             self._lead.aside()
@@ -436,9 +434,9 @@ class Rounds:
         return out + ([] if ends else self._ask_back(reply)) + self._close(reply)
 
     def _ask_back(self, reply: Reply) -> list[Command]:
-        """Say what ends a reply: a question about calls in doubt, or the flow's, model's or tool's.
+        """Say the closing question: about doubtful calls, or the flow's, the model's or a tool's.
 
-        After a hand-over it is the other agent who says it.
+        After a hand-over the other agent says it.
         """
         if reply.doubted:
             doubted = worth_asking(reply.doubted, self._tools)
@@ -461,10 +459,10 @@ class Rounds:
         return self._say_behind(reply, "" if has_asked else flow.next_words() or question)
 
     def _tell_at_once(self, reply: Reply) -> list[Command]:
-        """Say what tools have answered, and go on by the flow, without the model.
+        """Say what tools have answered and go on by the flow, without the model.
 
-        A "yes" beside values that are known already is one to the question all the same; what the
-        next question has itself is not said twice.
+        A "yes" beside values that were already known still answers the question. Results that the
+        next question reads back are not said twice.
         """
         reply.ask_again(self._told(reply))
         flow, (also, at) = self._lead.under(reply.base), reply.also
@@ -472,7 +470,7 @@ class Rounds:
             reply.also_call(None)
             return self.call(reply, (also,))
         if flow and (flow.handed_over or flow.anew) and not reply.carried:
-            # What a message says beside asking for another agent, or another thing, may be for it.
+            # Values that come with the request for another agent, or another thing, may be for it.
             said = as_said(self._dialogue.newest_said)
             messages = flow.messages(self._tools)
             read = messages.values if flow.handed_over else messages.values_anew
@@ -487,17 +485,17 @@ class Rounds:
         return self._playback.speak(reply, [f" {sentence}" for sentence in sentences if sentence])
 
     def _replaces(self, reply: Reply) -> bool:
-        """Whether the model's words of this round are not spoken."""
+        """Whether other words are spoken in place of the model's in this round."""
         follows = reply.follows is not None and not reply.calls_made
         again = reply.again is not None or reply.looks_up
         return again or follows or self._tells(reply) or self._lead.drives(reply)
 
     def _tells(self, reply: Reply) -> bool:
-        """Whether the tools speak for themselves in this round of a reply."""
+        """Whether the tools' own words are spoken in this round."""
         return bool(reply.own_words) and not self._limits.rephrases
 
     def _tell_all(self, reply: Reply) -> list[Command]:
-        """Say what tools have answered; what no call has carried is asked for once more."""
+        """Say what tools have answered; ask once more about words that no call has carried."""
         missing = left_out(reply.seen(self._dialogue).view(self._limits.max_history), self._tools)
         out = self._playback.speak(reply, reply.tell())
         reply.ask_back(closing_question(reply.comment))
@@ -508,7 +506,7 @@ class Rounds:
         return out + self._conclude(reply)
 
     def _failed(self, reply: Reply, message: str, malformed: bool) -> list[Command]:
-        """Try a malformed answer again, then in words alone; apologise for anything else."""
+        """Retry after a malformed answer, the last time without tools; apologise otherwise."""
         reply.fail_round()
         if malformed and reply.retries <= MALFORMED_TRIES:
             return [self._generate(reply, words_only=reply.retries == MALFORMED_TRIES)]
@@ -520,7 +518,7 @@ class Rounds:
         return [failure, *apology, *self._close(reply)]
 
     def _tool_answered(self, reply: Reply, result: ToolResult) -> list[Command]:
-        """Go on once all tools have answered."""
+        """Take in a tool's result; go on once all tools have answered."""
         tool = None if result.error or self._limits.rephrases else self._tools.get(result.name)
         reply.settle(result.call_id, tool.asks_next if tool else "")
         out: list[Command] = [Emit(ReplyToolResult(reply.reply_id, result))]
@@ -536,13 +534,14 @@ class Rounds:
             return out + self._tell_or_generate(reply)
         if self._limits.rephrases:
             return [*out, self._generate(reply, words_only=True)]
-        # What was agreed to, or asked for by its pattern, is all there is to this request.
+        # A call that was agreed to, or made by its pattern, completes this request.
         return out + self._tell_at_once(reply)
 
     def _tell_or_generate(self, reply: Reply) -> list[Command]:
-        """Say what tools have answered; the model is asked where another call may follow.
+        """Say what tools have answered, or ask the model if another call may follow.
 
-        Of a message that is taken apart each request has its own calls, all in one answer.
+        If the message was split into requests, each has all its calls in one answer, so none
+        follows.
         """
         told = self._told(reply)
         if self._limits.rephrases or not (told and self._checks.takes_apart(reply)):
@@ -554,7 +553,7 @@ class Rounds:
         return own_words(reply.seen(self._dialogue).view(self._limits.max_history))
 
     def _generate(self, reply: Reply, words_only: bool = False) -> Command:
-        # What was required has been called; asking for it again would never end.
+        # Once the required tool has been called, requiring it again would never end.
         asked = reply.options.tool_choice
         if reply.follows and reply.insists:
             asked = reply.follows.name
@@ -568,9 +567,10 @@ class Rounds:
         return Generate(reply.reply_id, prompt, self._limits.out_of_band, not self._replaces(reply))
 
     def _speak_grounded(self, reply: Reply, pieces: list[str]) -> list[Command]:
-        """Speak pieces; from the first with a number nobody said, the tools' own words instead.
+        """Speak pieces of the model's answer, or replace it where it must not be spoken.
 
-        Who only tells something is not told that it cannot be done.
+        If a number in it comes from nowhere, the tools' own words are said. A first piece that says
+        "I cannot do that" gives way to "I see." if the user only told something.
         """
         pieces = reply.unrepeated(pieces)
         first = bool(pieces) and not (reply.segments or self._limits.rephrases)
@@ -594,6 +594,6 @@ class Rounds:
         return [StopGenerating(reply.reply_id), *said, *self._close(reply)]
 
     def _close(self, reply: Reply) -> list[Command]:
-        """Nothing more will be said; a reply without sound is over at once."""
+        """Complete the reply; one without sound is over at once."""
         reply.enter(Phase.COMPLETE)
         return [SpeakEnd(reply.reply_id)] if reply.sounds else []

@@ -1,6 +1,6 @@
-"""What a message means where a flow stands, by rules: values, wishes, answers, questions beside.
+"""What a message means in a flow's current step, by rules: values, wishes, answers, side questions.
 
-Where the conversation goes from there is in `voice.dialogue.team`.
+Where the conversation goes from there is decided in `voice.dialogue.team`.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ from voice.understanding.said_values import (
 )
 
 RULED_OUT = "ruled_out"
-"""Argument of a tool that gets, of its values, those that a message does not want, with commas."""
+"""Argument that gets the values a message rules out, separated by commas, if a tool has it."""
 _NO = re.compile(r"(?:no|nope|nah)\b", re.I)
 _TO_SELF = re.compile(r"\b(?:was|were|called)\b[^?]*$")
-"""In the midst of a message, what talkers ask themselves: "oh, what was his name, anyway"."""
+"""In the middle of a message, a question to oneself: "oh, what was his name, anyway"."""
 _LONGEST_ANSWER = 80
-"""Characters; of what is longer readers would say so."""
+"""Characters; readers would report anything longer as too long."""
 _WANTS_BACK = re.compile(r"(?<!not )\b(?:cancel|changed my mind)\b")
 _THINGS = ("order", "booking", "reservation", "appointment", "request", "purchase")
-"""What a flow may have made that keeps nothing."""
+"""What a flow without a kept thing may have made."""
 _NOT_WANTED = re.compile(
     r"(?:(?:(?<!why )(?:do|did|would|will) not|never|no longer)(?: \w+)?"
     r"|\b(?:do|does|did|would|should|will) (?:i|we|he|she))(?: have to)? $"
 )
-"""Before a wish that is none: "I don't want an appointment", "do I need an appointment"."""
+"""Words before something that is not wished for: "I don't want …", "do I need …"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,13 @@ class Taken:
     """What a message does in a step, without the model.
 
     Attributes:
-        calls: Tools and their arguments, for the values that it says.
-        agrees: The tool that the agent has asked about, where it says "yes" beside that.
-        refuses: Whether it says "no" to the question.
-        says: What there is to say to its questions beside the step.
-        moves: Where the conversation stands, once a value is taken back, or everything; the calls
-            are made there.
-        hushes: Whether nothing is asked until a value is said.
+        calls: Tools to call, with their arguments, for the values in the message.
+        agrees: The tool that the agent asked about, if the message also says "yes" to it.
+        refuses: Whether the message says "no" to the question.
+        says: Answer to the message's side questions.
+        moves: New position if the message takes back a value or everything; the calls are made
+            there.
+        hushes: Whether to ask nothing until a value is said.
     """
 
     calls: tuple[tuple[str, Mapping[str, str]], ...] = ()
@@ -86,12 +86,12 @@ class Taken:
 
 
 class StepMessages:
-    """Messages at one position.
+    """Interprets messages at one position of a flow.
 
     Args:
-        team: Whose flow it is.
-        position: In it.
-        tools: Those whose values the program reads, by name.
+        team: The agents and their flows.
+        position: Where the conversation stands.
+        tools: The tools whose values the program reads itself, by name.
     """
 
     def __init__(self, team: Team, position: Position, tools: Mapping[str, ToolSpec]) -> None:
@@ -108,7 +108,7 @@ class StepMessages:
         self._looking = position.step != "" and position.step == self._agent.kept.none
 
     def wanted(self, message: str) -> Iterator[tuple[str, dict[str, str]]]:
-        """The tools that a message calls by patterns, or for what is kept, with arguments."""
+        """The tools, with arguments, that a message calls by patterns or for the kept thing."""
         agent = self._agent
         yield from called_for(message, self._step.calls, agent.calls)
         words = plain_words(message)
@@ -127,9 +127,10 @@ class StepMessages:
             yield kept.tell, {}
 
     def _act(self, message: str) -> Act | None:
-        """What a message wants done with what is kept, or a clause of it with its end.
+        """What a message wants done with the kept thing; None for nothing.
 
-        Who wants none made wants none ended, nor does who asks what may be done "in case".
+        A bare "cancel" in one clause is enough to end it. Clauses that refuse to have one made, or
+        that ask what could be done "in case", do not count.
         """
         begun = bool(self._at.known and self._missing) and not self._aside
         spoken_of = self._over or self._aside
@@ -141,35 +142,35 @@ class StepMessages:
         return Act.END if ends else None
 
     def _told_of_kept(self, message: str, tool: str) -> dict[str, str]:
-        """What a message has of the arguments by which a tool changes or ends the kept thing."""
+        """The arguments in a message for the tool that changes or ends the kept thing."""
         agent = self._agent
         needs = [need for step in agent.steps.values() for need in step.needs.values()]
         asked = next((one.argument for one in needs if one.tool == tool and one.offers), "")
         readings = self._tools[tool].readings if tool in self._tools else {}
         wanted = [Wanted(name, one) for name, one in readings.items()]
         parts = clauses(message)
-        # What stands before the wish tells of what there is: "I'm booked on Friday, can we ...".
+        # Clauses before the wish describe what there is: "I'm booked on Friday, can we ...".
         wish = (at for at, one in enumerate(parts) if act_on(one, agent.kept.things, True))
         for first in (next(wish, 0), 0):
             if found := said_values(", ".join(parts[first:]), wanted, asked):
                 return {**found}
-        # Who cannot come on Friday means the one on Friday.
+        # "I can't come on Friday" means the one on Friday.
         out = ruled_out(message, wanted).items() if tool == agent.kept.end else ()
         return {name: words[0] for name, words in out}
 
     def _another(self, message: str) -> dict[str, str]:
-        """How another one is to be like the last: not where the message says what it is for."""
+        """How another one is to be like the last, unless the message says what it is for."""
         how = beside(message)
         return {"beside": how} if how and not self._fresh_values(message) else {}
 
     def values_anew(self, message: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
-        """The tools to call for what a message says beside its wish to find or make a thing."""
+        """The tools to call for values beside the wish to find or make a thing."""
         return self.values(message) if self._looking else self._fresh_values(message)
 
     def _fresh_values(self, message: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
-        """The tools to call for the values by which a message begins the flow anew.
+        """The tools to call for the values with which a message begins the flow again.
 
-        The wish for another thing is no value, nor are courtesies and questions.
+        The wish for another thing, courtesies and questions contain no values.
         """
         fresh, things = self._fresh, self._agent.kept.things
         told = [
@@ -181,7 +182,7 @@ class StepMessages:
         return self._from(replace(fresh, asked=first)).values(", ".join(told)) if told else ()
 
     def taken(self, message: str) -> Taken | None:
-        """What a message does here without the model; None is for the model."""
+        """What a message does here without the model; None leaves it to the model."""
         needs = self._needs
         wanted = list(self._readable())
         asked = needs.get(self._at.asked)
@@ -201,7 +202,7 @@ class StepMessages:
                 return anew
         says, rest = self._beside(message, wanted)
         deed = asked.tool if asked and not asked.argument else ""
-        # "Lovely, so when am I coming?" asks, and agrees to nothing yet.
+        # "Lovely, so when am I coming?" is a question and agrees to nothing yet.
         answer = answer_among(rest, wanted, bool(says)) if deed or offered else None
         if calls := self.values(rest):
             if asked and offered and answer and asked.tool not in dict(calls):
@@ -225,31 +226,32 @@ class StepMessages:
         return Taken(says=says) if says else None
 
     def _is_all(self, message: str) -> bool:
-        """Whether a message says no more than "no": neither asks something nor names a time."""
+        """Whether a message says "no" and nothing else: it asks nothing and gives no value."""
         more = message.rstrip().endswith("?") or self._from(self._fresh).values(message)
         return disagrees(message) or (_NO.match(message) is not None and not more)
 
     def _begins_anew(self, message: str) -> Taken | None:
-        """What a message does behind the end of a flow: what a first step asks for begins it anew.
+        """What a message does after the end of a flow.
 
-        Courtesies do not, and what asks something is answered.
+        The value that the first step asks for begins the flow again. Courtesies do not, and side
+        questions are answered.
         """
         says, rest = self._beside(message, ())
         calls = self._fresh_values(rest)
         missing = next(iter(self._team.missing(self._fresh)), "")
         first = self._team.step(self._fresh).needs.get(missing)
-        # "No, ..." to "Is there anything else?" begins nothing, however its rest was heard.
+        # "No, ..." to "Is there anything else?" begins nothing, whatever was recognised after it.
         no = any(disagrees(one) for one in clauses(message)[:1])
         told = [one for one in self._from(self._fresh)._readable() if one.name == missing]
         tells = any(_begins(one, part) for one in told for part in clauses(rest))
         if first and not no and tells and first.tool in (name for name, _ in calls):
-            # Said as if it had been asked for: it is not read once more.
+            # Marked as asked, so that the message is not read once more.
             return Taken(calls, says=says, moves=replace(self._fresh, asked=missing))
         says = says or self._at_least(message) or NOTHING_ELSE * no
         return Taken(says=says) if says else None
 
     def _cancels_for_good(self, message: str) -> bool:
-        """Whether a message wants back what is done, where nothing takes it back."""
+        """Whether a message wants to undo what is done, though the flow cannot undo it."""
         steps = self._agent.steps.values()
         deeds = {n for step in steps for n, need in step.needs.items() if not need.argument}
         if self._agent.kept.end or deeds.isdisjoint(self._at.known):
@@ -260,12 +262,12 @@ class StepMessages:
         return _WANTS_BACK.search(plain_words(message)) is not None
 
     def _at_least(self, message: str) -> str:
-        """What there is to say to a message that brings the step nothing; empty for nothing."""
+        """What to say to a message that does nothing for the step; empty for nothing."""
         words = message.lower()
         if says := self._cannot_say(message):
             return says
         thanked = THANKS.search(words) is not None
-        # Where nothing is asked, thanks are the better part of a remark.
+        # If nothing was asked, thanks within a remark get the answer.
         heard = self._needs and self._tools and (self._at.asked or not thanked)
         if heard and only_tells(message):
             return "I see."
@@ -277,12 +279,12 @@ class StepMessages:
         return WELCOME if self._over and is_courteous(message) else ""
 
     def _cannot_say(self, message: str) -> str:
-        """What is said to a message of which any clause may ask something; empty for others."""
+        """The agent's "cannot say" if any clause may be a question; otherwise empty."""
         asked = any(map(may_ask, clauses(message))) or message.rstrip().endswith("?")
         return self._agent.cannot_say if asked else ""
 
     def values(self, message: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
-        """The tools to call, with arguments, for the values that a message says."""
+        """The tools to call, with arguments, for the values in a message."""
         needs = self._needs
         calls: dict[str, dict[str, str]] = {}
         wanted = list(self._readable())
@@ -296,13 +298,16 @@ class StepMessages:
         return tuple(calls.items())
 
     def _hardly_said(self, message: str, wanted: Sequence[Wanted]) -> dict[str, str]:
-        """What was asked for, of a message that says no value, where its reader reads more then."""
+        """The whole message as the value asked for, if only its lenient reader can read it."""
         asked = next((one for one in wanted if one.name == self._at.asked), None)
         read = asked.reading.hardly if asked and len(message) <= _LONGEST_ANSWER else None
         return {asked.name: message} if asked and read and asked.answers(message, read) else {}
 
     def not_called(self, message: str) -> str:
-        """A message without what calls a tool: clauses by patterns, all for what is kept."""
+        """A message without the clauses that call a tool by patterns.
+
+        Empty if it acts on the kept thing.
+        """
         agent, step = self._agent, self._step
         if self._act(message):
             return ""
@@ -310,14 +315,14 @@ class StepMessages:
         return ", ".join(left)
 
     def _readable(self) -> Iterator[Wanted]:
-        """The values that may be said here, as far as the program can read them."""
+        """The values that may be given here and that the program can read."""
         for name, need in self._needs.items():
             readings = self._tools[need.tool].readings if need.tool in self._tools else {}
             if reading := readings.get(need.argument):
                 yield Wanted(name, reading, self._at.known.get(name))
 
     def _beside(self, message: str, wanted: Sequence[Wanted]) -> tuple[str, str]:
-        """What there is to say to the questions of a message, and the message without them."""
+        """The answer to a message's side questions, and the message without their clauses."""
         agent, says, rest = self._agent, list[str](), list[str]()
         parts = clauses(message)
         for clause in parts:
@@ -335,7 +340,7 @@ class StepMessages:
         return said, ", ".join(rest) if said else message
 
     def _waits(self, clause: str) -> str:
-        """What is said to who wants another thing made before this one is; else empty."""
+        """The reply to a wish for another thing before this one is made; otherwise empty."""
         kept = self._agent.kept
         begun = self._at.known and self._missing and not self._aside
         another = begun and act_on(clause, kept.things, spoken_of=True) is Act.ANOTHER
@@ -346,9 +351,9 @@ class StepMessages:
 
 
 def _begins(one: Wanted, clause: str) -> bool:
-    """Whether a clause begins a flow by its first value: a remark does not, "so I write it down".
+    """Whether a clause begins a flow with its first value; remarks do not: "so I write it down".
 
-    Of a value of nearly any words it says it as a whole, of others anywhere.
+    A free value must be the whole clause; any other may stand anywhere in it.
     """
     if one.reads(clause):
         return True
@@ -357,5 +362,5 @@ def _begins(one: Wanted, clause: str) -> bool:
 
 
 def _is_bare_wish(clause: str, things: Sequence[str]) -> bool:
-    """Whether a clause wants another thing like the last, and does not say what for."""
+    """Whether a clause wants another thing only in relation to the last: "one for my son too"."""
     return act_on(clause, things, spoken_of=True) is Act.ANOTHER and bool(beside(clause))

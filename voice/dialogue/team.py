@@ -1,9 +1,9 @@
-"""The rules by which conversations go on: between agents, from step to step, with what is known.
+"""The rules of flows: how conversations move between agents and from step to step.
 
-A step goes on once its values are known, which calls of its tools bring; a value that changes later
-goes back to its step; a hand-over takes along the reason and what is known, and nothing else of the
-dialogue. All of it follows from results of calls, each of which comes once, whatever becomes of the
-reply. Where one conversation stands is no matter of it: `voice.dialogue.flow`.
+A step ends once its values are known; they come from calls of its tools. If a value changes later,
+the flow goes back to that value's step. A hand-over passes on the reason and the known values, and
+nothing else of the dialogue. All moves follow from tool results, each of which arrives once,
+whatever becomes of the reply. Stateless: where a conversation stands is in `voice.dialogue.flow`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from voice.types import Position, ToolCall, ToolResult, ToolSpec
 HAND_OVER = "hand_over_to_"
 START_OVER = "start_over"
 MOST_KNOWN = 64
-"""Values; a file with more steps than that is no flow for a voice."""
+"""Values; a flow that needs more than that is not for a voice."""
 
 
 def hand_over_tool(agent: str) -> str:
@@ -31,7 +31,7 @@ def hand_over_tool(agent: str) -> str:
 
 
 class Team:
-    """The agents of a conversation and their flows; the first one begins."""
+    """The agents of a conversation and their flows; the first agent begins."""
 
     def __init__(self, agents: Sequence[AgentConfig]) -> None:
         self._agents = {agent.name: agent for agent in agents}
@@ -39,11 +39,11 @@ class Team:
 
     @property
     def agents(self) -> tuple[AgentConfig, ...]:
-        """All, the first one first."""
+        """All agents, the one that begins first."""
         return tuple(self._agents.values())
 
     def named(self, agent: str) -> AgentConfig:
-        """One of them."""
+        """The agent with this name."""
         return self._agents[agent]
 
     @property
@@ -56,19 +56,19 @@ class Team:
 
     @property
     def flows(self) -> bool:
-        """Whether there is anything to follow: another agent, or a step."""
+        """Whether there is a flow at all: more than one agent, or a step."""
         return len(self._agents) > 1 or bool(self.front.steps)
 
     def agent(self, position: Position) -> AgentConfig:
-        """The one that has the conversation."""
+        """The agent that has the conversation."""
         return self._agents[position.agent]
 
     def step(self, position: Position) -> StepConfig:
-        """The one that the flow is in; empty where there is no flow."""
+        """The step that the flow is in; an empty one if there is no flow."""
         return self.agent(position).steps.get(position.step, StepConfig())
 
     def missing(self, position: Position) -> list[str]:
-        """What has to be known yet before the step ends."""
+        """Names of the values that are still missing before the step can end."""
         needs = self.step(position).needs
         return [name for name, one in needs.items() if one.ask and name not in position.known]
 
@@ -79,20 +79,20 @@ class Team:
         reason: str = "",
         hidden: frozenset[str] = frozenset(),
     ) -> Position:
-        """The first step of an agent's flow of which not all is known."""
+        """The position in an agent's first step that still lacks a value."""
         first = next(iter(self._agents[agent].steps), "")
         return self._advanced(Position(agent, first, known or {}, (), reason, hidden))
 
     def learned(
         self, position: Position, call: ToolCall, result: ToolResult, said: str = ""
     ) -> Position:
-        """Where the conversation stands behind the result of a call.
+        """The position after the result of a call.
 
         Args:
-            position: Before.
+            position: The position before it.
             call: The call.
-            result: Its result; an error brings nothing.
-            said: The user's message, which is why it was made.
+            result: Its result; an error brings no values.
+            said: The user's message that led to the call.
         """
         kept = self.agent(position).kept
         if call.name in kept.tools and call.name != kept.another:
@@ -109,7 +109,7 @@ class Team:
             return self.enter(position.agent, values, position.reason, position.hidden)
         for other in self.agent(position).hand_over:
             if call.name == hand_over_tool(other):
-                # A model that copies gives a word or two of the message, which says more.
+                # A model that copies a word or two as the reason: the whole message says more.
                 given = str(call.arguments.get("reason", ""))
                 return self.enter(other, position.known, said if given in said else given)
         new = self._brought(position, call, result)
@@ -120,7 +120,10 @@ class Team:
         return self._advanced(back, said)
 
     def _refused(self, position: Position, tool: str) -> Position:
-        """Where it stands once a value is refused: that of the kept thing counts as asked for."""
+        """The position after a tool refused a value.
+
+        In the step that looks for the kept thing, that value then counts as asked for.
+        """
         looks = position.step == self.agent(position).kept.none and not position.times
         for name, need in self.step(position).needs.items() if looks else ():
             if need.tool == tool:
@@ -128,13 +131,16 @@ class Team:
         return position
 
     def forgotten(self, position: Position, value: str) -> Position:
-        """Where it stands once a known value is not known any more."""
+        """The position once a known value has been taken back."""
         back = self._back(position, {value: ""})
         known = {name: one for name, one in back.known.items() if name != value}
         return replace(back, known=known, asked="", times=0)
 
     def question(self, position: Position) -> tuple[Position, str]:
-        """The agent's own question for what is missing, which counts as asked; may be empty."""
+        """The agent's question for the first missing value, and the position once it is asked.
+
+        The question is empty if nothing is missing.
+        """
         value = next(iter(self.missing(position)), "")
         if not value:
             return position, ""
@@ -144,32 +150,32 @@ class Team:
         return replace(position, asked=value, times=times + 1), text
 
     def unasked(self, position: Position) -> Position:
-        """Something else was said since: a "yes" answers no question for a deed any more."""
+        """The position once something else was said: a "yes" no longer answers a confirmation."""
         need = dict(self.open_values(position)).get(position.asked)
         aside = need is not None and not need.argument
         return replace(position, asked="", times=0) if aside else position
 
     def arrival(self, before: Position, now: Position) -> str:
-        """What the agent says first where it has arrived; empty where it has been before."""
+        """What the agent says first on arriving at a new agent or step; otherwise empty."""
         if now.agent != before.agent and not now.path:
             return self.agent(now).greeting
         moved = (now.agent, now.step) != (before.agent, before.step)
         return with_values(self.step(now).says, now.known) if moved else ""
 
     def over(self, position: Position) -> bool:
-        """Whether a flow stands where nothing more is asked."""
+        """Whether the flow has ended: it has steps, but this one needs nothing."""
         return bool(self.agent(position).steps) and not self.step(position).needs
 
     def aside(self, position: Position) -> bool:
-        """Whether it stands in a step to which no other goes."""
+        """Whether the position is in a side step, one that the first step does not lead to."""
         steps = self.agent(position).steps
         return bool(steps) and position.step not in steps_from(next(iter(steps)), steps)
 
     def for_kept(self, position: Position, tool: str, failed: bool) -> Position:
-        """Where it stands for a call on what is kept.
+        """The position for a call on the kept thing.
 
-        That is the step that asks for its values, or else where the flow is over, unless something
-        is being made.
+        That is the step that asks for the tool's values, if there is one and the call has not
+        ``failed``; otherwise the flow's end, unless something is being made.
         """
         steps = self.agent(position).steps
         if any(need.tool == tool for need in self.step(position).needs.values()):
@@ -184,7 +190,7 @@ class Team:
         return replace(position, step=to, path=(), known=known, asked="", times=0)
 
     def declined(self, position: Position, calls: Sequence[ToolCall]) -> Position:
-        """Where it stands once calls are not wanted that were asked about."""
+        """The position after the user declined calls they were asked about."""
         kept = self.agent(position).kept.tools
         tool = next((call.name for call in calls if call.name in kept), "")
         return self.for_kept(position, tool, failed=True) if tool else position
@@ -194,7 +200,7 @@ class Team:
     ) -> tuple[str, ...]:
         """Names of the tools that the model may call here.
 
-        Where the program reads messages (``exact``) it needs the model for none of what it reads.
+        If the program reads messages itself (``exact``), tools for what it can read are left out.
         """
         agent, step = self.agent(position), self.step(position)
         needs = dict(self.open_values(position))
@@ -202,7 +208,7 @@ class Team:
         others = (o for o in agent.hand_over if not (exact and self._agents[o].takes_over.patterns))
         hand_over = map(hand_over_tool, others)
         names = dict.fromkeys((*agent.tools, *step.tools, *earlier, *agent.kept.tools, *hand_over))
-        # What patterns call, and what is read.
+        # Tools that patterns call, and tools whose values the program reads.
         read = {*agent.calls, *step.calls, *agent.kept.tools} | {
             need.tool
             for need in needs.values()
@@ -212,19 +218,19 @@ class Team:
         return tuple(name for name in names if name in tools and not (exact and name in read))
 
     def leads(self, options: SessionOptions) -> bool:
-        """Whether the flow is in force: not where a client leads the talk with tools of its own."""
+        """Whether the flow is in force: not if the client added its own tools or removed ours."""
         return not options.client_tools and set(self.front.tools) <= set(options.agent_tools)
 
     def options_at(
         self, options: SessionOptions, position: Position, tools: Sequence[str]
     ) -> SessionOptions:
-        """Options as they are here; what the client has changed stays as it is."""
+        """The options at this position; those that the client has changed stay as they are."""
         front, agent = self.front, self.agent(position)
         others = (name for name in options.agent_tools if name not in front.tools)
         own = {
             "instructions": (front.instructions, self.instructions(position)),
             "voice": (front.voice, agent.voice),
-            # What is remembered is the first agent's.
+            # Only the first agent gets what is remembered.
             "remembered": (options.remembered, options.remembered * (agent is front)),
             "moments": (front.fixed_words, agent.fixed_words),
             "agent_tools": (options.agent_tools, (*tools, *others)),
@@ -237,12 +243,12 @@ class Team:
         return replace(options, **changed)  # type: ignore[arg-type]
 
     def instructions(self, position: Position) -> str:
-        """The agent's, and its step's."""
+        """The instructions of the agent and of its step."""
         told = self.agent(position).instructions, self.step(position).instructions
         return " ".join(filter(None, told))
 
     def note(self, position: Position) -> str:
-        """What an agent is told that was handed the conversation; it does not change there."""
+        """What an agent is told about the conversation it was handed; empty for the first one."""
         if not position.reason:
             return ""
         known = "; ".join(
@@ -253,7 +259,7 @@ class Team:
         )
 
     def saved(self, position: Position) -> str:
-        """A position as a text, for `restored`; empty where there is nothing to come back to."""
+        """A position as JSON text for `restored`; empty if there is nothing to come back to."""
         unfinished = self.missing(position) and position.known
         if not unfinished and position.agent == self.front.name:
             return ""
@@ -261,7 +267,7 @@ class Team:
         return json.dumps({**kept, "hidden": []})
 
     def restored(self, saved: str) -> Position | None:
-        """A position that was saved, where the files still have its agent and steps."""
+        """A saved position; None if the text is invalid or names an unknown agent or step."""
         try:
             found = json.loads(saved)
             position = Position(**{**found, "path": tuple(found["path"]), "hidden": frozenset()})
@@ -273,9 +279,9 @@ class Team:
         return self._advanced(position)
 
     def _brought(self, position: Position, call: ToolCall, result: ToolResult) -> dict[str, str]:
-        """Values that a result changes; one that is empty is none any more.
+        """The values that a result changes; an empty value takes a known one back.
 
-        What the tool says that it has understood counts before what was given to it.
+        What the tool reports as understood takes precedence over the call's arguments.
         """
         new: dict[str, str] = {}
         for value, need in self.open_values(position):
@@ -288,11 +294,11 @@ class Team:
         return {name: one for name, one in new.items() if one != position.known.get(name, "")}
 
     def open_values(self, position: Position) -> Iterator[tuple[str, NeedConfig]]:
-        """The values that may be said or done here.
+        """The values that may be given here, and the action that may be confirmed.
 
-        All of the flow that are arguments, since people say early what they are asked later, and
-        correct late what they said; of deeds that of this step alone. None once it is over, nor of
-        steps that are not on the way.
+        Values of all steps on the way count, since people answer early what is asked later, and
+        correct late what they said. Actions (needs without an argument) count in their own step
+        only. There are none once the flow is over.
         """
         here, steps = self.step(position), self.agent(position).steps
         near = {*position.path, *(steps_from(position.step, steps) if here.needs else ())}
@@ -302,9 +308,9 @@ class Team:
                     yield name, need
 
     def _back(self, position: Position, changed: Mapping[str, str]) -> Position:
-        """Back at the earliest step that has a changed value; what was done since is to be redone.
+        """Go back to the earliest step with a changed value; later actions have to be redone.
 
-        ``position`` is the same where none of the steps before has one.
+        Returns ``position`` itself if no earlier step has a changed value.
         """
         steps = self.agent(position).steps
         for index, name in enumerate(position.path):
@@ -318,7 +324,7 @@ class Team:
         return position
 
     def _advanced(self, position: Position, said: str = "") -> Position:
-        """Behind all steps of which everything is known; a loop asks anew."""
+        """Move past all steps whose values are known; a step entered again in a loop asks anew."""
         steps = self.agent(position).steps
         while (step := self.step(position)).goes_to and not self.missing(position):
             known, path = position.known, (*position.path, position.step)

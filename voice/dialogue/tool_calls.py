@@ -1,10 +1,10 @@
-"""The tools that a reply calls: each call once, its result beside it in the dialogue.
+"""The calls of tools that run here: each runs once, and its result follows it in the dialogue.
 
-Part of `voice.dialogue.reply_loop`: no I/O, no clock. A call's key says which request of the user's
-it serves, so that it is carried out once however often it is made: by a reply that was tried again,
-by the one behind a reply that was interrupted before a word of it was heard, by a model that
-repeats itself. What identifies a request are the user's words and the tool: asked for again in the
-same words, a call is the same though the model adds or leaves out an optional argument.
+Part of `voice.dialogue.reply_loop`: no I/O, no clock. A call's key names the user's request that it
+serves, so that the call is carried out once however often it is made: by a retry, by the reply
+after one that was interrupted before any of it was heard, or by a model that repeats itself. A
+request is identified by the user's words and the tool: asked for again in the same words, a call
+counts as the same even if the model adds or omits an optional argument.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
 from voice.understanding.english import agrees, normalised
 
 SAID_MESSAGES = 3
-"""Of the user's, which a tool may look at."""
+"""How many of the user's messages a tool may look at."""
 STILL_WAITS = "the call that was required has been made before and waits for its output"
 
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """A call that was made; ``words`` are the user's newest ones by then."""
+    """A call that was made; ``words`` is the user's last message at that time."""
 
     call: ToolCall
     words: str
@@ -38,7 +38,7 @@ class _Running:
     stoppable: bool
 
     def repeated_by(self, call: ToolCall, words: str) -> bool:
-        """Whether a call of another reply's asks for the same once more."""
+        """Whether a call by another reply asks for the same again."""
         ours, theirs = self.call.arguments, call.arguments
         if self.call.name != call.name or words != self.words:
             return signature(call) == signature(self.call)
@@ -46,7 +46,7 @@ class _Running:
 
 
 class ToolCalls:
-    """Calls that run here, over all replies; the dialogue has them and their results."""
+    """The calls that run here, over all replies; writes calls and results to the dialogue."""
 
     def __init__(
         self, dialogue: History, tools: Mapping[str, ToolSpec], ids: Callable[[str], str]
@@ -55,22 +55,22 @@ class ToolCalls:
         self._tools = tools
         self._ids = ids
         self._running: dict[str, _Running] = {}
-        # Calls that were answered for because they took too long, and their results' entries.
+        # Calls that took too long and got a provisional result, with the ids of those entries.
         self._unfinished: dict[str, tuple[_Running, str]] = {}
         self._called_off: set[str] = set()
-        # Of the newest request: its own keys → those of the runs that its calls have joined, and
-        # the calls that were made for it.
+        # For the newest request: a map from each call's own key to the key of the run that it
+        # joined, and the calls that were made.
         self._origin = ""
         self._joined: dict[str, str] = {}
         self._made: deque[_Running] = deque(maxlen=64)
 
     @property
     def unfinished(self) -> bool:
-        """Whether a tool still runs whose call was answered for, because it took too long."""
+        """Whether a tool that took too long, and got a provisional result, is still running."""
         return bool(self._unfinished)
 
     def origin(self) -> str | None:
-        """The first of the user's messages since the user last heard the agent; None if none."""
+        """Id of the user's first message since the agent was last heard; None if there is none."""
         origin = None
         for entry in reversed(list(self._dialogue)):
             message = entry.message
@@ -83,9 +83,9 @@ class ToolCalls:
     def begin(
         self, reply: Reply, calls: tuple[ToolCall, ...], client_names: Collection[str]
     ) -> list[Command]:
-        """Write the calls of one answer down, emit them, and run those that run here."""
+        """Add the calls of one answer to the dialogue, emit them, and run those that run here."""
         texts = self._dialogue.user_texts(2 * SAID_MESSAGES)
-        # "Yes" to a question about a call says nothing of what the call is to do.
+        # A "yes" says nothing about what the call is to do.
         said = tuple(text for text in texts if not agrees(text))[:SAID_MESSAGES]
         words = normalised(" ".join(texts[:1]))
         made: Counter[str] = Counter()
@@ -121,14 +121,14 @@ class ToolCalls:
             runs.append(RunTool(reply.reply_id, call, key, beside, said))
         silent = not (emitted or reply.text or reply.calls_made > len(calls))
         if silent and reply.options.tool_choice not in ("auto", "none"):
-            # A client that insists on a call would not know why it got none.
+            # A client that requires a call is told why it got none.
             reply.end_as(ReplyStatus.FAILED, STILL_WAITS)
         return emitted + runs
 
     def answered(self, result: ToolResult) -> ToolCall | None:
-        """Write a result beside its call, whatever became of the reply; returns the call.
+        """Add a result after its call, whatever became of the reply; returns the call.
 
-        None where it has been answered already.
+        None if the call has already been answered.
         """
         running = self._running.pop(result.call_id, None)
         if running is None:
@@ -145,15 +145,15 @@ class ToolCalls:
         return running.call
 
     def late(self, call_id: str) -> ToolCall | None:
-        """A call that was answered for because it took too long; None where it is none."""
+        """The call with this id if it took too long and got a provisional result, else None."""
         found = self._unfinished.get(call_id)
         return found[0].call if found else None
 
     def finished(self, result: ToolResult) -> bool:
-        """Put what was done in the place of what was said for want of it; whether that is news.
+        """Replace a provisional result by the real one; returns whether that is news to the user.
 
-        It is none where a call repeats another, where a reply waits for it, and where the user has
-        called it off.
+        It is not if the result is known already, if a running call of the same key will report it,
+        or if the user has called the tool off.
         """
         if result.call_id not in self._unfinished:
             return False
@@ -164,9 +164,10 @@ class ToolCalls:
         return news
 
     def _waiting(self, origin: str) -> set[str]:
-        """Signatures of the calls that were made for a request and have no answer yet.
+        """Signatures of the calls made for a request that have no answer yet.
 
-        The model does not see them, so it makes them again; a client must not get them twice.
+        The model does not see such calls and makes them again, but a client must not get them
+        twice.
         """
         made: dict[str, str] = {}
         answered = set()
@@ -180,7 +181,7 @@ class ToolCalls:
         return {*made.values()} - settled
 
     def _settle(self, key: str, content: str) -> None:
-        """What a run brought goes to all calls that were answered for without it."""
+        """Give the result of a run to all its calls that got a provisional one."""
         same = [call_id for call_id, (run, _) in self._unfinished.items() if run.key == key]
         known = {entry.item_id for entry in self._dialogue}
         for call_id in same:
@@ -189,7 +190,7 @@ class ToolCalls:
                 self._dialogue.say(item_id, content)
 
     def stop(self) -> list[Command] | None:
-        """Stop what can be stopped; None when no tool runs, and nothing when none lets itself."""
+        """Stop the tools that can be stopped, which may be none; None if no tool is running."""
         late = [run for run, _ in self._unfinished.values() if run.stoppable]
         if not self._running and not late:
             return None
@@ -198,7 +199,7 @@ class ToolCalls:
         return [CancelTool(key) for key in dict.fromkeys(run.key for run in stoppable + late)]
 
     def _key(self, own: str, reply: Reply, repeated: Iterable[str]) -> str:
-        """The key of the run that a call joins, or its own; the same however often it is made."""
+        """The key of the run that a call joins, else its own; stable if the call is made again."""
         if reply.origin != self._origin:
             self._origin, self._joined = reply.origin, {}
             self._made.clear()
@@ -207,10 +208,10 @@ class ToolCalls:
         return self._joined[own]
 
     def _repeated(self, call: ToolCall, words: str, reply: Reply) -> list[str]:
-        """Keys of calls that other replies have made of the same, those exactly like it first.
+        """Keys of calls by other replies that ask for the same, exact matches first.
 
-        The model does not see calls without an answer, so it makes them again; and so does a user
-        who was told that it takes too long.
+        The model does not see calls without an answer, so it makes them again; a user who was told
+        that it takes longer may also ask again.
         """
         runs = [*self._running.values(), *(run for run, _ in self._unfinished.values())]
         runs += self._made if reply.origin == self._origin else []
@@ -220,5 +221,5 @@ class ToolCalls:
 
 
 def signature(call: ToolCall) -> str:
-    """What is called, and with what: the same for calls that are alike."""
+    """The tool's name and arguments as a string, equal for equal calls."""
     return f"{call.name}{json.dumps(call.arguments, sort_keys=True)}"

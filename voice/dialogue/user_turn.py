@@ -1,4 +1,4 @@
-"""A turn of the user's, from its first sound until it is answered."""
+"""A user turn, from its first sound until it is answered."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class UserTurn:
     """What is known of a turn until it is answered.
 
     Attributes:
-        transcript: The final one.
-        shown: The interim transcript that the client was sent last.
-        interruption: What the turn does to the agent's sound; None where there was none.
+        transcript: The final transcript.
+        shown: The last interim transcript sent to the client.
+        interruption: What the turn does to the agent's sound; None if the agent was silent.
     """
 
     turn_id: int
@@ -33,7 +33,7 @@ class UserTurn:
 
     @property
     def pending(self) -> Interruption | None:
-        """The interruption, while nobody knows whether it is one: then the turn is not shown."""
+        """The interruption while it is undecided; until then the turn is not shown."""
         interruption = self.interruption
         return interruption if interruption and interruption.pending else None
 
@@ -57,17 +57,17 @@ class UserTurn:
         self.transcript = transcript
 
     def started(self) -> Command:
-        """Show the client that it has begun."""
+        """Tell the client that the turn has begun."""
         return Emit(UserSpeechStarted(self.turn_id, self.item_id, self.start_sample))
 
     def show(self, text: str) -> list[Command]:
-        """Show the client an interim transcript, unless it is the one before."""
+        """Send the client an interim transcript, unless it was just sent."""
         if text == self.shown:
             return []
         self.shown = text
         return [Emit(InterimTranscript(self.turn_id, self.item_id, text))]
 
     def pause(self, event: Pause | SpeechResumed) -> list[Command]:
-        """The user falls silent, or goes on: then sound that was released is held once more."""
+        """The user pauses or goes on; if they go on, sound that was released is held again."""
         self.paused = isinstance(event, Pause)
         return self.pending.hold() if self.pending and not self.paused else []

@@ -1,1 +1,1 @@
-"""What was said as the text that was meant: dictation, without I/O and without a clock."""
+"""Dictation: turns what was said into the text that was meant, without I/O and without a clock."""

@@ -1,8 +1,9 @@
-"""Leaves out what a speaker takes back: "on tuesday i mean wednesday", "book the, please book two".
+"""Applies self-repairs: "on tuesday i mean wednesday", "book the, please book two".
 
-A correction has three parts: the words that are taken back, an editing term, and the words in their
-place. `voice.understanding.repairs` knows those of messages to an agent, where a term proves
-little; who dictates says them plainly, and breaks off more often. English.
+A self-repair has three parts: the words that are taken back, an editing term, and the words that
+replace them. `voice.understanding.repairs` handles repairs in messages to an agent, where a term
+proves little. People who dictate use editing terms plainly, and break off more often. The words are
+English.
 
 Source: Shriberg, Preliminaries to a Theory of Speech Disfluencies (1994).
 """
@@ -23,7 +24,7 @@ OPENING = ARTICLES | FUNCTION_WORDS | word_set("""
     has have had will would should could may might just i'm it's he's she's we're they're that's
     there's i've i'll
 """)  # fmt: skip
-"""Words that open a phrase: nothing ends behind one, and said twice it is a slip."""
+"""Words that open a phrase: no phrase ends with one, and saying one twice is a slip."""
 
 _STRONG = (
     r"i mean(?! (?:it|that|what|business)\b)|i meant|or rather|make that|oops|excuse me|pardon me"
@@ -41,7 +42,7 @@ _NO_TERM = re.compile(
     rf" (?:{_STRONG}|{DELETING})",
     re.I,
 )
-"""Words before what is no term: "I'm sorry", "the scratch that"."""
+"""Phrases in which the words are not an editing term: "I'm sorry", "the scratch that"."""
 _BROKEN_OFF = re.compile(
     r"\b(?:the|a|an|my|to|of|for|with|from|at|i|we)"
     r"(?:,? (?=(?:i|we|he|she|they|there)\b)|, (?=\S))(?P<term>)(?P<comma>)",
@@ -52,13 +53,18 @@ _SLIP = re.compile(r"\b(\w+)-,? (?=\1)", re.I)
 _MEANT_TWICE = word_set("that this had no so is it you her and")
 _ASKING = word_set("what which who whom whose when where why how")
 _FARTHEST, _NEAR, _ALIGNED = 8, 4, 3
-"""Words among which the first of a correction is looked for, others of it are, and how many are."""
+"""How many words back the first replacing word may match, how many the others may, and how many
+replacing words are tried."""
 _MOST = 20
-"""Corrections of a sentence."""
+"""Most corrections in a sentence."""
 
 
 class _Reach(IntEnum):
-    """What is taken back: from the same word, a like opening, any like word; the last word; all."""
+    """How much a term may take back.
+
+    Everything from the same word on, from a similar opening word, or from any similar word; if no
+    word matches, the last word or the whole sentence.
+    """
 
     SAME = 0
     OPENING = 1
@@ -68,7 +74,7 @@ class _Reach(IntEnum):
 
 
 def without_corrections(sentence: str) -> str:
-    """A sentence without what it takes back; its end mark is the caller's.
+    """A sentence without the words it takes back; it comes without its end mark.
 
     >>> without_corrections("The bus leaves from the north, er, the south entrance")
     'The bus leaves from the south entrance'
@@ -85,7 +91,7 @@ def without_corrections(sentence: str) -> str:
 
 
 def without_repeats(sentence: str) -> str:
-    """A sentence without words that are said again at once: "we should, we should", "the the"."""
+    """A sentence without words that are repeated at once: "we should, we should", "the the"."""
     return _REPEAT.sub(_once, _SLIP.sub("", sentence))
 
 
@@ -97,7 +103,7 @@ def _once(repeat: re.Match[str]) -> str:
 
 
 def _kept(text: str, term: re.Match[str]) -> str | None:
-    """What is left of the words on either side of a term; None where it takes nothing back."""
+    """The text without a term and the words it takes back; None if it takes nothing back."""
     before, behind = text[: term.start("term")].split(), text[term.end("term") :].split()
     if not behind or re.fullmatch(rf"(?:{_PART}|yes,? |yeah,? )*", f"{' '.join(before)} ", re.I):
         return None
@@ -118,7 +124,7 @@ def _reach(term: re.Match[str]) -> _Reach:
 
 
 def _taken_back(before: list[str], behind: list[str], reach: _Reach, aligned: int) -> int | None:
-    """Where the words begin that are taken back; None where there are none."""
+    """Index in ``before`` of the first word that is taken back; None if there is none."""
     kinds = [_kind(word, reach) for word in before]
     for offset, word in enumerate(behind[: aligned if reach >= _Reach.ALIKE else 1]):
         kind = _kind(word, reach)
@@ -137,7 +143,7 @@ def _taken_back(before: list[str], behind: list[str], reach: _Reach, aligned: in
 
 
 def _kind(word: str, reach: _Reach) -> str:
-    """What a word may stand in for; "there's" is as good as "there"."""
+    """The kind of word that a word may replace; "there's" counts as "there"."""
     bare = re.sub(r"['’].*|\W+", "", word.lower())
     if bare in _ASKING:
         return "asking"

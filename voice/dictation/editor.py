@@ -1,6 +1,6 @@
-"""The text that was meant, of all that was said so far in an utterance.
+"""Edits all that was said so far in an utterance into the text that was meant.
 
-It is made anew from each transcript: an interim one gives a text that the next may revise.
+Each transcript is edited from scratch, so the text of an interim one may be revised by the next.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from voice.dictation.spelling import with_spelled_names
 from voice.dictation.written import as_written
 
 MODEL_NAME = "quicksilver-dictation"
-"""What clients name to have their words edited."""
+"""The model that clients name to have their words edited."""
 
 _SENTENCE_END = re.compile(r"(?<!\b[MD][rs]\.)(?<!\bMrs\.)(?<=[.?!…]) +(?=[A-Z\"])")
 
 
 def is_dictation(model: str) -> bool:
-    """Whether a client that names this model wants dictation: its name ends so."""
+    """Whether a model's name, by its ending, asks for dictation."""
     return model.endswith("dictation")
 
 
 def edited(said: str) -> str:
-    r"""What a speaker meant to write; empty where they have only hesitated.
+    r"""The text that a speaker meant to write; empty if they have only hesitated.
 
     Args:
-        said: A transcript, with the recogniser's marks and capitals or without.
+        said: A transcript, with or without punctuation and capitals.
 
     Returns:
-        Lines; a break at either end was dictated there.
+        One or more lines; a line break at either end is one that was dictated.
 
     >>> edited("um the meeting, uh, started at nine. New line. Ask for jeff g e o f f today.")
     'The meeting started at nine.\nAsk for Geoff today.'
@@ -44,7 +44,7 @@ def edited(said: str) -> str:
 
 
 def _fluent(sentence: str) -> str:
-    """A sentence without hesitations, slips and what it takes back."""
+    """A sentence without hesitations, repeated words and words that it takes back."""
     words = sentence.rstrip(",.;:!?…")
     text = without_repeats(without_hesitations(without_corrections(words)))
     return text.rstrip(",") + sentence[len(words) :] if text else ""

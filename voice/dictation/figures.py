@@ -1,6 +1,6 @@
-"""Writes numbers, times, codes and addresses as they are written.
+"""Writes spoken numbers, times, codes and addresses in figures and signs.
 
-Small numbers stay words unless a unit or another figure stands beside them. English.
+Small numbers stay words unless they stand beside a unit or another number. The words are English.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LARGE = re.compile(
 )
 """Numbers that stay words: "2.3 million", "a hundred people"."""
 _HIDDEN = "\ue000"
-"""Inside a number, keeps it from the reader of numbers."""
+"""Put inside a number word to hide it from `alpha2digit`."""
 _RULES = tuple(
     (re.compile(pattern, re.I), written)
     for pattern, written in (
@@ -57,22 +57,22 @@ _RULES = tuple(
     )
 )
 _RUN = re.compile(r"(?<![\d.:/])(?:\d(?: \d){2,}(?: \d+)*|\d \d(?: 0\d+)+|0\d*(?: \d+)+)(?!\.?\d)")
-"""Figures said one by one."""
+"""Digits said one by one."""
 _CODE = re.compile(
     r"(?<!\b[a-z] )(?<![\w'’])(?:(?:[a-z][ .-]){1,3}(?=\d)(?<![ai] )|(?:[a-z] ){2}(?=\d))"
     r"|(?<=\d) [b-hj-z]\b(?![.'])(?! [a-z]\b)",
     re.I,
 )
-"""Letters before or behind figures: "b a 286", "21 b"."""
+"""Letters before or after figures: "b a 286", "21 b"."""
 _SIGNS = {"dot": ".", "underscore": "_", "dash": "-", "hyphen": "-", "slash": "/", "at": "@"}
 _SIGN = rf",? ({'|'.join(_SIGNS)}),? "
 _PIECE = rf"(?:\b[A-Za-z](?:[ -][A-Za-z]){{1,30}}|[\w'-]+(?: {_COUNT}\b){{0,12}})"
-"""Longer runs of letters or numbers are tried again from each of them."""
+"""Bounded, because a search tries a run again from each of its letters or numbers."""
 _ADDRESS = re.compile(rf"(?<![\w'-]){_PIECE}(?:{_SIGN}{_PIECE}\b)+", re.I)
 
 
 def with_figures(said: str) -> str:
-    """The text with numbers, amounts, times and codes as they are written.
+    """The text with numbers, amounts, times and codes in figures.
 
     >>> with_figures("two cats since twenty twenty six at six thirty p m")
     'two cats since 2026 at 6:30 p.m.'
@@ -88,7 +88,7 @@ def with_figures(said: str) -> str:
 
 
 def with_addresses(said: str) -> str:
-    """The text with web addresses, e-mail addresses and names of files in one piece.
+    """The text with web addresses, e-mail addresses and file names in one piece.
 
     >>> with_addresses("write to anna dot berg at example dot com")
     'write to anna.berg@example.com'
@@ -101,7 +101,7 @@ def _hidden(word: str) -> str:
 
 
 def _kept(word: re.Match[str]) -> str:
-    """The word, hidden unless it belongs to a longer number."""
+    """The number word, hidden unless it belongs to a longer number."""
     text = word.string
     before = text[max(0, word.start() - 30) : word.start()]
     if re.fullmatch(_ORDINAL, word["number"], re.I):
@@ -112,7 +112,7 @@ def _kept(word: re.Match[str]) -> str:
 
 
 def _address(found: re.Match[str]) -> str:
-    """An address of words and the names of the signs between them, of which one is a dot."""
+    """An address made from words and the sign names between them, of which one must be "dot"."""
     head, at, rest = found[0].partition(" at ")
     if " at " in rest or head in ("me", "us", "him", "her", "them", "it", "look", "is", "are"):
         return head + at + _ADDRESS.sub(_address, rest)

@@ -1,6 +1,6 @@
-"""Leaves out what a speaker says to have time: "um", and "like" or "you know" that say nothing.
+"""Removes fillers: "um", and "like" or "you know" where they mean nothing.
 
-English.
+The words are English.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _ASIDES = ("you know", "i mean", "like")
 _MARKERS = (
     *_ASIDES, "so yeah", "okay so", "alright so", "well", "so", "okay", "right", "basically",
 )  # fmt: skip
-"""What has a meaning of its own, and none beside an "um" or between commas."""
+"""Words that otherwise have a meaning, but none beside an "um" or between commas."""
 _SUBJECT = 3
-"""Words of an article and its noun."""
+"""Most words of a subject that begins with an article."""
 _BE = word_set("be is was are were been it's")
 _JOINING = word_set("and but so the a an my your")
 _LIKING = word_set("looks look feels sounds i we you they would")
@@ -26,11 +26,11 @@ _KNOWN = word_set("""
     what that how who whom where when why if whether the a an this these those more about of me him
     her it them my your his our their i he she we they better all and or everything
 """)
-"""What may be known: "you know the way"."""
+"""Words that may follow a real "you know": "you know the way"."""
 
 
 class _Word(NamedTuple):
-    """A word, and the marks behind it."""
+    """A word, and the punctuation after it."""
 
     text: str
     marks: str
@@ -41,7 +41,7 @@ class _Word(NamedTuple):
 
 
 def without_hesitations(sentence: str) -> str:
-    """A sentence without the words that say nothing, and without their commas.
+    """A sentence without fillers and their commas.
 
     >>> without_hesitations("So, um, the dressing is, you know, dry, uh, and like clean.")
     'the dressing is dry, and clean.'
@@ -62,9 +62,9 @@ def without_hesitations(sentence: str) -> str:
 
 
 def _closed(kept: list[_Word], marks: str) -> _Word:
-    """The last word before something that goes, with a comma only where a phrase ends.
+    """The last word before a filler, with a comma only if a phrase may end there.
 
-    None ends behind an opening word, nor behind the beginning of a sentence's subject.
+    None ends after an opening word, nor within a subject at the beginning of a phrase.
     """
     word = kept[-1]
     begun = max((at for at in range(len(kept) - 1) if kept[at].marks), default=-1) + 1
@@ -74,14 +74,14 @@ def _closed(kept: list[_Word], marks: str) -> _Word:
 
 
 def _is_hum(words: list[_Word], at: int) -> bool:
-    """Whether a word is a hum; one with a capital inside a sentence is a name."""
+    """Whether a word is a hum; with a capital inside a sentence it would be a name."""
     if at >= len(words) or not re.fullmatch(HUM, words[at].text, re.I):
         return False
     return words[at].text.islower() or at == 0 or bool(words[at - 1].marks)
 
 
 def _marker(words: list[_Word], at: int, kept: list[_Word], behind_hum: bool) -> int:
-    """How many words here are a marker that says nothing; 0 for none."""
+    """How many words the meaningless marker here has; 0 if there is none."""
     following = " ".join(word.plain + word.marks for word in words[at : at + 2])
     marker = next((one for one in _MARKERS if re.match(rf"{one}(?![\w'-])", following)), "")
     if not marker:
@@ -100,7 +100,7 @@ def _marker(words: list[_Word], at: int, kept: list[_Word], behind_hum: bool) ->
 
 
 def _is_idle(marker: str, before: _Word, last: _Word, following: str) -> bool:
-    """Whether "you know" or "like" stands in a sentence that goes on without it."""
+    """Whether "you know" or "like" means nothing in a sentence, though no comma sets it off."""
     if before.marks or last.marks:
         return False
     if marker == "like":

@@ -1,7 +1,7 @@
-"""Spoken numbering as lines: "agenda one, budget two, summer party three, any other business".
+"""Turns spoken numbering into lines: "agenda one, budget two, party three, any other business".
 
-Three entries at least, numbered in order from the first, make a list; numbers that count something
-("one dog, two cats") make none. English.
+At least three entries, numbered in order from the first, make a list; numbers that count something
+("one dog, two cats") do not. The words are English.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _FIGURES = tuple(f"{number}." for number in range(1, 10))
 _FAMILIES = (
     (_CARDINALS, _FIGURES), (_ORDINALS, _FIGURES), (_LETTERS, tuple(f"{one})" for one in _LETTERS)),
 )  # fmt: skip
-"""What entries are numbered with aloud, and in writing."""
+"""Numbers of entries as spoken, and as written."""
 _LEAST = 3
 _DASH = re.compile(r"(?:^|(?<=[.?!:,\n]))\s{0,20}(?:dash|hyphen),? (?=\w)", re.I)
 _HEAD = r"(?:number |step |point |item )?"
@@ -29,7 +29,7 @@ _COUNTING = re.compile(r" +(?:of|or|and|to|times|more|hundred|thousand|million|\
 
 
 def with_lists(text: str) -> str:
-    r"""Text with the entries that are numbered aloud on lines of their own.
+    r"""The text with each spoken list entry on a line of its own.
 
     >>> with_lists("Agenda. One, budget. Two, party. Three, any other business.")
     'Agenda.\n1. budget.\n2. party.\n3. any other business.'
@@ -44,7 +44,7 @@ def with_lists(text: str) -> str:
 
 
 def _marks(text: str, names: Sequence[str]) -> list[re.Match[str]]:
-    """Where each entry's number stands, as far as they come in order."""
+    """The match of each entry's number, as far as the numbers come in order."""
     found: list[re.Match[str]] = []
     for name in names:
         mark = _mark(text, found[-1].end() if found else 0, name)
@@ -55,7 +55,7 @@ def _marks(text: str, names: Sequence[str]) -> list[re.Match[str]]:
 
 
 def _mark(text: str, start: int, name: str) -> re.Match[str] | None:
-    """The next place where a number opens an entry: behind a mark, or among words that allow it."""
+    """The next place where a number opens an entry: between marks, or among words that allow it."""
     pattern = re.compile(rf"(?:^|(?<=\s))(?:and )?{_HEAD}{name}\b(?P<mark>[,:.]?)(?= \w)", re.I)
     for mark in pattern.finditer(text, start):
         before = text[max(0, mark.start() - 30) : mark.start()].rstrip(" ")

@@ -1,7 +1,8 @@
-"""Does what is dictated beside the words: "comma", "new paragraph", "open quote", "scratch that".
+"""Carries out dictated commands: "comma", "new paragraph", "open quote", "scratch that".
 
-The name of a mark is a word where it is spoken of: behind an article ("the comma"), before "of" or
-a verb ("the period was long"). Recognisers put marks of their own around it; those go. English.
+The name of a mark is an ordinary word after an article ("the comma"), and before "of" or a verb
+("the period was long"). Marks that the recogniser put around a command are removed. The words are
+English.
 """
 
 from __future__ import annotations
@@ -42,21 +43,21 @@ _BEHIND_ARTICLE = re.compile(
 _TOLD_OF = re.compile(r" (?:was|is|were|are|has|had|will|would|and|began|ended)\b", re.I)
 _CLOSING = re.compile(r"\b(?:un|end |close )quote", re.I)
 _DELETED = re.compile(rf"(?<![^.!?\n])[^.!?\n]*[.!?]\s+{DELETING}[,.!]+(?=\s|$)\s*", re.I)
-"""A sentence, and the words that take it back in a sentence of their own."""
+"""A sentence, followed by a sentence of its own that takes it back."""
 _MUCH_SPACE = re.compile(r"(\s{20})\s+")
-"""More than anybody means, which the patterns behind it would read again and again."""
+"""More space than anybody means; it is cut, because later patterns would scan it repeatedly."""
 _SPACE = re.compile(r"(?P<item>[^\S\n]*+\n\s*+- +)|\s++")
-"""All the space between two words, which is read once, however much it is."""
+"""All the space between two words, scanned once, however much it is."""
 _WITH_CAPITALS = re.compile(r"\ball caps,? (\w+)", re.I)
 
 
 def with_marks(said: str) -> str:
-    r"""The text with its dictated marks and breaks, and without what was dictated away.
+    r"""The text with dictated marks and breaks put in, and without sentences that were taken back.
 
     >>> with_marks("well comma he put the comma there period new line bye")
     'well, he put the comma there.\nbye'
     """
-    # A zero stands where no space is to follow.
+    # A NUL character marks a place where no space may follow.
     named = _NAMED.sub(_mark, _MUCH_SPACE.sub(r"\1", said))
     text = re.sub(r"\0\s*", "", _DELETED.sub("", named))
     text = _WITH_CAPITALS.sub(lambda word: word[1].upper(), text)
@@ -65,7 +66,7 @@ def with_marks(said: str) -> str:
 
 
 def _item(space: re.Match[str]) -> str:
-    """An item of a list begins a line, and only one."""
+    """The space; before a list item, exactly one line break and the item's dash."""
     return "\n- " if space["item"] else space[0]
 
 

@@ -1,6 +1,6 @@
-"""Which words are names, by the order in which Whisper's vocabulary learned its pieces.
+"""Tells which words are names, by the order in which Whisper's vocabulary learned its tokens.
 
-One that has " Prague" and no " prague" has met the word as a name. English.
+A vocabulary with " Prague" but no " prague" has met the word as a name. The words are English.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from voice.hearing.asr.packaged import read_file
 from voice.understanding.english import VERBS
 
 _NAMED_FROM = 8
-"""How much earlier the vocabulary must have met the word with a capital than without."""
+"""A name's rank with a capital must be this many times lower than its rank without."""
 
 
 @cache
@@ -28,12 +28,12 @@ def is_name(word: str) -> bool:
 
 
 def is_word(word: str) -> bool:
-    """Whether a word, in lower case, is a common one."""
+    """Whether a word, given in lower case, is a common one."""
     return f"Ġ{word}" in _ranks()
 
 
 @cache
 def _ranks() -> dict[str, int]:
-    """Pieces of words, and when the vocabulary learned them."""
+    """Token → its rank in the order in which the vocabulary learned them."""
     pieces = read_file("tiny.en-short", "vocabulary.txt").decode().split("\n")
     return {piece: rank for rank, piece in enumerate(pieces)}

@@ -1,6 +1,7 @@
-"""Names as they are spelled: "jeff g e o f f" is Geoff, "thompson no p" is Thomson.
+"""Corrects names that are spelled out: "jeff g e o f f" is Geoff, "thompson no p" is Thomson.
 
-The letters win over what the recogniser has written, and go themselves. English.
+The letters replace what the recogniser has written, and are themselves removed. The words are
+English.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ _DETAIL = re.compile(
     re.I,
 )
 _LIKE_WORDS = re.compile(r"(?<![\w'’])([a-z]) (?:for|as in) (?=\1)\w+,?", re.I)
-"""The telephone's way: "s for sugar"."""
+"""Spelling as on the telephone: "s for sugar"."""
 _SOUND_ALIKE = ("ck", "iy", "sz", "fv", "jg", "cs")
 _SILENT = "eh"
-"""Letters that a name may end with unheard."""
+"""Letters that may be silent at the end of a name."""
 _LEAST_ALIKE, _BESIDE = 0.4, 0.1
-"""How alike a word must be to have been spelled, and what standing right before it is worth."""
+"""Least likeness of a word to the letters for it to be replaced, and a bonus if it stands right
+before them."""
 _LONGEST_CODE = 3
-"""Letters that are no name, such as those of a company: they become capitals."""
+"""Up to this many letters, if they match no word, are an abbreviation and become capitals."""
 
 
 def with_spelled_names(said: str) -> str:
@@ -53,7 +55,7 @@ def with_spelled_names(said: str) -> str:
 
 
 def _joined(found: re.Match[str]) -> str:
-    """The words before some letters with the one in its place that the letters spell."""
+    """The words before some letters, with the one that the letters spell replaced by them."""
     names = [_name(part) for part in re.split(_NEXT, found["letters"], flags=re.I)]
     before = found["before"].split(" ")
     # A word may have been heard as two, and another may stand between it and its letters.
@@ -70,13 +72,13 @@ def _joined(found: re.Match[str]) -> str:
         return f"{found['before']}{found['gap']}{' '.join(plain)}"
     heard = "".join(before[start:end])
     if len(names) == 1 and heard.lower().startswith(names[0].lower()):
-        # The end of a long name is not spelled.
+        # Only the beginning of a long name was spelled: keep the rest as heard.
         names = [names[0] + heard[len(names[0]) :]]
     return " ".join([*before[:start], *names, *before[end:]])
 
 
 def _name(letters: str) -> str:
-    """Letters as a name: the first is a capital, others only where that was said."""
+    """Letters as a name: the first is a capital, others only if that was said."""
     out = ""
     for sizes, letter in re.findall(rf"({_SIZES})([a-z])\b", letters.lower()):
         capital = "capital" in sizes or not out
@@ -85,7 +87,7 @@ def _name(letters: str) -> str:
 
 
 def _changed(name: str, detail: re.Match[str]) -> str:
-    """A name with, without or with twice a letter; empty where that says nothing of the name."""
+    """A name with a letter added, removed or doubled; empty if the letter does not fit the name."""
     letter = detail["letter"].lower()
     if detail["none"] or detail["twice"]:
         written = name.replace(letter, "" if detail["none"] else letter * 2, 1)

@@ -1,4 +1,4 @@
-"""Writes words as sentences: capitals and end marks. English."""
+"""Writes words as sentences, with capitals and end marks; the words are English."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ANSWER = re.compile(
 
 
 def as_written(text: str) -> str:
-    r"""Text with capitals and end marks; those that it has stay.
+    r"""The text with capitals and end marks added; existing ones stay.
 
     >>> as_written("where did emma go\nshe moved to prague in may")
     'Where did Emma go?\nShe moved to Prague in May.'
@@ -60,7 +60,7 @@ def _named(word: str) -> str:
 
 def _titled(found: re.Match[str]) -> str:
     title, name = found["title"], found["name"]
-    # "The doctor said" names nobody.
+    # "The doctor said" contains no name.
     if len(title) > len("prof") and is_word(name):
         return found[0]
     return f"{title.capitalize()}{found['dot']} {name[0].upper()}{name[1:]}"
@@ -71,7 +71,10 @@ def _greeted(line: re.Match[str]) -> str:
 
 
 def _with_end(line: str, among: bool) -> str:
-    """A line with an end mark; short lines among others, as of lists and signatures, have none."""
+    """A line with an end mark, unless it reads unfinished.
+
+    Entries of lists, and short lines among others, such as signatures, get none either.
+    """
     if not line or _ENDED.search(line) or _ENTRY.match(line) or (among and len(line.split()) < 4):
         return line
     if reads_complete(line) is Completeness.INCOMPLETE and not line[-1].isdigit():

@@ -1,1 +1,1 @@
-"""Sound to words, and the end of a turn."""
+"""Speech recognition, voice activity and the end of a turn."""

@@ -1,10 +1,10 @@
 """The audio input of one session: audio in; endpointing events and transcripts out.
 
 Voice activity and endpointing run on the event loop, frame by frame; the recogniser runs in a
-thread, in the order of the audio. It is told of the first silent frame, and the final decode of a
-turn is asked for at the pause, so that both overlap the silence that decides whether the turn is
-over. At the pause the sound of a short turn is judged as well (`voice.hearing.backchannel`), and
-the language model is asked how likely the message ends here.
+thread, in the order of the audio. It may start decoding at the first silent frame, and the final
+decode is requested at the pause, so that both overlap the silence that decides whether the turn is
+over. At the pause the sound of a short turn is also judged (`voice.hearing.backchannel`), and the
+language model is asked how likely it is that the message ends here.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 TELEPHONE_HZ = 8_000
 SHORTEST_COMMIT_MS = 100
 LATEST_PARTIAL_MS = 1000
-"""Without words for longer, nobody would notice that the user talks over the agent."""
-# A client that marks its turns itself may fill the buffer for ever; the oldest audio goes first.
+"""Longest that interim transcripts are put off: without words, a barge-in goes unnoticed."""
+# A client that marks its own turns may never commit; the oldest audio is dropped first.
 BUFFERED_S = 120
 
 _log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ _log = logging.getLogger(__name__)
 HearingEvent = EndpointEvent | Transcript | RecognitionFailed | EndOfMessageFailed
 
 EndOfMessage = Callable[[str], Awaitable[float | None]]
-"""The words of a turn → the probability that the message ends there, or None where unknown."""
+"""The words of a turn → the probability that the message ends there, or None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,9 @@ class _Sound:
     """The end of a turn's audio at a pause.
 
     Attributes:
-        samples: (T,) int16 up to now.
-        speech: How many samples of it are the turn's.
-        silence: How many of the last samples are the pause's.
+        samples: (T,) int16, up to the current position.
+        speech: Length of the turn's speech, in samples.
+        silence: Length of the pause at the end, in samples.
     """
 
     samples: Samples
@@ -90,17 +90,17 @@ class _Turn:
     """Audio of a turn on its way through the recogniser.
 
     Attributes:
-        queued: Frames that the recogniser has not been given.
-        held: Frames since the second silent one; given to it only if speech goes on.
-        fell_silent: Whether the last of the queued frames is the first silent one.
-        decodes: Final decodes asked for; only the newest one's result counts.
-        decoded: Final decodes begun, touched by the recogniser's thread alone.
-        final: The newest one's result.
+        queued: Frames not yet given to the recogniser.
+        held: Frames from the second silent one on; given to the recogniser only if speech resumes.
+        fell_silent: Whether the last queued frame is the first silent one.
+        decodes: Number of final decodes requested; only the newest one's result counts.
+        decoded: Number of final decodes begun; written only by the recogniser's thread.
+        final: Result of the newest final decode.
         sound: The audio at the pause, until it has been judged.
         sound_odds: See `Transcript`.
-        emitted: The newest text that was emitted.
-        heard_until: The position when the recogniser was last given something to do.
-        failure: Why the recogniser failed; None while it does not.
+        emitted: The last text emitted.
+        heard_until: The position when the recogniser was last given work.
+        failure: Why the recogniser failed, or None.
     """
 
     turn_id: int
@@ -125,16 +125,16 @@ class AudioInput:
 
     Args:
         recognizer: Opens a stream for each turn.
-        vad: This session's own.
-        config: Of endpointing.
+        vad: A detector used by this session alone.
+        config: Endpointing settings.
         executor: Runs the recogniser.
         emit: Called on the event loop with each event, in order.
-        decoded: Called with a turn's id whenever a final decode of it is complete.
+        decoded: Called with a turn's id whenever one of its final decodes is complete.
         ended: Called with the end of every turn, before `emit`.
-        end_of_message: Asked about the words of every pause; None: nothing is asked.
-        telephone_vad: Makes the detector that replaces `vad` when audio of 8 kHz first arrives;
-            None: `vad` is kept.
-        decode: Entered for as long as the recogniser has something to do.
+        end_of_message: Asked about the words at every pause; None asks nothing.
+        telephone_vad: Makes the detector that replaces `vad` when 8 kHz audio first arrives; None
+            keeps `vad`.
+        decode: Context manager entered around each run of the recogniser.
         allows_partial: Whether there is time for an interim transcript; one is put off for at most
             `LATEST_PARTIAL_MS`.
     """
@@ -182,7 +182,7 @@ class AudioInput:
         self._wake = asyncio.Event()
 
     def configure(self, options: SessionOptions) -> None:
-        """Take over what the client may change."""
+        """Apply the options that a client may change."""
         pre_roll_ms = options.pre_roll_ms
         self._endpointer.configure(
             options.vad_threshold,
@@ -196,7 +196,7 @@ class AudioInput:
         self._detects = options.turn_detection
 
     def expect(self, domain: Domain) -> None:
-        """What the user is likely to say from the next turn on."""
+        """Set what the user is likely to say, from the next turn on."""
         self._domain = domain
 
     @property
@@ -206,7 +206,7 @@ class AudioInput:
 
     @property
     def rate_hz(self) -> int:
-        """Of the audio that came last."""
+        """Sample rate of the audio received last."""
         return self._resampler.from_hz
 
     @property
@@ -216,7 +216,7 @@ class AudioInput:
         return (self._endpointer.pre_roll_samples + window) // FRAME_SAMPLES + 1
 
     def append(self, samples: Samples, rate_hz: int) -> None:
-        """Take in audio of any rate and length."""
+        """Accept audio of any sample rate and length."""
         if rate_hz <= TELEPHONE_HZ and self._telephone_vad is not None:
             self._vad, self._telephone_vad = self._telephone_vad(), None
         if rate_hz != self._resampler.from_hz:
@@ -231,7 +231,7 @@ class AudioInput:
             ProtocolError: There is less than 100 ms of audio to commit.
         """
         if not self._detects:
-            # The last word may end in less than a frame, and in what the resampler holds back.
+            # The last word may end in a partial frame and in what the resampler holds back.
             rest = self._framer.push(self._resampler.flush())
             for frame in rest + self._framer.flush():
                 self._take(frame)
@@ -242,7 +242,7 @@ class AudioInput:
             start = self._buffer[0].start_sample
             _, ended = self._endpointer.force_end(EndReason.MANUAL, start)
             assert isinstance(ended, TurnEnded)
-            # Without detection the endpointer does not know how far the audio is.
+            # Without detection the endpointer sees no frames, so its positions are wrong.
             now = self._position
             events = [replace(ended, start_sample=start, end_sample=now, decided_sample=now)]
             self._open(ended.turn_id, start, self._buffer)
@@ -276,7 +276,7 @@ class AudioInput:
                             self._executor, self._recognise, turn
                         )
                 except Exception as error:
-                    # A recogniser that raises must cost this turn only.
+                    # An error in the recogniser must cost this turn only.
                     _log.error("recognition failed: %s", origins(error))
                     self._fail(
                         turn, str(error) if isinstance(error, ModelError) else "recognition failed"
@@ -292,7 +292,10 @@ class AudioInput:
                 await self._wake.wait()
 
     def _puts_off(self, turn: _Turn) -> bool:
-        """Whether an interim transcript gives way; the next frame asks for it again."""
+        """Whether to skip this run because it is only for an interim transcript and time is short.
+
+        The next frame asks again.
+        """
         wanted = turn.phase is _Phase.SPEAKING and not turn.fell_silent
         late = samples_of_ms(LATEST_PARTIAL_MS)
         if not wanted or self._allows_partial() or self._position - turn.heard_until >= late:
@@ -324,7 +327,7 @@ class AudioInput:
             self._follow(event)
 
     def _listen(self, turn: _Turn, frame: AudioFrame) -> None:
-        """Give a turn's frame to the recogniser, or hold it."""
+        """Queue a turn's frame for the recogniser, or hold it back during silence."""
         silence = self._endpointer.silence_samples
         if turn.phase is not _Phase.SPEAKING or silence > FRAME_SAMPLES:
             turn.held.append(frame)
@@ -358,7 +361,7 @@ class AudioInput:
 
     def _pause(self, end_sample: int) -> None:
         turn = self._turn
-        # Words from before it are a guess: only the final decode has heard all of them.
+        # Interim words are a guess; only the final decode has heard the whole turn.
         self._cues = Cues()
         if turn is not None:
             samples = np.concatenate([frame.samples for frame in self._recent])
@@ -381,7 +384,7 @@ class AudioInput:
         turn, self._turn = self._turn, None
         self._cues = Cues()
         self._buffer.clear()
-        # A turn that follows at once is not to begin with the last word of this one.
+        # A turn that follows at once must not begin with the last word of this one.
         while self._before and self._before[0].start_sample < event.end_sample:
             self._before.popleft()
         self._ended(event)
@@ -403,7 +406,10 @@ class AudioInput:
             self._wake.set()
 
     def _fail(self, turn: _Turn, message: str) -> None:
-        """Report that a turn has no words, once it has ended, lest the agent talk over the user."""
+        """Report that a turn has no words, but only once it has ended.
+
+        Reported earlier, the agent would talk over the user.
+        """
         if self._turn is turn:
             turn.failure = message
             turn.queued.clear()
@@ -413,7 +419,10 @@ class AudioInput:
             self._emit(RecognitionFailed(turn.turn_id, message))
 
     def _recognise(self, turn: _Turn) -> Transcript | None:
-        """In a thread: give the recogniser the queued frames. Only this thread uses the stream."""
+        """Give the recogniser the queued frames and return its transcript, if it has one.
+
+        Runs in a thread; nothing else uses the stream.
+        """
         if turn.stream is None:
             turn.stream = self._recognizer.open(turn.turn_id, self._domain)
         while turn.queued:
@@ -427,9 +436,9 @@ class AudioInput:
         return replace(turn.stream.finish(), sound_odds=turn.sound_odds)
 
     def _accept(self, turn: _Turn, transcript: Transcript) -> None:
-        """Back on the loop: emit what was recognised, unless speech has gone on since."""
+        """Emit a transcript on the event loop, unless speech has resumed since."""
         if not transcript.final:
-            # After a pause the final decode follows, which comes with the sound's log odds.
+            # Not after a pause: the final decode follows, and carries the sound's log odds.
             speaking = self._turn is turn and turn.phase is _Phase.SPEAKING
             if speaking and transcript.text != turn.emitted:
                 turn.emitted = transcript.text
@@ -443,16 +452,16 @@ class AudioInput:
         elif self._turn is turn:
             turn.final = transcript
             turn.emitted = transcript.text.strip()
-            # Without words as well: that there are none is known now.
+            # Even without words: it is known now that there are none.
             self._emit(replace(transcript, final=False))
             self._cues = Cues(turn.emitted)
 
     async def _judge(self, end_of_message: EndOfMessage, turn: _Turn, final: Transcript) -> None:
-        """Ask how likely the message ends at a pause; ignored where speech has gone on since."""
+        """Ask how likely it is that the message ends here; ignore the answer if speech resumed."""
         try:
             probability = await end_of_message(final.text) if final.text.strip() else None
         except Exception as error:
-            # A model that fails must not cost the conversation; the pause decides without it.
+            # A failure of the model must not end the conversation; the pause is judged without it.
             _log.error("no probability for a pause: %s", origins(error))
             message = str(error) if isinstance(error, ModelError) else "the model failed"
             self._emit(EndOfMessageFailed(turn.turn_id, message))

@@ -1,10 +1,10 @@
-"""Whether something said while the agent speaks is a backchannel, or is meant to interrupt it.
+"""Whether something said while the agent speaks is a backchannel or is meant to interrupt it.
 
 "Mm-hmm" and "right" tell the speaker to go on. The same words are answers when the agent has just
-asked something. Single words are hard to recognise, so what was recognised and how it sounded are
-added up in log odds. The words are English. The sound is judged by a small convolutional network
-over the log-mel spectrum, which knows no words: what a recogniser takes a lone "right" or "mm-hmm"
-for depends on its vocabulary. Its weights are in `backchannel.npz`;
+asked something. Single words are hard to recognise, so the evidence of the recognised words and
+that of the sound are added as log odds. The words are English. The sound is judged by a small
+convolutional network over the log-mel spectrum. It knows no words, because what a recogniser makes
+of a lone "right" or "mm-hmm" depends on its vocabulary. Its weights are in `backchannel.npz`;
 ``python -m benchmarks.voice.fit_backchannels`` fits them.
 
 Shapes: T samples, N analysis frames of 32 ms every 10 ms, M mel bands, C channels, K classes.
@@ -25,8 +25,9 @@ from voice.types import SAMPLE_RATE_HZ, Samples, samples_of_ms
 
 UNDERSTOOD, UNDERSTOOD_ELSE = 7.0, -2.0
 GUESSED, GUESSED_ELSE = 3.0, 1.0
-"""Log odds of words that are backchannels, and of others, that are added to those of their sound.
-Set on the tuning half of benchmarks/voice/interruptions.py. Guesses say little: most are wrong."""
+"""Log odds that words add to those of the sound: words that are backchannels, and others.
+Set on the tuning half of benchmarks/voice/interruptions.py. Guesses count little: most are wrong.
+"""
 
 
 def _phrases(text: str) -> frozenset[str]:
@@ -55,14 +56,14 @@ def is_parting(text: str) -> bool:
 
 
 def is_backchannel(text: str, answering: bool = False) -> bool:
-    """Whether the words only ask the speaker to go on.
+    """Whether the words do no more than tell the speaker to go on.
 
     Args:
-        text: All words; case and punctuation do not matter.
-        answering: Whether the agent has asked something: then only hums ask it to go on.
+        text: All the words; case and punctuation do not matter.
+        answering: Whether the agent has asked something; then only hums are backchannels.
 
     Returns:
-        False for empty text as well.
+        False for empty text too.
     """
     words = _words(text)
     return bool(words) and _is_made_of(words, _HUMS if answering else _HUMS | _AGREEING)
@@ -77,12 +78,12 @@ def interrupts(
     """Whether a sound made while the agent speaks is meant to stop it.
 
     Args:
-        text: What was recognised of it.
+        text: What was recognised.
         answering: See `is_backchannel`.
-        guess: What it may have been, where nothing was recognised. A "right" with noise around it
-            is guessed to be "not right", so one backchannel among the words is enough there.
-        sound_odds: Log odds, by its sound, that it is a backchannel; None where unknown. Ignored
-            where the agent has asked something: an answer sounds the same.
+        guess: Doubtful words, used where `text` is empty. A "right" amid noise may be guessed as
+            "not right", so one backchannel among these words is enough.
+        sound_odds: Log odds, judged by the sound, that it is a backchannel; None if unknown.
+            Ignored if the agent has asked something, because an answer sounds the same.
     """
     words, guessed = _words(text), _words(guess)
     if sound_odds is not None and not answering and (words or guessed):
@@ -93,7 +94,7 @@ def interrupts(
 
 
 def _by_words(words: list[str], guessed: list[str]) -> float:
-    """Log odds, by the words, that they are a backchannel."""
+    """Log odds, judged by the words, that they are a backchannel."""
     if words:
         return UNDERSTOOD if _is_made_of(words, _HUMS | _AGREEING) else UNDERSTOOD_ELSE
     return GUESSED if _any_backchannel(guessed) else GUESSED_ELSE
@@ -108,7 +109,10 @@ def _words(text: str) -> list[str]:
 
 
 def _is_made_of(words: list[str], phrases: frozenset[str]) -> bool:
-    """Whether words are one or more phrases, "okay right", of at most three words each."""
+    """Whether the words are a sequence of the phrases, such as "okay right".
+
+    Phrases of more than three words are not found.
+    """
     reached = {0}
     for end in range(1, len(words) + 1):
         starts = reached.intersection(range(end - 3, end))
@@ -125,34 +129,34 @@ FRAMES = 100
 LAYERS = ("first", "second", "third")
 STRIDES = (2, 2, 1)
 SHORTEST_MS = 120
-"""Shorter speech is not judged: any scrap of a word sounds like any other."""
+"""Shorter speech is not judged: scraps of words all sound alike."""
 LONGEST_MS = 1000
-"""Longer speech is no single word."""
+"""Longer speech is not a single word."""
 BEFORE_MS = 100
-"""Audio before the detected start that the network also gets: a soft first sound."""
+"""Audio before the detected start that the network also gets, for a soft first sound."""
 AFTER_MS = 60
-"""Audio after the detected end that it also gets: the last sound of "right" follows a gap that
-counts as silence."""
+"""Audio after the detected end that it also gets: the "t" of "right" follows a gap that counts as
+silence."""
 
 _HOP = SAMPLE_RATE_HZ // 100
 _FRAME = 512
 _LOWEST_HZ, _HIGHEST_HZ = 80.0, 7000.0
 _PREEMPHASIS = 0.97
 _FLOOR = 1e3
-"""Added to the power in each band: silence of any depth looks alike."""
+"""Added to the power in each band, so that all silence looks alike, however deep."""
 _SCALE = 5.0
 
 
 def sound_log_odds(samples: Samples, speech: int, silence: int) -> float | None:
-    """Log odds that a short stretch of speech is a backchannel; about 2 ms.
+    """Log odds that a short stretch of speech is a backchannel; takes about 2 ms.
 
     Args:
-        samples: (T,) int16 at 16 kHz up to now.
-        speech: How many samples of it are the speech.
-        silence: How many samples have followed the speech; the first `AFTER_MS` of them count.
+        samples: (T,) int16 at 16 kHz, up to the current position.
+        speech: Length of the speech, in samples.
+        silence: Number of samples after the speech; the network gets the first `AFTER_MS` of them.
 
     Returns:
-        None for speech of less than `SHORTEST_MS`, or more than `LONGEST_MS`.
+        None for speech shorter than `SHORTEST_MS` or longer than `LONGEST_MS`.
     """
     if not is_short(speech):
         return None
@@ -162,12 +166,12 @@ def sound_log_odds(samples: Samples, speech: int, silence: int) -> float | None:
 
 
 def is_short(speech: int) -> bool:
-    """Whether so many samples of speech may be a single word."""
+    """Whether speech of this many samples may be a single word."""
     return samples_of_ms(SHORTEST_MS) <= speech <= samples_of_ms(LONGEST_MS)
 
 
 def log_odds(inputs: Array, weights: Mapping[str, Array]) -> float:
-    """Log odds that a (FRAMES, M) spectrum is of a class that is a backchannel."""
+    """Log odds that a (FRAMES, M) spectrum belongs to one of the backchannel classes."""
     scores, agrees = network(inputs, weights), weights["agrees"] > 0
     return _log_sum(scores[agrees]) - _log_sum(scores[~agrees])
 
@@ -180,9 +184,9 @@ def load() -> Mapping[str, Array]:
 
 
 def spectrum(samples: Samples) -> Array:
-    """(FRAMES, M) float32: the last second's log-mel spectrum about its mean over time.
+    """The log-mel spectrum of the last second, less its mean over time: (FRAMES, M) float32.
 
-    Shorter audio is taken to follow on silence.
+    Shorter audio is padded in front with its quietest level.
     """
     wide = samples[-(_FRAME + (FRAMES - 1) * _HOP) :].astype(np.float64)
     wide = np.pad(wide, (max(0, _FRAME - len(wide)), 0))
@@ -196,7 +200,7 @@ def spectrum(samples: Samples) -> Array:
 
 
 def network(inputs: Array, weights: Mapping[str, Array]) -> Array:
-    """(K,) scores of one (FRAMES, M) spectrum, before the softmax."""
+    """Class scores of a (FRAMES, M) spectrum, before the softmax: (K,)."""
     found = inputs
     for name, stride in zip(LAYERS, STRIDES, strict=True):
         kernel = weights[f"{name}.weight"]
@@ -209,7 +213,7 @@ def network(inputs: Array, weights: Mapping[str, Array]) -> Array:
 
 @cache
 def _mel_bands() -> NDArray[np.float64]:
-    """(M, bins) triangles that are evenly spaced on the mel scale."""
+    """Triangular filters, evenly spaced on the mel scale: (M, bins)."""
 
     def mel(hz: float) -> float:
         return float(2595 * np.log10(1 + hz / 700))

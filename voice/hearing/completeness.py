@@ -1,8 +1,8 @@
-"""Whether a transcript reads as if its speaker were done: words alone, no audio and no model.
+"""Whether a transcript reads as if the speaker were done, judged by the words alone.
 
-It helps to decide how long a silence must be before a turn is taken to be over. Its mistakes are
-cheap on one side (waiting longer) and dear on the other (cutting the user off): in doubt it says
-neutral. It knows English.
+It helps to decide how long a silence must last before a turn is taken to be over. A mistake is
+cheap in one direction (waiting longer) and costly in the other (cutting the user off), so in doubt
+the verdict is neutral. The words are English.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _DANGLING = _entries(
     "a an the my your our their his some any many another every "
     # hesitation
     "um uh er erm hmm "
-    # auxiliaries that want a verb or an object
+    # auxiliaries that need a verb or an object
     "are was were what's who's where's that's it's i'm i'd i'll i've don't let's "
-    # addresses, "living room"
+    # e-mail and web addresses; "living" without "room"
     "dot dash underscore living"
 )
 _INCOMPLETE = tuple(
@@ -69,7 +69,7 @@ _INCOMPLETE = tuple(
         r"^how (?:do|can|did|would|should) (?:you|i|we) \w+$",
         rf"^{_POLITE}(?:set|start) (?:a|an|the|another)(?: new)? (?:timer|alarm)$",
         rf"\btimer for (?:\w+ )?{_NUMBER}$",
-        # A word that is being spelled: no recording has one, and people complain of being cut off.
+        # A word being spelled out: in no recording, but people complain of being cut off.
         r"(?:^| )(?!(?:a|p) m$|t v$)[b-hj-z] [a-z]$",
         rf"\b(?:a|an|the|one|two|three|four) {_SIZE}$",
         rf"\b(?:turn|switch) (?:on|off) (?:the |my |all )*{_ROOM}$",
@@ -77,8 +77,8 @@ _INCOMPLETE = tuple(
     )
 )
 TELEPHONE_DIGITS = 10
-"""As many make a whole number; fewer may go on."""
-# No more of them than it takes to tell: a search for all takes the square of the time.
+"""Digits of a complete telephone number; after fewer, more may follow."""
+# Bounded, because an unbounded search would take quadratic time.
 _DIGIT_GROUP = re.compile(rf"(?:^| )({_DIGIT}(?: {_DIGIT}){{1,{TELEPHONE_DIGITS}}})$")
 
 _SHORT_ANSWERS = _entries(
@@ -90,7 +90,7 @@ _SHORT_ANSWERS = _entries(
     "|",
 )
 
-# Before the word "on" counts as dangling.
+# Checked before the dangling words, of which "on" is one.
 _SWITCHED = re.compile(rf"^{_POLITE}(?:turn|switch) .+ (?:on|off)$")
 _TIME_END = (
     r"(?:seconds?|minutes?|hours?|half|quarter|o'clock|a m|p m|am|pm|noon|midnight|today|tonight"
@@ -112,7 +112,7 @@ _COMPLETE = tuple(
 )
 
 
-# Asked about the same words at every frame of a pause.
+# Cached because every frame of a pause asks about the same words.
 @lru_cache(maxsize=64)
 def reads_complete(text: str) -> Completeness:
     """Judge a transcript by its words.
@@ -121,8 +121,8 @@ def reads_complete(text: str) -> Completeness:
         text: Interim or final transcript; case and punctuation do not matter.
 
     Returns:
-        INCOMPLETE when it ends in mid-phrase, digits or spelling; COMPLETE for a short answer, or a
-        question or request that has its object; else NEUTRAL. Empty text is NEUTRAL.
+        INCOMPLETE if it ends mid-phrase, in a few digits or while spelling; COMPLETE for a short
+        answer, or a question or request that has its object; otherwise, or if empty, NEUTRAL.
     """
     words = _words(text)
     if not words:
@@ -138,7 +138,7 @@ def reads_complete(text: str) -> Completeness:
 
 
 def is_short_answer(text: str) -> bool:
-    """Whether the text is an answer or a command of a word or two that wants nothing more."""
+    """Whether the text is a whole answer or command of a few words, such as "yes please"."""
     return " ".join(_words(text)) in _SHORT_ANSWERS
 
 

@@ -1,13 +1,13 @@
-"""How long a silence must last before the user's turn is over: the words and the language model.
+"""How long a silence must last before the user's turn is over, given the words and the model.
 
-A logistic regression gives the log odds that a pause is the end. A silence adds its own, since
-pauses inside turns are about exponentially long: each `MS_PER_NAT` of it makes the end e times as
-likely. The turn is over when the sum reaches the profile's bar, so the needed silence falls in a
-straight line with the evidence. Where no word was recognised there is nothing to answer, so nothing
-is gained by being quick.
+A logistic regression gives the log odds that a pause is the end of the turn. The silence itself is
+evidence too: the lengths of pauses inside turns are about exponentially distributed, so each
+`MS_PER_NAT` of silence multiplies the odds of an end by e. The turn is over when the sum reaches
+the profile's bar, so the needed silence falls linearly with the evidence. If no word was
+recognised, there is nothing to answer and nothing to gain from being quick.
 
-``python -m benchmarks.voice.fit_endings`` fits `BIAS` and `WEIGHTS`, to a new
-checkpoint or to other inputs.
+``python -m benchmarks.voice.fit_endings`` refits `BIAS` and `WEIGHTS` for a new checkpoint or for
+other inputs.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Profile(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """What is known about a pause, besides its length; `inputs_of` makes numbers of it.
+    """What is known about a pause besides its length; `inputs_of` turns it into numbers.
 
     Attributes:
-        text: The words recognised up to it; "" while there are none.
+        text: The words recognised before the pause; "" while there are none.
         end_of_message: The language model's probability that the message ends here; None while
             unknown.
     """
@@ -44,17 +44,17 @@ class Cues:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A profile's bar, and how far evidence may shorten and lengthen the silence.
+    """A profile's bar, and the bounds within which evidence sets the needed silence.
 
     Attributes:
         bar: Log odds at which the turn is over.
-        shortest_ms: The least silence that ends a turn.
-        unjudged_ms: The same while the model's probability is unknown. Of what is read aloud, or
-            recognised in pieces, many beginnings look whole without it.
-        longest_ms: The longest silence where nothing indicates more words.
-        unfinished_ms: The longest silence where the words read unfinished, or the model's
+        shortest_ms: The shortest silence that ends a turn.
+        unjudged_ms: The same while the model's probability is unknown. Without it, the beginning of
+            a text that is read aloud or recognised in pieces often looks complete.
+        longest_ms: The longest silence needed where nothing indicates more words.
+        unfinished_ms: The longest silence needed where the words read as unfinished, or the model's
             probability is below `UNLIKELY`.
-        no_text_ms: The silence while no word is known.
+        no_text_ms: The silence needed while no word is known.
     """
 
     bar: float
@@ -66,10 +66,10 @@ class Limits:
 
 
 MS_PER_NAT = 250
-"""Mean length of pauses inside turns, of those that last at all (160 ms): the longest silences in
-read speech, and the shortest among people who look for words."""
+"""Mean length of pauses inside turns, counting those of 160 ms or more. That is as long as the
+longest silences in read speech, and as short as the shortest of people searching for words."""
 UNLIKELY = 0.004
-"""A lower probability of the model's has the effect of a conjunction at the end."""
+"""A model probability below this counts like a conjunction at the end of the words."""
 
 PROFILES: Mapping[Profile, Limits] = {
     Profile.EAGER: Limits(2.25, 160, 250, 400, 1200, 900),
@@ -81,19 +81,19 @@ BIAS = -1.597
 WEIGHTS = (1.627, -2.448, 2.947, 0.839, 1.916)
 """One for each number of `inputs_of`, in that order."""
 _LOWEST_ODDS, _HIGHEST_ODDS = -10.0, 2.0
-"""Log odds of the model beyond which more says no more."""
+"""The model's log odds are clipped to these: more extreme values carry no more information."""
 
 
 def inputs_of(text: str, end_of_message: float | None) -> tuple[float, ...]:
-    """The numbers that the log odds are a weighted sum of, scaled to about the size of one.
+    """The inputs of the logistic regression, each scaled to about one.
 
     Args:
-        text: The words recognised up to the pause, not empty.
+        text: The words recognised before the pause, not empty.
         end_of_message: See `Cues`.
 
     Returns:
-        Whether the text reads complete; whether it reads unfinished; the model's log odds; whether
-        these are unknown; how many words there are.
+        Whether the text reads as complete; whether it reads as unfinished; the model's log odds;
+        whether these are unknown; how many words there are.
     """
     reads = reads_complete(text)
     odds = -3.0
@@ -109,7 +109,7 @@ def inputs_of(text: str, end_of_message: float | None) -> tuple[float, ...]:
 
 
 def evidence(cues: Cues) -> float:
-    """Log odds that the turn is over, by all but the silence; of cues with words."""
+    """Log odds, from all but the silence, that the turn is over; the cues must have words."""
     inputs = inputs_of(cues.text, cues.end_of_message)
     return BIAS + sum(weight * value for weight, value in zip(WEIGHTS, inputs, strict=True))
 
@@ -120,7 +120,7 @@ def needed_silence_ms(cues: Cues, profile: Profile) -> float:
 
 
 def silence_within(cues: Cues, limits: Limits, odds: float) -> float:
-    """The same for limits that are no profile's, and any log odds that the turn is over."""
+    """As `needed_silence_ms`, for any limits and any log odds that the turn is over."""
     if not cues.text:
         return limits.no_text_ms
     longest = limits.unfinished_ms if _goes_on(cues) else limits.longest_ms

@@ -1,9 +1,9 @@
 """When a turn begins, pauses and ends: a pure state machine over speech probabilities.
 
-Time is the samples of the frames it is given; it reads no clock and looks at no audio, so a
-recording always gives the same events. The silence that ends a turn depends on the cues at the
-pause (`voice.hearing.end_of_turn`). The caller acts on the events, and keeps the audio before the
-start (`pre_roll_samples`).
+Time is counted in the samples of the frames. No clock is read and no audio looked at, so the same
+probabilities and cues always give the same events. The silence that ends a turn depends on the cues
+at the pause (`voice.hearing.end_of_turn`). The caller acts on the events, and keeps the audio from
+before the start (`pre_roll_samples`).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from voice.types import (
 )
 
 BEGINS_FROM = 0.6
-"""Share of the threshold that will do for a turn's first frames: detectors are slow to rise."""
+"""Share of the threshold that is enough for a turn's first frames: detectors are slow to rise."""
 RESUME_MS = 60
-"""Unbroken speech that ends a pause; a shorter click or plosive leaves the silence running."""
+"""Unbroken speech that ends a pause; the silence keeps running through a click or a plosive."""
 
 
 class _State(Enum):
@@ -43,10 +43,10 @@ class Endpointer:
     """Turns frames, their speech probabilities and the cues at a pause into endpoint events.
 
     Args:
-        config: Of endpointing.
+        config: Endpointing settings.
         threshold: Probability at and above which a frame counts as speech.
-        silence_ms: A fixed silence that ends the turn whatever was said, or None for the adaptive
-            one.
+        silence_ms: A fixed silence that ends the turn whatever was said; None adapts it to the
+            cues.
     """
 
     def __init__(
@@ -64,13 +64,13 @@ class Endpointer:
     def configure(
         self, threshold: float, silence_ms: int | None, profile: Profile, pre_roll_ms: int
     ) -> None:
-        """Take over what a client may change at any time.
+        """Apply settings that a client may change at any time.
 
         Args:
             threshold: See the class.
             silence_ms: See the class.
-            profile: Of the adaptive silence.
-            pre_roll_ms: Audio before the detected start that the recogniser is to get as well.
+            profile: Sets the adaptive silence.
+            pre_roll_ms: Audio before the detected start that the recogniser gets too.
         """
         self._threshold = threshold
         self._silence_ms = silence_ms
@@ -79,7 +79,7 @@ class Endpointer:
 
     @property
     def pre_roll_samples(self) -> int:
-        """Samples before `SpeechStarted.start_sample` that the recogniser is to get as well."""
+        """Samples before `SpeechStarted.start_sample` that the recogniser gets too."""
         return samples_of_ms(self._pre_roll_ms)
 
     @property
@@ -89,11 +89,11 @@ class Endpointer:
 
     @property
     def silence_samples(self) -> int:
-        """How much of the open turn has come since its last speech."""
+        """Samples since the last speech of the open turn."""
         return self._now - self._end_sample
 
     def reset(self) -> None:
-        """Drop an open turn without an event; turn ids go on counting."""
+        """Drop an open turn without an event; turn ids keep counting up."""
         self._state = _State.IDLE
         self._window: deque[tuple[int, bool]] = deque(
             maxlen=max(1, self._config.start_window_ms // FRAME_MS)
@@ -107,12 +107,12 @@ class Endpointer:
         """Take the next frame.
 
         Args:
-            frame: The frame that follows the one before.
-            probability: That the frame holds speech, in [0, 1].
-            cues: What is known by now of the pause in the open turn.
+            frame: Follows the previous frame without a gap.
+            probability: Probability in [0, 1] that the frame holds speech.
+            cues: What is known so far about the pause in the open turn.
 
         Returns:
-            The events that this frame brings, in order.
+            The events that this frame causes, in order.
         """
         self._now = frame.end_sample
         if self._state is _State.IDLE:
@@ -130,9 +130,9 @@ class Endpointer:
         """End the open turn now.
 
         Args:
-            reason: Goes into the event.
-            start_sample: With no turn open: begin one here and end it at once, for a client that
-                marks its turns itself. None: with no turn open nothing happens.
+            reason: Reported in the event.
+            start_sample: If no turn is open, begin one here and end it at once, for a client that
+                marks its own turns. None does nothing if no turn is open.
         """
         if self._state is not _State.IDLE:
             if self._state is _State.SPEAKING:
@@ -186,7 +186,7 @@ class Endpointer:
         self._state = _State.SPEAKING
         self._start_sample = start_sample
         self._end_sample = self._now
-        # However long the speech is by now, a later frame is to bring `SpeechLasted`.
+        # However long the speech already is, `SpeechLasted` is left to a later frame.
         begun_ms = round(ms_of_samples(self._now - start_sample))
         self._speech_ms = min(begun_ms, self._config.barge_in_ms - 1)
         return SpeechStarted(self._turn_id, start_sample)

@@ -1,4 +1,4 @@
-"""Audio that arrives whole, as an item of the dialogue and not through the microphone."""
+"""Recognition of audio that arrives whole, as an item of the dialogue, not from the microphone."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _log = logging.getLogger(__name__)
 
 
 class ItemTranscription:
-    """Recognises items of one session.
+    """Recognises the audio items of one session.
 
     Args:
         recognizer: Opens a stream for each item.
-        executor: Runs it.
+        executor: Runs the recogniser.
         emit: Called on the event loop with the result.
     """
 
@@ -41,20 +41,20 @@ class ItemTranscription:
         self._executor = executor
         self._emit = emit
         self._domain = ANYTHING
-        # They may be long, and who speaks meanwhile needs a thread as well.
+        # Items may be long, and somebody who speaks meanwhile needs a thread too.
         self._one_at_a_time = asyncio.Lock()
 
     def expect(self, domain: Domain) -> None:
-        """What is likely to be said in the next items."""
+        """Set what is likely to be said in the next items."""
         self._domain = domain
 
     async def transcribe(self, item_id: str, samples: Samples, rate_hz: int) -> None:
-        """Recognise an item's audio and emit its words, or why there are none.
+        """Recognise an item's audio and emit its words or the reason for failure.
 
         Args:
-            item_id: Of the item.
+            item_id: The item's id.
             samples: (T,) int16 mono.
-            rate_hz: Of the samples.
+            rate_hz: Sample rate of the samples.
         """
         loop = asyncio.get_running_loop()
         seconds = len(samples) / rate_hz
@@ -64,7 +64,7 @@ class ItemTranscription:
                     self._executor, self._recognise, samples, rate_hz
                 )
         except Exception as error:
-            # A recogniser that raises must cost this item only.
+            # An error in the recogniser must cost this item only.
             _log.error("recognition of an item failed: %s", origins(error))
             message = str(error) if isinstance(error, ModelError) else "recognition failed"
             self._emit(ItemTranscriptionFailed(item_id, message))

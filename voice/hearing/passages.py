@@ -1,4 +1,4 @@
-"""Words of a whole recording, utterance by utterance, each with its place in time."""
+"""Recognition of a whole recording, utterance by utterance, each with its times."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from voice.hearing.vad import Vad
 
 GAP_MS = 500
-"""A silence so long separates two utterances."""
+"""A silence longer than this separates two utterances."""
 AROUND_MS = 200
-"""What is decoded of the silence before and after one."""
+"""Silence before and after an utterance that is decoded with it."""
 LONGEST_MS = 20_000
-"""An utterance is cut where the speaker is least heard before it grows longer."""
+"""A longer utterance is cut where speech is least likely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Passage:
     """An utterance.
 
     Attributes:
-        start_s: Where it begins in the recording.
-        end_s: Where it ends.
-        text: Its words as people are shown them.
-        language: Code of the language that they are in.
-        words: With their times in the recording, if they were asked for.
+        start_s: When it begins in the recording, in seconds.
+        end_s: When it ends.
+        text: Its words in written form.
+        language: Code of their language.
+        words: The words with their times in the recording, if times were asked for.
     """
 
     start_s: float
@@ -49,9 +49,9 @@ def passages(
 
     Args:
         samples: (T,) int16 mono at 16 kHz.
-        vad: A detector of its own.
+        vad: A detector that nothing else uses.
         transcribe: Recognises an utterance.
-        threshold: Probability from which on a frame counts as speech.
+        threshold: Probability at and above which a frame counts as speech.
 
     Yields:
         The utterances in which words were understood, in order.
@@ -72,7 +72,7 @@ def passages(
 
 
 def _utterances(spoken: np.ndarray, threshold: float) -> Iterator[tuple[int, int]]:
-    """Ranges [start, end) of frames; ``spoken`` are (N,) probabilities."""
+    """Utterances as frame ranges [start, end); ``spoken`` are (N,) speech probabilities."""
     (speech,) = np.nonzero(spoken >= threshold)
     if not len(speech):
         return

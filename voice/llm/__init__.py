@@ -1,1 +1,1 @@
-"""Who answers: the engine in this process, or a server that speaks OpenAI's API."""
+"""The language model: the engine in this process, or a server that speaks OpenAI's API."""

@@ -1,7 +1,7 @@
 """The interface of a language model: `embedded` runs in this process, `openai_client` on a server.
 
-A prompt goes in; pieces of final text, views of the draft and at last the calls come out. Closing
-the iteration cancels the request.
+A prompt goes in; pieces of final text, views of the draft and finally the calls come out. Closing
+the iterator cancels the request.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from voice.errors import ModelError
 from voice.types import Message, ToolCall, ToolSpec
 
 PRIORITY = 1
-"""Of an answer that somebody waits for."""
+"""Priority of an answer that somebody is waiting for."""
 
 
 class MalformedAnswer(ModelError):
-    """The model's answer does not have the form of words and tool calls."""
+    """The model's output is not a well-formed answer of words and tool calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class Prompt:
         tools: The tools that may be called.
         tool_choice: ``auto``, ``none``, ``required``, or a tool's name.
         effort: instant, low, medium or high.
-        max_tokens: Longest answer; a model with less room in its context answers with fewer.
-        draft: An earlier answer that is likely to hold for this prompt as well: it makes the answer
-            cheaper, and does not change it.
-        priority: Higher first when not all can be answered at once; a function is asked time and
-            again, for an answer that may become urgent.
+        max_tokens: Most tokens of the answer; fewer if the context has less room.
+        draft: An earlier answer that probably fits this prompt too; it makes the answer cheaper
+            without changing it.
+        priority: Higher goes first if not all prompts can be answered at once. A function is called
+            repeatedly, for an answer that may become urgent.
     """
 
     messages: tuple[Message, ...]
@@ -48,7 +48,7 @@ class Prompt:
 
     @property
     def rank(self) -> int:
-        """The priority by now."""
+        """The current priority."""
         return self.priority() if callable(self.priority) else self.priority
 
 
@@ -61,7 +61,7 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True)
 class DraftView:
-    """The answer as it stands, for display; ``step`` counts model forwards."""
+    """The answer so far, for display; ``step`` counts model forwards."""
 
     text: str
     step: int
@@ -72,9 +72,9 @@ class AnswerDone:
     """The answer is complete.
 
     Attributes:
-        calls: In the order in which they are to run.
-        cut: Whether it ended for being too long.
-        forwards: Forwards of the model that it took; 0 if unknown.
+        calls: The calls, in the order in which they are to run.
+        cut: Whether the answer was cut off because it was too long.
+        forwards: Model forwards that it took; 0 if unknown.
         kept: Tokens taken over from the prompt's draft.
         confidence: How sure the model is of the calls, in [0, 1]; None if unknown.
     """
@@ -97,10 +97,10 @@ class ReplyModel(Protocol):
     name: str
 
     def answer(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
-        """Events of an answer, the last an `AnswerDone`.
+        """Yield the events of an answer, the last an `AnswerDone`.
 
         Raises:
-            MalformedAnswer: The output is no answer; another try may help.
+            MalformedAnswer: The output is not a well-formed answer; another try may help.
             ModelError: The model failed or cannot be reached.
         """
         ...
@@ -110,10 +110,11 @@ class ReplyModel(Protocol):
         ...
 
     def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
-        """Refuse a client's tools, with well-formed schemas, that this model could never call.
+        """Refuse a client's tools, with well-formed schemas, if this model could never call them.
 
         Raises:
-            ProtocolError: A tool cannot be called; ``param`` is the fault's path, under ``path``.
+            ProtocolError: A tool cannot be called; ``param`` is the path of the fault, below
+                ``path``.
         """
         ...
 
@@ -132,5 +133,5 @@ class ReplyModel(Protocol):
 
 
 def new_call_id() -> str:
-    """A call id that no other call has."""
+    """A new, unique call id."""
     return f"call_{uuid.uuid4().hex[:16]}"

@@ -1,7 +1,7 @@
 """Fits a prompt into a model's context, with room for its answer.
 
-Long tool results are cut first, then the oldest messages are dropped; the user's newest message
-stays, cut if need be. A cut is marked with "…". The model is known only as a `ContextWindow`.
+Long tool results are cut first, then the oldest messages are dropped. The user's newest message is
+kept, but cut if necessary. A cut is marked with "…". The model is known only as a `ContextWindow`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from voice.llm.base import Prompt
 from voice.types import Message, Role, ToolCall, ToolSpec
 
 CHARS_PER_TOKEN = 8
-"""More than any prose has. Text beyond this many characters for each position of the context is cut
-without counting its tokens: counting megabytes takes seconds, and blocks other requests."""
+"""More than any prose has. Text beyond this many characters per position of the context is cut
+without counting its tokens, because counting megabytes takes seconds and blocks other requests."""
 
 _SHARE = 4
-"""In a full context a tool's result may take a quarter, and a quarter is kept for the answer."""
+"""In a full context, a tool's result may take a quarter, and a quarter is kept for the answer."""
 
 _SHORTEST = 64
-"""Tokens that a cut leaves at least."""
+"""Fewest tokens that a cut leaves."""
 
 _ELLIPSIS = 16
-"""Tokens that a cut may add: its mark, and other tokens for the words at the edges."""
+"""Tokens that a cut may add, by its mark and by tokenising the words at its edges differently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class ContextWindow:
     """A model's context and tokenizer.
 
     Attributes:
-        room: Prompt → the longest answer, in tokens, that the context has room for; below 1: none.
+        room: Prompt → longest answer, in tokens, that the context has room for; below 1 if none.
         ids: Text → token ids.
         text: Token ids → text.
         positions: Length of the context in tokens.
@@ -47,7 +47,7 @@ class ContextWindow:
 
     @property
     def most_chars(self) -> int:
-        """Longest text, in characters, of which tokens are counted."""
+        """Longest text, in characters, whose tokens are counted."""
         return CHARS_PER_TOKEN * self.positions
 
 
@@ -55,8 +55,8 @@ def fitted(prompt: Prompt, window: ContextWindow) -> Prompt:
     """The prompt, cut to fit, with ``max_tokens`` lowered to the room that is left.
 
     Args:
-        prompt: A leading system message and the tools are never cut.
-        window: Of the model.
+        prompt: The prompt; a leading system message and the tools are never cut.
+        window: The model's context.
 
     Raises:
         ModelError: Instructions and tools leave no room.
@@ -126,7 +126,7 @@ class _Fitting:
         return self._window.room(replace(self._prompt, messages=self._current))
 
     def _cut_uncounted(self) -> None:
-        """Cut and drop messages that cannot fit, by their characters."""
+        """Cut and drop messages that are too long by their characters, without counting tokens."""
         most = self._window.most_chars
         if sum(map(_size, self._messages)) <= most:
             return
@@ -166,13 +166,13 @@ class _Fitting:
         if not long:
             return False
         index = max(results or long, key=counts.__getitem__)
-        # A quarter at a time, so that several share what there is.
+        # A quarter at a time, so that several long messages share the cut.
         count = counts[index]
         self._cut(index, max(count - excess - _ELLIPSIS, count * 3 // 4, _SHORTEST))
         return True
 
     def _drop_first_call(self) -> bool:
-        """Drop the first call after the user's newest message, with its results."""
+        """Drop the first message after the user's newest one, with the results of its calls."""
         if len(self._messages) < 2:
             return False
         del self._messages[1]
@@ -180,7 +180,7 @@ class _Fitting:
         return True
 
     def _drop_results(self, index: int) -> None:
-        """Drop results at an index whose calls were dropped; one message always stays."""
+        """Drop the results at an index, whose calls were dropped; one message always stays."""
         while len(self._messages) > max(index, 1) and self._messages[index].role is Role.TOOL:
             del self._messages[index]
 
@@ -192,18 +192,18 @@ class _Fitting:
 def _shortened(
     message: Message, most: int, units: Sequence[Any], text: Callable[[Any], str]
 ) -> Message:
-    """A message of so many units of its content, which are characters or tokens, at most."""
+    """A message cut to at most ``most`` of its content's units, which are characters or tokens."""
     if len(units) <= most:
         return message
-    # A user's request may stand at either end; other texts begin with what matters most.
+    # A user's request may be at either end; other texts begin with what matters most.
     first = most // 2 if message.role is Role.USER else most
     ends = text(units[:first]), text(units[len(units) - most + first :])
     return replace(message, content=_joined(*ends))
 
 
 def _joined(first: str, last: str) -> str:
-    """Two ends of a text, cut between words where one ends close by."""
-    # Bytes of half a character are read as U+FFFD.
+    """The two ends of a cut text; the first is cut between words, if a word ends close by."""
+    # A character that was cut in half decodes to U+FFFD.
     first, last = first.rstrip("\ufffd"), last.lstrip("\ufffd")
     begun, _, half = first.rpartition(" ")
     if begun and len(half) < _SHORTEST:

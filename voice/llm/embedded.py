@@ -1,4 +1,4 @@
-"""The language model in this process: the engine's requests, and its events for the agent."""
+"""The language model in this process: turns prompts into engine requests, and events back."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 
 
 _THREADS = 2
-"""A short prompt need not wait while a long one is fitted to the context."""
+"""Two, so that a short prompt need not wait while a long one is fitted to the context."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """Which tools a model can call.
+    """What decides which tools a model can call.
 
     Attributes:
-        most_chars: Of all declarations.
-        calls: How it writes calls.
+        most_chars: Most characters of all declarations together.
+        calls: Format in which the model writes calls.
     """
 
     most_chars: int
@@ -65,7 +65,7 @@ class EmbeddedModel:
             engine.dialect.decode,
             engine.model.config.max_position_embeddings,
         )
-        # The loop's own threads may all wait for the engine.
+        # Threads of its own, because the loop's default ones may all be waiting for the engine.
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="fitting")
         self.name = name
 
@@ -84,7 +84,7 @@ class EmbeddedModel:
         try:
             loop = asyncio.get_running_loop()
             request = await loop.run_in_executor(self._threads, self._fitted, prompt)
-            # Closing cancels the request, which must not wait for garbage collection.
+            # Closing cancels the request; this must not wait for garbage collection.
             async with aclosing(self._engine.stream(request)) as events:
                 async for event in events:
                     match event:
@@ -110,7 +110,7 @@ class EmbeddedModel:
             asked = await loop.run_in_executor(self._threads, self._ask_for_end, prompt)
             if asked is None:
                 return None
-            # The model goes on where nobody waits any more.
+            # Shielded, so the model finishes the forward even if nobody waits for it any more.
             (nats,) = await asyncio.shield(asyncio.wrap_future(asked))
             return math.exp(nats)
         except (queue.Full, ModelError, ValueError, RuntimeError) as error:
@@ -123,15 +123,15 @@ class EmbeddedModel:
 
     @property
     def limits(self) -> ToolLimits:
-        """What decides on tools, without the weights."""
+        """What `check_callable` needs to know of the model, without the weights."""
         return ToolLimits(self._window.most_chars, self._engine.dialect.calls)
 
     def warm_up(self, prompt: Prompt) -> None:
-        """Load the grammar's library, and keep the keys and values of the prompt's beginning."""
+        """Load the grammar's library, and fill the KV cache with the beginning of the prompt."""
         from dlm.language.messages import AnswerError
 
         try:
-            # The answer does not matter, nor whether it is well-formed.
+            # Neither the answer nor its form matters.
             with contextlib.suppress(AnswerError):
                 self._engine.answer(self._fitted(prompt))
         except ValueError as error:
@@ -195,7 +195,7 @@ def load_embedded(config: LlmConfig) -> tuple[EmbeddedModel, str]:
     """Load a checkpoint; slow.
 
     Returns:
-        The model, and a line on which it is and where it runs.
+        The model, and a line that tells which one it is and where it runs.
 
     Raises:
         ConfigError: The device cannot be used.
@@ -225,16 +225,16 @@ def load_embedded(config: LlmConfig) -> tuple[EmbeddedModel, str]:
 
 
 def _usable(device: str) -> str:
-    """The name of a device that torch can compute on.
+    """The device's name, once torch has computed on it.
 
     Raises:
-        ConfigError: It cannot.
+        ConfigError: torch cannot compute on it.
     """
     import torch
 
     try:
         torch.zeros(1, device=device).item()
-    # Each kind of device fails in its own way; a build without CUDA with an assertion.
+    # Each kind of device fails in its own way: a build without CUDA raises an AssertionError.
     except (RuntimeError, AssertionError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ConfigError(
@@ -259,9 +259,9 @@ def _request(prompt: Prompt) -> Request:
         max_tokens=prompt.max_tokens,
         draft=_answer(prompt.draft) if prompt.draft else None,
         priority=prompt.priority,
-        # A listener would wait for it.
+        # The listener would have to wait for the reasoning.
         reasoning=False,
-        # The conversation asks for the value itself.
+        # The conversation asks for missing values itself.
         asks_back=False,
     )
 

@@ -10,7 +10,7 @@ def load_model(config: LlmConfig) -> tuple[ReplyModel, str]:
     """Load the model that the configuration names; slow.
 
     Returns:
-        The model, and a line on which it is and which option chose it.
+        The model, and a line that tells which one it is and which option chose it.
 
     Raises:
         ConfigError: A remote model's key is missing, or the device cannot be used.

@@ -16,13 +16,13 @@ from voice.llm.openai_stream import AnswerCalls, AnswerText, without_surrogates
 from voice.types import Message, Role, ToolSpec
 
 _SHORTEST_KEY = 8
-"""Characters; a shorter key ("none", for a server that needs none) is no secret."""
+"""In characters; a shorter key (such as "none" for a server without keys) is not a secret."""
 _LONGEST_REASON = 300
 _RETRIED_STATUS = (408, 409, 429)
 _RETRY_PAUSE_S = 0.5
-"""Pause before the second try, where the server names none."""
+"""Pause before the second try, if the server does not name one."""
 _NEWER_LIMIT = "max_completion_tokens"
-"""The newer name of ``max_tokens``, which newer models of OpenAI refuse."""
+"""The newer name of ``max_tokens``; newer OpenAI models refuse the old one."""
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class RemoteModel:
     """An OpenAI-compatible server: Mercury 2, vLLM, or this project's own.
 
     Raises:
-        ConfigError: The key is missing or cannot be sent, or the address is no URL.
+        ConfigError: The key is missing or cannot be sent, or the address is not a URL.
     """
 
     def __init__(self, config: LlmConfig) -> None:
@@ -51,7 +51,7 @@ class RemoteModel:
             self._client = AsyncOpenAI(
                 base_url=remote.base_url, api_key=self._key, timeout=remote.timeout_s, max_retries=0
             )
-        except Exception as error:  # of the HTTP library, which looks up proxies here as well
+        except Exception as error:  # raised by the HTTP library, which also looks up proxies here
             raise ConfigError(
                 f"llm.remote: no connection to {remote.base_url} can be made: {error}"
             ) from error
@@ -93,7 +93,7 @@ class RemoteModel:
         import openai
 
         now, timeout_s = asyncio.get_running_loop().time, self._config.remote.timeout_s
-        # The client's own timeout begins anew with each retry and each keep-alive line.
+        # The client's own timeout restarts with every retry and every keep-alive line.
         deadline = now() + timeout_s
         try:
             async with asyncio.timeout_at(deadline):
@@ -114,9 +114,9 @@ class RemoteModel:
             raise self._failed(f"a chunk of the answer cannot be read: {error}") from error
 
     async def _request(self, prompt: Prompt, deadline: float) -> Any:
-        """The stream of an answer; a server that is busy or unreachable is asked a second time.
+        """The stream of an answer; a busy or unreachable server is asked a second time.
 
-        A field that the server refuses is left out of this request and all later ones.
+        A field or value that the server refuses is not sent again, in this request or later.
         """
         import openai
 
@@ -160,9 +160,10 @@ class RemoteModel:
         return fields
 
     def _refused_field(self, message: str, fields: dict[str, Any]) -> tuple[str, str] | None:
-        """The field that a server's error names, and its value where only that is refused.
+        """The field that a server's error names, with its value if only that value is refused.
 
-        Many know no effort "instant", others none at all; Ollama calls it "reasoning value".
+        Many servers do not know the effort "instant", and others no effort at all; Ollama calls it
+        "reasoning value".
         """
         sent, theirs = fields["extra_body"], self._config.remote.extra_body
         if _NEWER_LIMIT in message and "max_tokens" in sent.keys() - theirs.keys():
@@ -172,7 +173,7 @@ class RemoteModel:
         return None
 
     def _failed(self, reason: str) -> ModelError:
-        """An error of limited length, without the key, which some servers repeat."""
+        """An error of limited length, without the key, which some servers repeat in theirs."""
         if len(self._key) >= _SHORTEST_KEY:
             reason = reason.replace(self._key, "[key]")
         return ModelError(f"{self.name} failed: {reason[:_LONGEST_REASON]}")
@@ -183,10 +184,10 @@ class RemoteModel:
         return None
 
     def check_tools(self, tools: Sequence[ToolSpec], path: str) -> None:
-        """No check: the API has no such request."""
+        """Do nothing: the API has no such request."""
 
     def warm_up(self, prompt: Prompt) -> None:
-        """No request: the server warms itself up, and every request costs."""
+        """Do nothing: the server warms itself up, and every request costs money."""
 
     async def close(self) -> None:
         """Close the connections."""
@@ -194,10 +195,10 @@ class RemoteModel:
 
 
 def _key(config: LlmConfig) -> str:
-    """The key, without the line break that a file may end in.
+    """The server's key, without a line break that its file may end in.
 
     Raises:
-        ConfigError: There is none, or a header cannot hold it.
+        ConfigError: The key is missing, or a header cannot hold it.
     """
     remote = config.remote
     key = (secret(remote.api_key_env) or "").strip()
@@ -215,7 +216,7 @@ def _key(config: LlmConfig) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """An error's text, with the server's message and the first cause where it lacks them."""
+    """An error's text, with the server's message and the root cause added if it lacks them."""
     body = getattr(error, "body", None)
     message = body.get("message") or body.get("detail") if isinstance(body, dict) else body
     reason = str(error)
@@ -228,12 +229,12 @@ def _reason(error: Exception) -> str:
 
 
 def _count(tokens: Any) -> int:
-    """A server's count of tokens; 0 where it sends none."""
+    """A server's count of tokens; 0 if it sends none."""
     return tokens if isinstance(tokens, int) else 0
 
 
 def _retry_after_s(error: Exception) -> float | None:
-    """Pause before the second try; None where a second try would not help."""
+    """Pause before the second try; None if a second try would not help."""
     import openai
 
     if isinstance(error, openai.APITimeoutError):
@@ -251,7 +252,7 @@ def _retry_after_s(error: Exception) -> float | None:
 
 
 def _chat_message(message: Message) -> dict[str, Any]:
-    # A message that a client typed may hold a lone surrogate, which cannot be encoded.
+    # A message typed in a client may hold a lone surrogate, which cannot be encoded.
     content = without_surrogates(message.content)
     if message.role is Role.TOOL:
         return {"role": "tool", "tool_call_id": message.call_id, "content": content}

@@ -1,9 +1,9 @@
-"""An answer's text and tool calls, out of the chunks that OpenAI-compatible servers stream.
+"""Assembles an answer's text and tool calls from the chunks that OpenAI-compatible servers stream.
 
-The servers differ. Text: some cut a piece inside a surrogate pair, some send typed parts, and some,
-vLLM without a reasoning parser among them, put the model's reasoning before the answer. Calls:
-OpenAI sends an id and a name in a call's first fragment and an index in each; Ollama and others
-give every call the index 0, Gemini gives none, and some repeat the name in each fragment.
+The servers differ. Text: some split a surrogate pair between pieces, some send typed parts, and
+some, such as vLLM without a reasoning parser, put the model's reasoning before the answer. Calls:
+OpenAI sends an id and a name in a call's first fragment and an index in every fragment; Ollama and
+others give every call the index 0, Gemini gives none, and some repeat the name in every fragment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _REASONING_END = "</think>"
 
 
 class AnswerText:
-    """The text of one answer, without reasoning and leading white space.
+    """The text of one answer, without reasoning or leading white space.
 
     Attributes:
         any: Whether there has been any text.
@@ -79,7 +79,7 @@ class AnswerCalls:
         return bool(self._calls)
 
     def add(self, delta: Any) -> None:
-        """Take a fragment: OpenAI's ``choices[].delta.tool_calls[]``."""
+        """Add a fragment, an element of OpenAI's ``choices[].delta.tool_calls``."""
         last = self._calls[-1] if self._calls else None
         call = last if delta.index is None else self._at.get(delta.index)
         if call is None or call.is_over(delta):
@@ -90,10 +90,14 @@ class AnswerCalls:
         call.add(delta)
 
     def finish(self, tools: tuple[ToolSpec, ...], complete: bool) -> tuple[ToolCall, ...]:
-        """The calls, at the end of a stream that is ``complete`` if the server said so.
+        """The calls, at the end of the stream.
+
+        Args:
+            tools: The tools that may be called.
+            complete: Whether the server said that the stream is complete.
 
         Raises:
-            MalformedAnswer: There is no such tool, or the arguments are no object.
+            MalformedAnswer: There is no such tool, or the arguments are not a JSON object.
         """
         names = [tool.name for tool in tools]
         return tuple(call.finish(names, complete) for call in self._calls)
@@ -108,7 +112,7 @@ class _PartialCall:
         self._arguments = ""
 
     def is_over(self, delta: Any) -> bool:
-        """Whether a fragment in this call's place begins another call."""
+        """Whether a fragment with this call's index begins another call."""
         function = delta.function
         if function is None or not function.name or not self._name:
             return False
@@ -129,7 +133,7 @@ class _PartialCall:
     def finish(self, names: list[str], complete: bool) -> ToolCall:
         if self._name not in names:
             raise MalformedAnswer(f"tool: got {self._name!r}, expected one of {names}")
-        # Where the stream broke off before the arguments they are not empty, but unknown.
+        # If the stream broke off before the arguments, they are unknown rather than empty.
         written = self._arguments.strip() or ("{}" if complete else "")
         try:
             arguments = _read_json(written)
@@ -144,7 +148,7 @@ class _PartialCall:
 
 
 def without_surrogates(text: str) -> str:
-    """The text in characters that can be encoded: halves of a pair joined, others replaced."""
+    """The text with surrogate pairs joined; lone ones, which cannot be encoded, are replaced."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -157,14 +161,14 @@ def _is_json(written: str) -> bool:
 
 
 def _read_json(written: str) -> Any:
-    """A value that can be written as JSON again; strings may hold line breaks unescaped.
+    """Read a JSON value that can be written as JSON again; strings may hold raw line breaks.
 
     Raises:
-        ValueError: It is not JSON, or holds NaN, an infinity or a number out of range.
-        RecursionError: It is nested too deeply.
+        ValueError: The text is not JSON, or holds NaN, an infinity or a number out of range.
+        RecursionError: The value is nested too deeply.
     """
     value = json.loads(written, strict=False, parse_constant=_refuse_constant)
-    # Later requests repeat the value, so it is written once here: 1e999 fails, surrogates go.
+    # Later requests repeat the value, so try to write it: 1e999 fails, surrogates are replaced.
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return json.loads(without_surrogates(text))
 

@@ -1,7 +1,7 @@
-"""Letters without their marks, for a vocabulary that has no others: "São Paulo" is "Sao Paulo".
+"""Letters without diacritics, for a vocabulary that has no others: "São Paulo" is "Sao Paulo".
 
 A small model spells other letters in bytes, which it hardly saw in training, and leaves such values
-out. So it reads plain letters, one for each, and what it copies is put back as it was said.
+out. So it reads a plain letter for each, and values that it copies are restored as they were said.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from voice.types import Message, ToolCall
 
 
 def plain(text: str) -> str:
-    """The text with a plain letter for each that has one; as many characters as before.
+    """The text with each letter replaced by its plain one, if there is one; the length is the same.
 
     >>> plain("São Paulo, Zoë, 東京")
     'Sao Paulo, Zoe, 東京'
@@ -25,13 +25,13 @@ def plain(text: str) -> str:
 
 
 def in_plain_letters(prompt: Prompt) -> Prompt:
-    """A prompt as a model reads it that knows no other letters."""
+    """The prompt for a model that knows only plain letters."""
     draft = prompt.draft and _read(prompt.draft)
     return replace(prompt, messages=tuple(map(_read, prompt.messages)), draft=draft)
 
 
 def as_said(arguments: Mapping[str, Any], messages: Iterable[Message]) -> dict[str, Any]:
-    """Arguments of a call, in the letters of the first message that has their words."""
+    """Arguments of a call, with the letters of the first message that contains their words."""
     texts = (message.content for message in messages)
     marked = [(plain(text), text) for text in texts if not text.isascii()]
 

@@ -1,8 +1,8 @@
 """``python -m voice.local``: talk to the agent through this machine's microphone and loudspeaker.
 
-The conversation runs in this process. The microphone hears the loudspeaker: its echo is taken out
-where the canceller is installed, and the agent can be interrupted; else, and for a while after a
-dropout, the microphone is deaf while the agent is heard. ``local.echo`` decides otherwise.
+The conversation runs in this process. Where the echo canceller is installed, it removes the
+loudspeaker's sound from the microphone's, and the agent can be interrupted. Without it, and for a
+while after a dropout, the microphone is muted while the agent speaks. ``local.echo`` changes this.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from voice.session.session import Session
 from voice.types import SAMPLE_RATE_HZ, Samples, ToolCall
 
 ECHO_TAIL_S = 0.3
-"""How long the loudspeaker's sound lingers in the room and on its way through the microphone."""
+"""How long the loudspeaker's sound lingers in the room and in the microphone's path."""
 PLAYED_EVERY_S = 0.1
 
 
@@ -37,10 +37,10 @@ class LocalConversation:
     """One conversation between a session and a sound card.
 
     Args:
-        session: Not running yet.
-        queue: What the loudspeaker plays from.
+        session: The session, not yet running.
+        queue: The queue from which the loudspeaker plays.
         clock: The loudspeaker's clock, in seconds.
-        screen: Where the conversation is shown.
+        screen: Shows the conversation.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class LocalConversation:
         self._heard_chars = 0
 
     async def run(self) -> None:
-        """Converse until the session has ended and its last words have sounded.
+        """Converse until the session has ended and the agent's last words have been heard.
 
         Raises:
-            DeviceError: A device was lost; in a group of exceptions.
+            DeviceError: A device was lost; raised in an exception group.
         """
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(self._watch())
@@ -75,14 +75,14 @@ class LocalConversation:
             watching.cancel()
 
     def hear(self, samples: Samples, rate_hz: int, captured_s: float, echo: bool) -> None:
-        """Take a block of the microphone; call it on the event loop, however late.
+        """Take a block from the microphone; call it on the event loop, however late.
 
         Args:
             samples: (T,) int16.
-            rate_hz: Their rate.
-            captured_s: When, by the clock.
-            echo: Whether the agent's voice is in it while the agent can be heard. What was captured
-                then counts as silence, so that time goes on.
+            rate_hz: Their sample rate.
+            captured_s: When the block was captured, on the clock.
+            echo: Whether it contains the agent's voice while the agent is audible. Such a block is
+                replaced by silence of the same length, so that time goes on.
         """
         if not self._listening:
             self._listening = True
@@ -93,7 +93,7 @@ class LocalConversation:
         self._session.append_audio(samples, rate_hz)
 
     def lost(self) -> None:
-        """A device has stopped by itself; call it on the event loop. The conversation is over."""
+        """End the conversation because a device has stopped; call it on the event loop."""
         self._gone.set()
 
     async def _watch(self) -> None:
@@ -163,7 +163,7 @@ async def converse(config: Config, console: Console) -> None:
             console.print(sentence, style="dim")
         canceller = canceller_of(config.local.echo, card)
         session = Session(resources, caller=LOCAL)
-        # Whoever leaves the room does not want the program to end.
+        # Somebody who leaves the room does not want the program to end.
         session.update(output_rate_hz=card.queue.rate_hz, holds=True, idle_timeout_s=0.0)
         loop = asyncio.get_running_loop()
         with Terminal(console) as screen:
@@ -189,9 +189,9 @@ def cleaning(
     canceller: EchoCanceller | None,
     headset: bool,
 ) -> Hear:
-    """What takes the card's blocks, and passes them on as `LocalConversation.hear` wants them.
+    """Make the card's callback, which passes blocks on in the form `LocalConversation.hear` takes.
 
-    After a dropout the canceller has lost the agent's voice: it is in the block, as without one.
+    After a dropout the canceller has lost track of the echo, so blocks are treated as without one.
     """
 
     def take(samples: Samples, captured_s: float) -> None:
@@ -206,10 +206,10 @@ def cleaning(
 
 
 def canceller_of(echo: str, card: SoundCard) -> EchoCanceller | None:
-    """What takes the echo out, if that is wanted and possible.
+    """The echo canceller, if it is wanted and possible.
 
     Raises:
-        DeviceError: It is wanted and not installed.
+        DeviceError: It is wanted but not installed.
     """
     if echo in ("half_duplex", "headset") or (echo == "auto" and not can_cancel()):
         return None

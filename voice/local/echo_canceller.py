@@ -1,9 +1,9 @@
 """Removes the loudspeaker's sound from the microphone's: WebRTC's echo canceller, from livekit.
 
-Played audio is passed in from one thread, the microphone's is cleaned on another, where all the
-work is done. The canceller infers the delay of the echo from the numbers of samples on both sides.
-After a dropout of either device the delay is another one, and the agent's voice comes through until
-the canceller has found it again.
+Played audio is passed in on one thread; the microphone's audio is cleaned on another, which does
+all the work. The canceller infers the echo's delay from the numbers of samples on both sides. A
+dropout of either device changes that delay, and the agent's voice comes through until the canceller
+has found the new one.
 
 Shapes: T is a number of samples.
 """
@@ -20,25 +20,25 @@ from voice.audio import StreamResampler
 from voice.types import SAMPLE_RATE_HZ, Samples
 
 _STEP = SAMPLE_RATE_HZ // 100
-"""WebRTC works on 10 ms."""
+"""WebRTC works on pieces of 10 ms."""
 _WAITING_BLOCKS = 512
-"""Played blocks kept while nothing is heard; the oldest go first."""
+"""Played blocks that are kept while nothing is captured; the oldest go first."""
 _LONGEST_DELAY_MS = 500
 SETTLING_S = 4.0
-"""How long the echo may come through after a dropout; up to 3.5 s were measured."""
+"""How long echo may come through after a dropout; up to 3.5 s have been measured."""
 
 
 def can_cancel() -> bool:
-    """Whether the package is installed."""
+    """Whether the canceller's package is installed."""
     return find_spec("livekit") is not None
 
 
 class EchoCanceller:
-    """The echo of one loudspeaker in one microphone.
+    """Removes the echo of one loudspeaker from one microphone.
 
     Args:
-        played_hz: Rate of the loudspeaker.
-        captured_hz: Rate of the microphone.
+        played_hz: Sample rate of the loudspeaker.
+        captured_hz: Sample rate of the microphone.
         delay_ms: Rough time from playback to capture, which the canceller refines.
     """
 
@@ -53,14 +53,14 @@ class EchoCanceller:
         self._near = _Steps(captured_hz)
 
     def played(self, samples: Samples) -> None:
-        """Take (T,) samples handed to the loudspeaker, silence included; from any one thread."""
+        """Take (T,) samples given to the loudspeaker, silence included; from any one thread."""
         self._played.append(samples)
 
     def clean(self, samples: Samples) -> Samples:
-        """Remove the echo from (T,) samples of the microphone; about 20 ms of work per second.
+        """Remove the echo from (T,) microphone samples; takes about 20 ms of work per second.
 
         Returns:
-            At 16 kHz, in steps of 10 ms; the rest comes with the next call.
+            Samples at 16 kHz, in whole pieces of 10 ms; the rest comes with the next call.
         """
         while self._played:
             for step in self._far.push(self._played.popleft()):
@@ -78,7 +78,7 @@ class EchoCanceller:
 
 
 class _Steps:
-    """Audio of any rate and length as steps of 10 ms at 16 kHz."""
+    """Cuts audio of any rate and length into pieces of 10 ms at 16 kHz."""
 
     def __init__(self, rate_hz: int) -> None:
         resamples = rate_hz != SAMPLE_RATE_HZ

@@ -1,7 +1,7 @@
-"""What a loudspeaker still has to play, and how much of each reply has sounded.
+"""What a loudspeaker still has to play, and how much of each reply has been heard.
 
-A sound card's callback pulls; whoever receives the agent's audio pushes. Time is the sound card's,
-in seconds, and is always given. Nothing here knows of PortAudio.
+The sound card's callback pulls; whoever receives the agent's audio pushes. Times are always passed
+in, as seconds on the sound card's clock. PortAudio is not used here.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from voice.types import Samples
 
 FADE_MS = 5
-"""Sound that is held fades out over this, not to click."""
+"""Length of the fade-out when playback is held, to avoid a click."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """How much of a reply has sounded by now."""
+    """How much of a reply has been heard so far."""
 
     reply_id: str
     played_ms: float
@@ -36,7 +36,7 @@ class _Block:
 class PlaybackQueue:
     """The queue between the agent and a sound card; safe to use from both threads.
 
-    It has no limit of its own: a reply is as long as the agent's longest, and `flush` empties it.
+    It has no limit of its own: replies are limited by the agent, and `flush` empties the queue.
 
     Args:
         rate_hz: Rate of all samples.
@@ -59,14 +59,14 @@ class PlaybackQueue:
             self._waiting.append((reply_id, samples))
 
     def pull(self, count: int, sounds_at_s: float) -> Samples:
-        """Hand the next samples to the sound card.
+        """Give the next samples to the sound card.
 
         Args:
-            count: How many it wants.
-            sounds_at_s: When the first of them will sound.
+            count: Number of samples wanted.
+            sounds_at_s: When the first of them will be heard.
 
         Returns:
-            (count,) int16, zeros where there is nothing to play.
+            (count,) int16, with zeros once there is nothing to play.
         """
         pulled = np.zeros(count, dtype=np.int16)
         with self._lock:
@@ -86,26 +86,26 @@ class PlaybackQueue:
         return pulled
 
     def hold(self) -> None:
-        """Fall silent within a few milliseconds and keep the place."""
+        """Fade to silence within a few milliseconds and keep the position."""
         with self._lock:
             if not self._held:
                 self._held, self._fade_left = True, self.rate_hz * FADE_MS // 1000
 
     def release(self) -> None:
-        """Play on from there."""
+        """Resume playback where it was held."""
         with self._lock:
             self._held = False
 
     def heard(self, now_s: float) -> Heard | None:
-        """What sounds now, or sounded last; None before anything has."""
+        """How much of the current or latest reply has been heard; None before any has."""
         with self._lock:
             begun = [block for block in self._handed if block.sounds_at_s <= now_s]
             return self._heard(begun[-1].reply_id, now_s) if begun else None
 
     def flush(self) -> Heard | None:
-        """Drop what has not been handed over; None when nothing was dropped.
+        """Drop what has not been given to the sound card; None if there was nothing to drop.
 
-        What the sound card already has cannot be taken back: it counts as heard.
+        What the sound card already has cannot be taken back, and counts as heard.
         """
         with self._lock:
             self._held = False
@@ -116,9 +116,9 @@ class PlaybackQueue:
             return Heard(reply_id, 1000 * self._total.get(reply_id, 0) / self.rate_hz)
 
     def silent_from_s(self, now_s: float) -> float:
-        """When all that was pushed will have sounded; in the past, or -inf, when it has.
+        """When everything pushed will have been heard; in the past, or -inf, if it has been.
 
-        What is held does not count: until it is released, nothing of it sounds.
+        Held audio does not count, since nothing of it is heard before the release.
         """
         with self._lock:
             last = self._handed[-1] if self._handed else None
@@ -128,7 +128,7 @@ class PlaybackQueue:
 
     def _note(self, block: _Block) -> None:
         if self._handed and block.reply_id != self._handed[-1].reply_id:
-            # Only the last two replies can sound at once; totals of older ones are of no use.
+            # Only the last two replies can be audible at once, so totals of older ones are useless.
             self._total = {self._handed[-1].reply_id: self._total[self._handed[-1].reply_id]}
         self._total[block.reply_id] = self._total.get(block.reply_id, 0) + block.samples
         self._handed.append(block)

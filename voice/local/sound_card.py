@@ -1,7 +1,7 @@
 """Microphone and loudspeaker through PortAudio.
 
-PortAudio is loaded when a device is first used. Its callbacks run on its own threads, late when the
-machine is busy.
+PortAudio is loaded when a device is first used. Its callbacks run on its own threads, and may be
+late when the machine is busy.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from voice.types import SAMPLE_RATE_HZ, Samples
 OUTPUT_RATE_HZ = 24_000
 BLOCK_MS = 20
 LATENCY_S = 0.05
-"""Requested of both devices: enough for callbacks in Python, short for a conversation."""
+"""Requested of both devices: enough for callbacks in Python, and short for a conversation."""
 
 Kind = Literal["input", "output"]
 Hear = Callable[[Samples, float], None]
-"""Takes a (T,) int16 block of the microphone and its start, in seconds on the card's clock."""
+"""Takes a (T,) int16 block of the microphone and when it began, on the card's clock."""
 
 
 def list_devices() -> str:
@@ -41,18 +41,18 @@ def list_devices() -> str:
 
 
 class SoundCard:
-    """A microphone and a loudspeaker, opened and not yet running.
+    """A microphone and a loudspeaker, opened but not yet running.
 
     Args:
         input_device: Name, part of a name, or number; empty means the default.
-        output_device: The same.
+        output_device: Likewise.
 
     Raises:
         DeviceError: PortAudio or a device is missing, or a device cannot do mono or stereo int16.
 
     Attributes:
-        dropout_s: Last underrun of the loudspeaker or overflow of the microphone, on the card's
-            clock; -inf before.
+        dropout_s: When the loudspeaker last ran dry or the microphone overflowed, on the card's
+            clock; -inf if that has not happened.
     """
 
     def __init__(self, input_device: str, output_device: str) -> None:
@@ -89,12 +89,12 @@ class SoundCard:
         played: Callable[[Samples], None] | None = None,
         lost: Callable[[], None] | None = None,
     ) -> Generator[None, None, None]:
-        """Run both devices for the length of a ``with``, then close them and drop what is queued.
+        """Run both devices during a ``with`` block, then close them and drop what is queued.
 
         Args:
             hear: Called on PortAudio's thread with each block of the microphone.
-            played: Called on another of its threads with each block for the loudspeaker.
-            lost: Called on one of them when a device stops by itself, once for each.
+            played: Called on another PortAudio thread with each block for the loudspeaker.
+            lost: Called on one of those threads for each device that stops by itself.
 
         Raises:
             DeviceError: A device does not start.
@@ -114,7 +114,7 @@ class SoundCard:
 
     @property
     def now_s(self) -> float:
-        """The card's clock, as `PlaybackQueue` wants it."""
+        """The card's clock, as `PlaybackQueue` needs it."""
         return float(self._output.time)
 
     def _stop(self) -> None:
@@ -125,13 +125,13 @@ class SoundCard:
         now_s = float(times.currentTime)
         if status.input_overflow:
             self.dropout_s = now_s
-        # Some host APIs leave the ADC time out.
+        # Some host APIs do not report the ADC time.
         self._hear(block[:, 0].copy(), float(times.inputBufferAdcTime) or now_s)
 
     def _give(self, block: Any, count: int, times: Any, status: Any) -> None:
         if status.output_underflow:
             self.dropout_s = float(times.currentTime)
-        # Some host APIs leave the DAC time out; the stream's latency is then the best there is.
+        # Some host APIs do not report the DAC time; the stream's latency is then the best estimate.
         delay_s = times.outputBufferDacTime - times.currentTime
         if delay_s <= 0:
             delay_s = float(self._output.latency)
@@ -151,7 +151,7 @@ def _settings(sounddevice: Any, kind: Kind, device: str, wanted_hz: int) -> dict
         with _silenced():
             found = sounddevice.query_devices(name, kind)
     except (sounddevice.PortAudioError, ValueError, OverflowError) as error:
-        # Where several match, the first line says so, and each other names one.
+        # If several match, the first line says so, and each other line names one.
         if matches := str(error).splitlines()[1:]:
             asked = f"{device!r} matches more than one {role}: {'; '.join(matches)}"
         else:
@@ -189,14 +189,14 @@ def _portaudio() -> Any:
             "PortAudio is not installed: apt install libportaudio2 (Debian), brew install portaudio"
         ) from error
     except Exception as error:
-        # Its PortAudioError cannot be named: the module that defines it is what failed to load.
+        # PortAudioError cannot be named, because the module that defines it failed to load.
         raise DeviceError(f"PortAudio does not start: {error}") from error
     return sounddevice
 
 
 @contextmanager
 def _silenced() -> Generator[None, None, None]:
-    """Keep C libraries off standard error: ALSA prints a page about a device it does not find."""
+    """Keep C libraries off standard error: ALSA prints a page for each device it does not find."""
     kept = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:

@@ -18,15 +18,15 @@ def line(role: str, text: str, *, unheard: str = "", style: str = "") -> Text:
     Args:
         role: A key of `STYLES`.
         text: The words.
-        unheard: Words after them that were cut off.
-        style: How the words look; rich's notation.
+        unheard: Words after them that were cut off before they were heard.
+        style: Style of the words, in rich's notation.
     """
     shown = Text.assemble((f"{role:>6}  ", STYLES[role]), (text, style))
     return shown.append(unheard, "dim strike") if unheard else shown
 
 
 def tool_line(name: str, arguments: Mapping[str, Any], result: str = "") -> Text:
-    """A tool call, with its result when it is known."""
+    """A tool call, with its result once that is known."""
     given = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
     shown = line("tool", f"{name}({given})", style="dim")
     return shown.append(f" → {result}", "dim") if result else shown

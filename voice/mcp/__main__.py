@@ -1,7 +1,7 @@
 """``python -m voice.mcp``: an MCP server over standard input and output.
 
-Another program starts it, and calls the agent's tools, `say` and `listen`. Nothing is loaded that a
-call does not need; standard output belongs to the protocol.
+Another program starts it, and calls the agent's tools, `say` and `listen`. Only what a call needs
+is loaded; standard output belongs to the protocol.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The agent's tools, and `say` and `listen`, as an MCP server. How it is reached is not known here.
+"""The agent's tools, and `say` and `listen`, as an MCP server. Transports are not handled here.
 
-A call is the local user's: lists and timers are those of `python -m voice.local`. Tools that end a
-conversation are left out, since there is none, and those that always ask the user before they run.
+Calls are those of the local user: lists and timers are those of `python -m voice.local`. Tools that
+end a conversation are left out, since there is none, and so are those that always ask the user
+before they run.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from voice.tools import SessionScope, Toolbox
 from voice.types import Segment, ToolCall, ToolSpec
 
 LONGEST_TEXT = 2000
-"""Characters that are said at once."""
+"""Most characters said at once."""
 LONGEST_LISTEN_S = 60
 
 _SAY = ToolSpec(
@@ -55,10 +56,10 @@ class AgentServer:
     """Answers MCP requests.
 
     Args:
-        config: Of voice, recogniser and detector, which are loaded when they are first needed.
-        agent: Whose tools are offered.
-        toolbox: Runs them.
-        sound: For `say` and `listen`.
+        config: Configures voice, recogniser and detector, which are loaded when first needed.
+        agent: The agent whose tools are offered.
+        toolbox: Runs the tools.
+        sound: The devices or files for `say` and `listen`.
     """
 
     def __init__(self, config: Config, agent: AgentConfig, toolbox: Toolbox, sound: Sound) -> None:
@@ -68,14 +69,15 @@ class AgentServer:
         self._sound = sound
         self._scope = SessionScope("mcp", agent.name, LOCAL, agent.shop)
         self._numbers = itertools.count(1)
-        # One loudspeaker, one microphone, and the one would hear the other.
+        # There is one loudspeaker and one microphone, and the microphone would hear the
+        # loudspeaker.
         self._sounding = asyncio.Lock()
         names = (name for name in agent.tools if name not in ("say", "listen"))
         offered = [spec for spec in toolbox.specs(names, self._scope) if not _converses(spec)]
         self._specs = {spec.name: spec for spec in (*offered, _SAY, _LISTEN)}
 
     def server(self) -> Server[Any]:
-        """The server for a transport of the SDK's."""
+        """The server, for one of the SDK's transports."""
         return Server(
             "quicksilver",
             instructions="Tools of a voice assistant. say speaks to its user, listen hears them.",
@@ -120,7 +122,7 @@ class AgentServer:
         call = ToolCall(f"call_{next(self._numbers)}", name, arguments)
         result = await self._toolbox.run(call, self._scope)
         if result.unfinished:
-            # Nobody waits for a word in the meantime.
+            # Nobody needs an interim answer here.
             result = await self._toolbox.outcome(call, self._scope)
         return _result(result.content, result.error)
 

@@ -1,4 +1,4 @@
-"""What is said is heard here, and what is heard is recorded here: a sound device, or files.
+"""Plays what is said and records what is heard, through a sound device or files.
 
 All of it blocks, and belongs in a thread.
 """
@@ -22,9 +22,9 @@ from voice.hearing.vad import Vad
 from voice.types import FRAME_MS, SAMPLE_RATE_HZ, Samples
 
 SILENCE_MS = 900
-"""Ends a recording once somebody has spoken."""
+"""Length of silence that ends a recording once somebody has spoken."""
 _LOST_S = 5.0
-"""A microphone that gives nothing for so long is gone."""
+"""A microphone that delivers nothing for this long is gone."""
 
 
 class Sound(Protocol):
@@ -38,10 +38,10 @@ class Sound(Protocol):
         """
 
     def blocks(self) -> Iterator[Samples]:
-        """What the microphone hears from now on, (T,) int16 at 16 kHz each.
+        """Audio from the microphone from now on, in blocks of (T,) int16 at 16 kHz.
 
         Raises:
-            DeviceError: As `play`.
+            DeviceError: As for `play`.
         """
 
 
@@ -66,7 +66,7 @@ class DeviceSound:
         from voice.local.sound_card import SoundCard
 
         card = SoundCard(self._config.input_device, self._config.output_device)
-        # Unbounded in name: who takes blocks from it is faster than they come.
+        # Needs no bound, because blocks are consumed faster than they come.
         heard: queue.SimpleQueue[Samples] = queue.SimpleQueue()
         stream = StreamResampler(card.input_rate_hz, SAMPLE_RATE_HZ)
         with card.running(lambda block, start_s: heard.put(block)):
@@ -78,7 +78,7 @@ class DeviceSound:
 
 
 class FileSound:
-    """WAV files in place of devices: what is said replaces the one, what is heard is the other."""
+    """WAV files instead of devices: what is said overwrites one, and the other is heard."""
 
     def __init__(self, speaker: Path, microphone: Path) -> None:
         self._speaker = speaker
@@ -106,13 +106,13 @@ class FileSound:
 
 
 def utterance(blocks: Iterable[Samples], vad: Vad, threshold: float, most_s: float) -> Samples:
-    """What somebody says first, with the silence around it, (T,) int16 at 16 kHz.
+    """Record the first thing that somebody says, with the silence around it, (T,) int16 at 16 kHz.
 
     Args:
-        blocks: Of a microphone.
-        vad: A detector of its own.
-        threshold: Probability from which on a frame counts as speech.
-        most_s: Seconds after which it ends in any case.
+        blocks: Blocks from a microphone.
+        vad: A detector for this recording alone.
+        threshold: Probability at which a frame counts as speech.
+        most_s: Seconds after which the recording ends in any case.
     """
     framer, kept = Framer(), [np.empty(0, np.int16)]
     spoke, silent_ms = False, 0

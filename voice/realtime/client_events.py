@@ -22,7 +22,7 @@ from voice.types import Message
 
 _EVENT_ID_MAX = 512
 _MAX_AUDIO_MS = 86_400_000
-"""A day: longer than anyone speaks, and no number that floats cannot hold."""
+"""A day: longer than anyone speaks, and small enough for a float."""
 
 _OVERRIDES = frozenset(
     {"instructions", "tools", "tool_choice", "output_modalities", "audio", "max_output_tokens"}
@@ -33,13 +33,13 @@ _Value = Annotated[str, Field(max_length=512)]
 
 
 class SessionUpdate(WireModel):
-    """``session.update``: ``session`` is merged into the session."""
+    """``session.update``: merges ``session`` into the session object."""
 
     session: dict[str, Any]
 
 
 class AudioAppend(WireModel):
-    """``input_audio_buffer.append``: base64 of audio in the session's input format."""
+    """``input_audio_buffer.append``: audio in the session's input format, as base64."""
 
     audio: str
 
@@ -92,7 +92,7 @@ class ResponseCancel(WireModel):
 
 
 class OutputAudioClear(WireModel):
-    """``output_audio_buffer.clear``, over WebRTC: the agent's sound stops."""
+    """``output_audio_buffer.clear``, over WebRTC only: stop the agent's audio."""
 
 
 class Played(WireModel):
@@ -119,13 +119,13 @@ CLIENT_EVENTS: dict[str, type[WireModel]] = {
 
 
 def event_id_of(data: dict[str, Any]) -> str | None:
-    """The client's own id of an event, to be returned with an error about it."""
+    """The client's id for an event, which is returned with any error about it."""
     event_id = data.get("event_id")
     return event_id[:_EVENT_ID_MAX] if isinstance(event_id, str) else None
 
 
 def parse_event(data: dict[str, Any]) -> WireModel:
-    """The event in a JSON object.
+    """Parse a client event from a JSON object.
 
     Raises:
         ProtocolError: The type is unknown, or a field is missing or wrong.
@@ -158,9 +158,9 @@ class ResponseRequest:
     Attributes:
         session: The session object with the response's overrides.
         overrides: Fields of `SessionOptions` for this response alone.
-        context: Input of the model in place of the dialogue: messages, and ids of items.
+        context: The model's input instead of the dialogue: messages, and ids of items.
         out_of_band: Whether it stays outside the conversation.
-        metadata: The client's own, echoed.
+        metadata: The client's own metadata, echoed.
     """
 
     session: SessionObject
@@ -177,7 +177,7 @@ def read_response_request(
 
     Args:
         response: What the client sent.
-        session: The session object as it is.
+        session: The current session object.
         base: The agent's own options.
         log: The conversation's items.
 
@@ -187,7 +187,7 @@ def read_response_request(
     extras = validated(_ResponseFields, response, "response")
     wanted = {key: value for key, value in response.items() if key in _OVERRIDES}
     if wanted.get("tools") is not None:
-        # They are all that this response may call, and none of them is nothing.
+        # The response can call only these tools; an empty list means none at all.
         wanted["quicksilver"] = {"agent_tools": []}
     changed = merged(session, wanted, "response")
     with items.located("session", "response"):

@@ -1,7 +1,7 @@
-"""One Realtime conversation over an accepted WebSocket, or a data channel of WebRTC.
+"""One Realtime conversation over an accepted WebSocket, or over a WebRTC data channel.
 
-It moves text between the socket, the protocol and the session, and decides with which close code
-the connection ends. Keys, origins and the number of sessions are checked before.
+It moves text between the socket, the protocol and the session, and chooses the close code with
+which the connection ends. Keys, origins and the number of sessions have been checked before.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _log = logging.getLogger(__name__)
 
 
 class Channel(Protocol):
-    """What carries the messages: a WebSocket, or what receives, sends and closes like one."""
+    """Carries the messages: a WebSocket, or anything that receives, sends and closes like one."""
 
     async def receive(self) -> Message:
-        """The next message, as ASGI has it."""
+        """The next message, in ASGI's format."""
 
     async def send_text(self, data: str) -> None:
         """Send a message."""
@@ -54,7 +54,7 @@ class Channel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A conversation that does not run yet."""
+    """A conversation that has been set up but is not running yet."""
 
     session: Session
     protocol: RealtimeProtocol
@@ -62,7 +62,7 @@ class Begun:
 
 
 class SlowClient(VoiceError):
-    """More messages wait for the client than may."""
+    """More messages are waiting for the client than the outbox may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,13 @@ class _Text:
 
 
 class Outbox:
-    """Server events on their way to a client that may be slow; one reader.
+    """Queue of server events for one client, which may be slow; it has a single reader.
 
-    Bounded in bytes. Overflow rule: the client counts as one that does not read, and its connection
-    ends; nothing is dropped silently but audio that an interruption has made stale.
+    The queue is bounded in bytes. On overflow the client counts as not reading, and its connection
+    ends. Nothing is dropped silently except audio that an interruption has made stale.
 
     Args:
-        max_bytes: Most that may wait.
+        max_bytes: Most bytes that may wait.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
@@ -89,13 +89,13 @@ class Outbox:
         self._changed = asyncio.Event()
 
     def put(self, events: Iterable[ServerEvent]) -> int:
-        """Add events; they are dropped when the outbox is closed.
+        """Add events; once the outbox is closed they are discarded.
 
         Returns:
-            How many bytes were added.
+            The number of bytes added.
 
         Raises:
-            SlowClient: More than the limit is waiting.
+            SlowClient: More bytes are waiting than the limit.
         """
         if self._closed:
             return 0
@@ -111,13 +111,13 @@ class Outbox:
         return self._bytes - before
 
     def drop_audio(self, stale: Callable[[str], bool]) -> None:
-        """Drop audio that has not left yet, of the replies whose ids are ``stale``."""
+        """Drop unsent audio of replies for whose ids ``stale`` returns true."""
         kept = [m for m in self._messages if m.audio_of is None or not stale(m.audio_of)]
         self._messages = deque(kept)
         self._bytes = sum(len(message.text) for message in kept)
 
     def close(self) -> None:
-        """Accept no more events; `get` returns those left and then None. May be called again."""
+        """Accept no more events; `get` returns what is left, then None. May be called again."""
         self._closed = True
         self._changed.set()
 
@@ -137,13 +137,13 @@ class RealtimeConnection:
     """A conversation with one client.
 
     Args:
-        socket: Accepted already.
-        session: Not yet running.
-        protocol: Of this session.
+        socket: The connection, already accepted.
+        session: The session, not yet running.
+        protocol: The session's protocol.
         observe: Called with every session event.
         send_timeout_s: Longest wait for a client that does not read.
-        limits: On what the client sends; None is no limit.
-        idle_s: Longest silence of the client; None is no limit.
+        limits: Limits on what the client sends; None for no limit.
+        idle_s: Longest time without a message from the client; None for no limit.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class RealtimeConnection:
         self._limits = limits
         self._idle_s = idle_s
         self._outbox = Outbox()
-        # What a client's message brings about is sent behind the answer to it.
+        # Events caused by a client's message are sent after the answer to that message.
         self._answering = False
         self._behind: deque[SessionEvent] = deque()
 
@@ -185,7 +185,7 @@ class RealtimeConnection:
         await self.close(closing.code, closing.reason)
 
     def tell(self, events: Iterable[ServerEvent]) -> None:
-        """Send what the door itself has to say; see `Outbox.put`."""
+        """Send events that the transport itself has to report; see `Outbox.put`."""
         self._outbox.put(events)
 
     async def _converse(self) -> None:
@@ -217,8 +217,8 @@ class RealtimeConnection:
             except TimeoutError as error:
                 raise Closing(CloseCode.POLICY, "the client does not read") from error
             except (WebSocketDisconnect, RuntimeError):
-                # RuntimeError: uvicorn has closed it, at shutdown or without a pong. `_receive`
-                # gets the disconnect too, and ends the session.
+                # RuntimeError: uvicorn has closed the socket, at shutdown or because no pong came.
+                # `_receive` gets the disconnect too, and ends the session.
                 return
 
     async def _receive(self) -> None:
@@ -241,7 +241,8 @@ class RealtimeConnection:
             self._answer(text)
             more = True
             while more:
-                # What has arrived comes without a wait: other conversations are let in between.
+                # Audio that has already arrived is processed without waiting; let others run in
+                # between.
                 await asyncio.sleep(0)
                 more = self._protocol.hear()
 
@@ -257,22 +258,22 @@ class RealtimeConnection:
             self._handle(self._behind.popleft())
 
     async def close(self, code: CloseCode, reason: str) -> None:
-        """End the connection, if the client has not. Raises nothing; waits a second at most."""
+        """End the connection unless the client has. Never raises; waits at most a second."""
         try:
-            # The close frame is queued after what the client has not read; it may never leave.
+            # The close frame queues behind what the client has not read, so it may never leave.
             async with asyncio.timeout(_CLOSE_TIMEOUT_S):
                 await self._socket.close(code, reason)
         except (TimeoutError, WebSocketDisconnect, RuntimeError):
-            # Starlette raises RuntimeError when the other side has closed it first.
+            # Starlette raises RuntimeError if the other side has closed the connection first.
             _log.debug("session %s: the client had gone", self._protocol.session_id)
 
 
 def _json(event: ServerEvent) -> str:
-    # ASCII: the length in characters is the length in bytes, and no lone surrogate in a model's
-    # output can make a message that cannot be sent.
+    # ASCII, so that the length in characters is the length in bytes, and a lone surrogate in the
+    # model's output cannot make the message unsendable.
     try:
         return json.dumps(event, separators=(",", ":"), allow_nan=False)
     except ValueError:
-        # A remote model's arguments may be infinite: null, as JavaScript writes it.
+        # A remote model's arguments may contain infinity; write null for it, as JavaScript does.
         finite = json.loads(json.dumps(event), parse_constant=lambda name: None)
         return json.dumps(finite, separators=(",", ":"))

@@ -1,6 +1,6 @@
 """Events beyond OpenAI's protocol, for clients that ask for them: see docs/protocol.md.
 
-Some clients fail at an event of an unknown type, so none is sent to a client that has not asked.
+Some clients fail on unknown event types, so a client gets only the extensions it has asked for.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ NAMES: tuple[str, ...] = get_args(Extension)
 
 
 def checked_names(names: Iterable[str]) -> list[str]:
-    """The names, as they are.
+    """The names as a list.
 
     Raises:
-        ProtocolError: One is unknown.
+        ProtocolError: A name is unknown.
     """
     known = list(names)
     for name in known:
@@ -62,13 +62,13 @@ class StateTracker:
     _turn_id: int = field(default=0, init=False)
 
     def observe(self, event: SessionEvent) -> bool:
-        """Take an event; returns whether the state has changed."""
+        """Update the state from an event; returns whether it has changed."""
         before = self.state
         self.state = self._after(event)
         return self.state != before
 
     def drop_turn(self) -> bool:
-        """The user's turn is over without a reply; returns whether the state has changed."""
+        """End the user's turn without a reply; returns whether the state has changed."""
         if self._hearing:
             self._hearing = False
             self.state = "thinking" if self._replying else "listening"
@@ -94,7 +94,7 @@ class StateTracker:
             case FinalTranscript(turn_id=turn_id) | TranscriptFailed(turn_id=turn_id) if (
                 self._hearing and turn_id == self._turn_id
             ):
-                # The client has committed it while it went on, or the recogniser failed.
+                # The client committed the turn while speech was going on, or the recogniser failed.
                 self.drop_turn()
             case FinalTranscript(text="") | TranscriptFailed():
                 return self.state if self._hearing or self._replying else "listening"
@@ -104,12 +104,12 @@ class StateTracker:
 def extension_events(
     event: SessionEvent, enabled: frozenset[str], message_id: str | None
 ) -> list[ServerEvent]:
-    """The extension events of a session event, those of `StateTracker` aside.
+    """The extension events for a session event, except for those of `StateTracker`.
 
     Args:
-        event: Of the session.
-        enabled: Names that the client asked for.
-        message_id: Item of the reply that the event is about, if it is about a recent one.
+        event: The session event.
+        enabled: Extension names that the client asked for.
+        message_id: Id of the message item of the reply that the event is about, if that is recent.
     """
     name, kind, fields = _extension_of(event, message_id)
     return [{"type": f"quicksilver.{kind}", **fields}] if name in enabled else []
@@ -118,7 +118,7 @@ def extension_events(
 def _extension_of(
     event: SessionEvent, message_id: str | None
 ) -> tuple[str | None, str, dict[str, Any]]:
-    """Name of the group that an event belongs to, the event's kind, and its fields."""
+    """The name of the event's extension, its kind, and its fields."""
     match event:
         case (
             InterimTranscript(item_id=item_id, text=text)

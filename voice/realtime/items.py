@@ -1,6 +1,6 @@
-"""Conversation items: those that clients send, their messages in the dialogue, and their order.
+"""Conversation items: those that clients send, the messages they stand for, and their order.
 
-Audio is never kept: an item of speech holds its transcript alone.
+Audio is never kept: a spoken item holds only its transcript.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_ITEMS = 2000
 """Items kept; the oldest are dropped, long after they have left the model's context."""
 
 MAX_CHARS = 8 * 1024 * 1024
-"""Of all items, as JSON."""
+"""Limit on the length of all items together, as JSON."""
 
 _Id = Annotated[str, Field(min_length=1, max_length=128)]
 _ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.AGENT}
@@ -41,14 +41,14 @@ class Part(WireModel):
 
     @property
     def untranscribed(self) -> bool:
-        """Whether it is audio of the user without a transcript."""
+        """Whether it is audio without a transcript, which only the user's messages may have."""
         return self.type == "input_audio" and self.transcript is None and self.audio is not None
 
     def words(self) -> str:
-        """The text or transcript of the part; empty where it is `untranscribed`.
+        """The part's text or transcript; empty if it is `untranscribed`.
 
         Raises:
-            ProtocolError: It has neither text, nor transcript, nor the user's audio.
+            ProtocolError: The part lacks its text or transcript and is not the user's audio.
         """
         if self.untranscribed:
             return ""
@@ -63,7 +63,7 @@ class Part(WireModel):
         return words
 
     def wire(self, role: str) -> dict[str, Any]:
-        """The part as it is echoed."""
+        """The part as it is echoed to the client."""
         if self.type.endswith("audio"):
             return {"type": self.type, "transcript": self.transcript}
         kind = "output_text" if role == "assistant" else "input_text"
@@ -89,12 +89,12 @@ class MessageItem(WireModel):
 
     @property
     def audio(self) -> str | None:
-        """The audio to be transcribed, base64."""
+        """The audio to be transcribed, as base64."""
         return next((part.audio for part in self.content if part.untranscribed), None)
 
 
 class FunctionCallItem(WireModel):
-    """A call that the agent made, sent back by the client."""
+    """A call by the agent, sent back by the client as part of the history."""
 
     type: Literal["function_call"]
     id: _Id | None = None
@@ -113,7 +113,7 @@ class FunctionOutputItem(WireModel):
 
 
 class ApprovalItem(WireModel):
-    """Whether a call of an MCP server's tool may be made."""
+    """The client's answer to whether a call of an MCP server's tool may be made."""
 
     type: Literal["mcp_approval_response"]
     id: _Id | None = None
@@ -126,7 +126,7 @@ ClientItem = MessageItem | FunctionCallItem | FunctionOutputItem | ApprovalItem
 
 
 class _Holder(WireModel):
-    """Makes `validated` name the fields of the union ``item.…``."""
+    """Wraps the union so that errors from `validated` name fields as ``item.…``."""
 
     item: Annotated[ClientItem, Field(discriminator="type")]
 
@@ -140,7 +140,7 @@ class ItemReference(WireModel):
 
 @contextmanager
 def located(name: str, path: str) -> Iterator[None]:
-    """Rewrite errors about a field to name its path in the client's event."""
+    """Rewrite errors about field ``name`` to give its ``path`` in the client's event."""
     try:
         yield
     except ProtocolError as error:
@@ -159,15 +159,15 @@ def parse_item(data: dict[str, Any]) -> ClientItem:
 
 
 def message_of(item: ClientItem, calls: dict[str, str]) -> Message:
-    """The message of the dialogue that an item stands for.
+    """The dialogue message that an item stands for.
 
     Args:
         item: As the client sent it.
-        calls: Call id → name of the tool, of all calls in the conversation.
+        calls: Call id → name of the tool, for all calls in the conversation.
 
     Raises:
-        ProtocolError: Arguments are no JSON object, an output answers no call, or content has no
-            text.
+        ProtocolError: Arguments are not a JSON object, an output answers no known call, content has
+            no text, or the item is an approval.
     """
     if isinstance(item, MessageItem):
         words = [part.words() for part in item.content]
@@ -187,7 +187,7 @@ def message_of(item: ClientItem, calls: dict[str, str]) -> Message:
 
 
 def wire_item(item: ClientItem, item_id: str) -> Item:
-    """The item as it is echoed."""
+    """The item as it is echoed to the client."""
     if isinstance(item, MessageItem):
         return _message(item_id, item.role, [part.wire(item.role) for part in item.content])
     fields = item.model_dump(exclude={"id", "type"})
@@ -214,7 +214,7 @@ def call_item(item_id: str, call: ToolCall, arguments: str, status: str) -> Item
 
 
 def listing_item(item_id: str, label: str, tools: tuple[ServerTool, ...], status: str) -> Item:
-    """The tools of an MCP server."""
+    """The list of an MCP server's tools."""
     shown = [
         {
             "name": tool.remote_name,
@@ -228,17 +228,17 @@ def listing_item(item_id: str, label: str, tools: tuple[ServerTool, ...], status
 
 
 def mcp_item(item_id: str, kind: str, status: str, call: ToolCall, tool: tuple[str, str]) -> Item:
-    """A call of an MCP server's tool, made or to be approved; ``tool`` is its label and name."""
+    """An MCP tool call, made or awaiting approval; ``tool`` is the server's label and tool name."""
     label, name = tool
     fields: Item = {"server_label": label, "name": name, "arguments": arguments_json(call)}
     if kind == "mcp_call":
-        # @openai/agents-realtime expects the keys while they are null.
+        # @openai/agents-realtime expects these keys even while they are null.
         fields |= {"output": None, "error": None}
     return _item(item_id, kind, status, **fields)
 
 
 def answered_item(item: Item, result: ToolResult) -> Item:
-    """A call of an MCP server's tool with what it has brought."""
+    """The item of an MCP tool call, completed with its result."""
     words = result.content
     if not result.error:
         return item | {"status": "completed", "output": words, "error": None}
@@ -247,7 +247,7 @@ def answered_item(item: Item, result: ToolResult) -> Item:
 
 
 def arguments_json(call: ToolCall) -> str:
-    """The arguments of a call as the wire carries them."""
+    """A call's arguments as JSON, as sent over the wire."""
     return json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -262,7 +262,7 @@ class ItemLog:
 
     @property
     def calls(self) -> dict[str, str]:
-        """Call id → name of the tool, of every function call in the conversation."""
+        """Call id → name of the tool, for every function call in the conversation."""
         return {
             item["call_id"]: item["name"]
             for item in self._items.values()
@@ -271,13 +271,13 @@ class ItemLog:
 
     @property
     def answered(self) -> set[str]:
-        """Call ids of the outputs in the conversation."""
+        """The call ids that have an output in the conversation."""
         outputs = (i for i in self._items.values() if i["type"] == "function_call_output")
         return {item["call_id"] for item in outputs}
 
     @property
     def excess(self) -> str | None:
-        """The oldest item, where there are more than `MAX_ITEMS`, or `MAX_CHARS` in all."""
+        """The id of the oldest item if the log exceeds `MAX_ITEMS` or `MAX_CHARS`, else None."""
         full = len(self._order) > MAX_ITEMS or self._chars > MAX_CHARS
         return self._order[0] if full else None
 
@@ -288,7 +288,7 @@ class ItemLog:
         """The item.
 
         Raises:
-            ProtocolError: There is none of that id.
+            ProtocolError: There is no item with that id.
         """
         if item_id not in self._items:
             raise ProtocolError(
@@ -297,11 +297,11 @@ class ItemLog:
         return self._items[item_id]
 
     def put(self, item: Item, previous_item_id: str | None = None) -> str | None:
-        """Add an item, or replace the one of the same id where it stands.
+        """Add an item, or replace the one with the same id in place.
 
         Args:
             item: As it goes over the wire.
-            previous_item_id: The item that it goes after; "root" is the front, None the end.
+            previous_item_id: The item to insert it after; "root" is the front, None the end.
 
         Returns:
             The id of the item before it, or None at the front.
@@ -319,10 +319,10 @@ class ItemLog:
         return self._order[before - 1] if before else None
 
     def transcribed(self, item_id: str, text: str | None) -> int:
-        """Enter a transcript into the first untranscribed part of an item; None is none.
+        """Set the transcript of an item's first untranscribed part; None leaves it untranscribed.
 
         Returns:
-            The index of the part, 0 where there is none.
+            The index of that part, or 0 if there is none.
         """
         item = self._items.get(item_id, {})
         content = list(item.get("content", []))

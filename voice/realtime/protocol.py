@@ -1,8 +1,8 @@
 """The Realtime protocol of one conversation, without I/O.
 
-`RealtimeProtocol.receive` turns a client's text into calls of the session's methods,
-`RealtimeProtocol.translate` the session's events into server events. Both return the server events
-to be sent, in order. It knows nothing of sockets, keys or queues.
+`RealtimeProtocol.receive` turns a client's text into calls of the session's methods, and
+`RealtimeProtocol.translate` turns the session's events into server events. Both return the server
+events to send, in order. Sockets, keys and queues are not handled here.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ if TYPE_CHECKING:
 
 
 MEDIA_RATE_HZ = 24_000
-"""Of the agent's audio where a door plays it."""
+"""Sample rate of the agent's audio where the transport plays it."""
 PIECE_S = 0.2
-"""Audio that is heard in one go."""
+"""Length of audio that is passed to the session in one go."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalNames:
-    """The server's names of its model, its voice, the voices to be chosen, and the agent."""
+    """What the server calls its model, its default voice, the selectable voices and its agent."""
 
     model: str
     voice: str
@@ -66,7 +66,7 @@ class LocalNames:
     agent: str = ""
 
     def chosen(self, voice: str) -> str:
-        """The name of the voice that speaks when a client asks for ``voice``."""
+        """The name of the voice that is used when a client asks for ``voice``."""
         return full_name(voice, self.voices) or self.voice
 
 
@@ -76,7 +76,7 @@ def preview(
     """The session object of a conversation that would begin with ``changes``.
 
     Raises:
-        ProtocolError: A field has a wrong value, or the model could not call a tool.
+        ProtocolError: A field has a wrong value, or the model cannot call one of the tools.
     """
     changed = merged(initial_object(base), changes)
     wanted = option_changes(changed, base)
@@ -90,10 +90,10 @@ def preview(
 
 
 def granted(base: SessionOptions, changes: Mapping[str, Any]) -> SessionOptions:
-    """The options of a conversation that an ephemeral key opens.
+    """The options of a conversation that is opened with an ephemeral key.
 
-    The agent's tools that the key's session has are all that its conversation can ever use; what
-    else the session sets is where the conversation begins, and the client may change it.
+    The conversation can never use other agent tools than those in the key's session. Whatever else
+    that session sets is only a starting point, which the client may change.
 
     Raises:
         ProtocolError: A field has a wrong value.
@@ -107,14 +107,15 @@ class RealtimeProtocol:
 
     Args:
         session: Called synchronously for the client's events.
-        names: Shown in the session object.
+        names: The names shown in the session object.
         new_id: Makes ids of events and items.
-        reply_limit: Limits the replies that may be requested; None is no limit.
-        idle_s: The agent's idle timeout, for a client that sends ``quicksilver``; others, made for
-            OpenAI's API, expect one only if they set it.
-        trace_id: Of the trace that the conversation is in; empty where there is none.
-        by_media: The door hears and plays audio itself, as over WebRTC, at `MEDIA_RATE_HZ`.
-        audio_limit: Limits the seconds of the client's audio; None is no limit.
+        reply_limit: Limits the replies that may be requested; None for no limit.
+        idle_s: The agent's idle timeout, used for clients that send ``quicksilver``; clients made
+            for OpenAI's API expect one only if they set it.
+        trace_id: Id of the trace that the conversation belongs to; empty if there is none.
+        by_media: Whether the transport hears and plays the audio itself, as over WebRTC, at
+            `MEDIA_RATE_HZ`.
+        audio_limit: Limits the seconds of audio from the client; None for no limit.
     """
 
     def __init__(
@@ -157,14 +158,14 @@ class RealtimeProtocol:
         return rate_hz(self._object.audio.input.format)
 
     def opening(self) -> list[ServerEvent]:
-        """What the server sends first."""
+        """The events that the server sends first."""
         return self._stamped([self._session_event("session.created"), *self._events.standing()])
 
     def configure(self, changes: dict[str, Any]) -> None:
-        """Change the session as ``session.update`` does, without an answer.
+        """Change the session as ``session.update`` does, but without an answer.
 
-        The agent greets a client that sends ``quicksilver``; others, made for OpenAI's API, do not
-        expect it to speak first.
+        The agent greets only a client that sends ``quicksilver``; clients made for OpenAI's API do
+        not expect it to speak first.
 
         Raises:
             ProtocolError: A field has a wrong value; nothing has been changed.
@@ -172,7 +173,7 @@ class RealtimeProtocol:
         self._configure(changes, self._extended or changes.get("quicksilver") is not None)
 
     def enable_extensions(self, names: Iterable[str]) -> None:
-        """Send these extension events from now on; asking for events alone brings no greeting.
+        """Send these extension events from now on; this alone does not make the agent greet.
 
         Raises:
             ProtocolError: A name is unknown.
@@ -181,7 +182,7 @@ class RealtimeProtocol:
         self._configure({"quicksilver": {"events": events}}, self._extended)
 
     def _configure(self, changes: dict[str, Any], extended: bool) -> None:
-        """Change the session; ``extended`` is whether the client has sent ``quicksilver``."""
+        """Change the session; ``extended`` tells whether the client has sent ``quicksilver``."""
         changed = merged(self._object, changes)
         self._check_voice(changed, "session")
         self._check_agent(changed)
@@ -202,10 +203,10 @@ class RealtimeProtocol:
             self._session.greet()
 
     def receive(self, text: str) -> list[ServerEvent]:
-        """Take a text message of the client; a bad one is answered with an ``error`` event.
+        """Handle a text message from the client; a bad one is answered with an ``error`` event.
 
         Raises:
-            Closing: Audio comes faster than it can be spoken.
+            Closing: Audio arrives faster than it can be spoken.
         """
         event_id = None
         try:
@@ -218,10 +219,10 @@ class RealtimeProtocol:
             return self._stamped([failed])
 
     def hear(self) -> bool:
-        """Pass the next piece of a message's audio on to the session; whether there was one left.
+        """Pass the next piece of a message's audio to the session; returns whether there was one.
 
-        To be called again and again before the next message is received, with pauses in which
-        others are let in: a message may hold minutes of audio.
+        Call it repeatedly before the next message is received, and let other tasks run in between:
+        a message may hold minutes of audio.
         """
         piece = round(PIECE_S * self._input_rate_hz)
         samples, self._unheard = self._unheard[:piece], self._unheard[piece:]
@@ -236,7 +237,7 @@ class RealtimeProtocol:
         limits: list[ServerEvent] = []
         if isinstance(event, ReplyStarted) and self._reply_limit is not None:
             if not self._events.expects(event.reply_id):
-                # Replies to speech are bounded by speech, and count as well.
+                # The user's speech limits these replies already, but they count as well.
                 self._reply_limit.take()
             limits = [_rate_limits(self._reply_limit)]
         return self._stamped(self._events.translate(event) + limits + self._trimmed())
@@ -333,14 +334,14 @@ class RealtimeProtocol:
         return self._entered(parsed, item_id, event.previous_item_id)
 
     def _trimmed(self) -> list[ServerEvent]:
-        """Delete the oldest items while there are too many; the events that tell of it."""
+        """Delete the oldest items while there are too many; returns the events that report it."""
         events: list[ServerEvent] = []
         while (oldest := self._events.items.excess) is not None:
             events += self._delete_item(oldest)
         return events
 
     def _delete_item(self, item_id: str) -> list[ServerEvent]:
-        # Lists of tools and approvals are items of the client's, and not of the dialogue.
+        # Tool lists and approvals are items for the client, but not part of the dialogue.
         with suppress(ProtocolError):
             self._session.delete_item(item_id)
         self._events.items.remove(item_id)
@@ -349,7 +350,7 @@ class RealtimeProtocol:
     def _answer_approval(
         self, answer: items.ApprovalItem, item_id: str, previous: str | None
     ) -> list[ServerEvent]:
-        """Go on with a call that was to be approved; the agent replies either way."""
+        """Resume a call that awaits approval, or drop it; the agent replies either way."""
         call = self._events.approvals.get(answer.approval_request_id)
         if call is None:
             raise ProtocolError(
@@ -368,7 +369,7 @@ class RealtimeProtocol:
     def _entered(
         self, parsed: items.ClientItem, item_id: str, previous: str | None
     ) -> list[ServerEvent]:
-        """Enter an item into the log; the events that tell of it."""
+        """Add an item to the log; returns the events that report it."""
         item = items.wire_item(parsed, item_id)
         where = {"previous_item_id": self._events.items.put(item, previous), "item": item}
         return [
@@ -400,7 +401,7 @@ class RealtimeProtocol:
         ]
 
     def _item(self, item_id: str) -> items.Item:
-        """The item; of a reply that was cut short, the part that was played."""
+        """The item; for a reply that was cut short, with only the text that was played."""
         item = self._events.items.require(item_id)
         if item.get("role") == "assistant" and item["status"] != "in_progress":
             speech = item["content"][0]["type"] == "output_audio"
@@ -446,7 +447,7 @@ class RealtimeProtocol:
             )
 
     def _check_voice(self, changed: SessionObject, path: str) -> None:
-        """Refuse another voice once one has been heard."""
+        """Refuse to change the voice once the agent has been heard."""
         before, after = (o.audio.output.voice_name for o in (self._object, changed))
         if self._events.spoke and after not in (before, self._names.chosen(before)):
             raise ProtocolError(
@@ -456,7 +457,7 @@ class RealtimeProtocol:
             )
 
     def is_out_of_band(self, reply_id: str) -> bool:
-        """Whether a reply is out of band: interruptions do not stop it."""
+        """Whether a reply is out of band, so that interruptions do not stop it."""
         return self._events.is_out_of_band(reply_id)
 
     def _form(

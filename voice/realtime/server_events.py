@@ -1,8 +1,9 @@
-"""Server events: what the session reports, in the protocol's order.
+"""Server events: turns what the session reports into events, in the protocol's order.
 
-A response has at most one message, opened by its first text or sound, and any number of function
-calls. Calls of tools that run in the server are no items: a client would take them for its own to
-run. What clients send is not known here.
+A response has at most one message, opened by its first text or audio, and any number of function
+calls. Calls of the agent's own tools do not become items, since a client would take them for calls
+that it has to run; calls of MCP servers' tools have items of their own kind. Client events are not
+handled here.
 """
 
 from __future__ import annotations
@@ -54,13 +55,13 @@ _REASONS = frozenset({"turn_detected", "client_cancelled", "max_output_tokens", 
 
 @dataclass(frozen=True, slots=True)
 class ResponseFormat:
-    """How a response looks.
+    """The form of a response.
 
     Attributes:
-        speech: Audio with its transcript, or text alone.
-        by_media: The door plays the audio, and no event carries it.
+        speech: Whether it is audio with its transcript; else it is text alone.
+        by_media: Whether the transport plays the audio, so that no event carries it.
         max_output_tokens: As the client set it.
-        metadata: The client's own, echoed.
+        metadata: The client's own metadata, echoed.
     """
 
     speech: bool
@@ -77,10 +78,10 @@ class Response:
 
     Attributes:
         started: The session's event; its ``reply_id`` is the response's id.
-        form: How it looks.
-        conversation_id: Shown in the response; None out of band.
-        items: The conversation's items, which its own are added to; None out of band.
-        over: Whether it is done.
+        form: The form of the response.
+        conversation_id: Shown in the response; None if it is out of band.
+        items: The conversation's items, to which this response's are added; None if out of band.
+        over: Whether the response is done.
     """
 
     started: ReplyStarted
@@ -92,12 +93,12 @@ class Response:
     _audio_sent: bool = False
     _message_index: int = 0
     _output: list[Item] = field(default_factory=list)
-    # Calls of MCP servers' tools that have not answered: id → index of the item.
+    # Calls of MCP servers' tools that await a result: call id → index of the item.
     _mcp: dict[str, int] = field(default_factory=dict)
 
     @property
     def item_id(self) -> str:
-        """The id of its message."""
+        """The id of the response's message."""
         return self.started.item_id
 
     def created(self) -> list[ServerEvent]:
@@ -105,14 +106,14 @@ class Response:
         return [{"type": "response.created", "response": self._response("in_progress")}]
 
     def text(self, delta: str) -> list[ServerEvent]:
-        """More text."""
+        """The events for more text."""
         opening = self._open()
         self._text = (self._text or "") + delta
         kind = "response.output_audio_transcript" if self.form.speech else "response.output_text"
         return [*opening, self._part_event(f"{kind}.delta", delta=delta)]
 
     def audio(self, samples: Samples, sample_rate_hz: int) -> list[ServerEvent]:
-        """More audio; no events in a response of text alone."""
+        """The events for more audio; none if the response is text alone."""
         if not self.form.speech or not len(samples):
             return []
         events = self._open()
@@ -125,7 +126,7 @@ class Response:
         return events
 
     def function_call(self, item_id: str, call: ToolCall) -> list[ServerEvent]:
-        """A call for the client to run."""
+        """The events for a call that the client is to run."""
         arguments = arguments_json(call)
         index = len(self._output)
         begun = call_item(item_id, call, "", "in_progress")
@@ -150,7 +151,7 @@ class Response:
     def approval_request(
         self, item_id: str, call: ToolCall, tool: tuple[str, str]
     ) -> list[ServerEvent]:
-        """A call of an MCP server's tool that the client has to approve."""
+        """The events for a call of an MCP server's tool that the client has to approve."""
         item = mcp_item(item_id, "mcp_approval_request", "completed", call, tool)
         index = len(self._output)
         self._output.append(item)
@@ -162,7 +163,7 @@ class Response:
         ]
 
     def mcp_call(self, item_id: str, call: ToolCall, tool: tuple[str, str]) -> list[ServerEvent]:
-        """A call of an MCP server's tool that is made here."""
+        """The events for a call of an MCP server's tool that this server makes."""
         whole = mcp_item(item_id, "mcp_call", "in_progress", call, tool)
         begun = whole | {"arguments": ""}
         index = self._mcp[call.call_id] = len(self._output)
@@ -180,7 +181,7 @@ class Response:
         ]
 
     def mcp_result(self, result: ToolResult) -> list[ServerEvent]:
-        """What such a call has brought; no events for other calls."""
+        """The events for the result of such a call; none for other calls."""
         if result.call_id not in self._mcp:
             return []
         index = self._mcp.pop(result.call_id)
@@ -194,7 +195,7 @@ class Response:
         ]
 
     def ended(self, ended: ReplyEnded) -> list[ServerEvent]:
-        """Events that close an open message, then ``response.done``, whatever the status."""
+        """Events that close any open message, then ``response.done``, whatever the status."""
         self.over = True
         events = [] if self._text is None else self._close(ended.status)
         for call_id in list(self._mcp):
@@ -241,7 +242,7 @@ class Response:
         ]
 
     def _entered(self, stage: str, item: Item) -> list[ServerEvent]:
-        """``conversation.item.added`` and ``.done``, where the item is the conversation's."""
+        """``conversation.item.added`` or ``.done``, if the item belongs to the conversation."""
         if self.items is None or (stage == "done" and item["id"] not in self.items):
             # Out of band, or deleted by the client.
             return []
@@ -287,19 +288,19 @@ class Response:
 
 
 class ServerEvents:
-    """Translates session events.
+    """Translates session events into server events.
 
     Attributes:
         items: The conversation's items.
-        spoke: Whether the conversation has had audio of the agent's.
-        approvals: Calls that the client has been asked to approve, by the requests' ids.
+        spoke: Whether the agent's voice has been heard in the conversation.
+        approvals: Calls that the client has been asked to approve, by the id of the request.
     """
 
     def __init__(self, conversation_id: str, form: ResponseFormat, trace_id: str = "") -> None:
         self.items = ItemLog()
         self.spoke = False
         self.approvals: dict[str, ToolCall] = {}
-        # Of MCP servers: ids of their lists by label, and label and name of their tools.
+        # For MCP servers: label → id of the list item, and name of a tool → label and remote name.
         self._lists: dict[str, str] = {}
         self._remote: dict[str, tuple[str, str]] = {}
         self._conversation_id = conversation_id
@@ -318,20 +319,20 @@ class ServerEvents:
         """Change how responses look, whether transcription events are sent, and the extensions.
 
         Args:
-            form: Of responses from now on.
+            form: The form of responses from now on.
             transcription: Whether transcription events are sent.
-            extensions: Names of the extension events to send; None leaves them as they are.
+            extensions: Names of the extension events to send; None leaves them unchanged.
         """
         self._form, self._transcription = form, transcription
         if extensions is not None:
             self._extensions = frozenset(extensions)
 
     def keep_servers(self, labels: Set[str]) -> None:
-        """Forget the tools of all MCP servers but these."""
+        """Forget the tools of all MCP servers except those with these labels."""
         self._remote = {name: tool for name, tool in self._remote.items() if tool[0] in labels}
 
     def standing(self) -> list[ServerEvent]:
-        """What a client that asks for it only now is told: its trace, and where the flow stands."""
+        """The trace's id and the flow's position, for a client that has just asked for them."""
         flow = extension_events(self._flow, self._extensions, None) if self._flow else []
         traced = "trace" in self._extensions and self._trace_id
         return [*([{"type": "quicksilver.trace", "trace_id": traced}] if traced else []), *flow]
@@ -341,7 +342,7 @@ class ServerEvents:
         self._requested[reply_id] = form
 
     def expects(self, reply_id: str) -> bool:
-        """Whether the client has asked for a response that has not begun."""
+        """Whether the client has asked for this response and it has not begun."""
         return reply_id in self._requested
 
     def is_out_of_band(self, reply_id: str) -> bool:
@@ -353,11 +354,11 @@ class ServerEvents:
         return next((r for r in self._responses.values() if r.item_id == item_id), None)
 
     def sounding(self, stage: str, reply_id: str) -> list[ServerEvent]:
-        """A response's sound ``started``, ``stopped`` or was ``cleared``, where the door plays."""
+        """A response's audio ``started``, ``stopped`` or was ``cleared`` (only ``by_media``)."""
         return [{"type": f"output_audio_buffer.{stage}", "response_id": reply_id}]
 
     def cut_short(self, reply_id: str, played_ms: float) -> list[ServerEvent]:
-        """So much of a response has been played at such a door, and nothing more will be."""
+        """Report where playback of a response ended for good (only ``by_media``)."""
         if reply_id not in self._responses or self.is_out_of_band(reply_id):
             return []
         where = {"item_id": self._responses[reply_id].item_id, "content_index": 0}
@@ -365,7 +366,7 @@ class ServerEvents:
         return [{"type": kind, **where, "audio_end_ms": round(played_ms)}]
 
     def translate(self, event: SessionEvent) -> list[ServerEvent]:
-        """The server events of a session event."""
+        """The server events for a session event."""
         events = self._user_events(event) or self._response_events(event)
         self._flow = event if isinstance(event, FlowChanged) else self._flow
         reply_id = getattr(event, "reply_id", "")
@@ -376,7 +377,7 @@ class ServerEvents:
         return events + self._state_events(in_conversation and self._state.observe(event))
 
     def turn_dropped(self) -> list[ServerEvent]:
-        """The server events of an unfinished turn of the user that was dropped."""
+        """The server events for dropping an unfinished turn of the user."""
         return self._state_events(self._state.drop_turn())
 
     def _state_events(self, changed: bool) -> list[ServerEvent]:
@@ -411,7 +412,7 @@ class ServerEvents:
 
     def _committed(self, item_id: str, previous: str | None) -> list[ServerEvent]:
         item = spoken_user_item(item_id)
-        # The session counts the calls of its own tools as items; the client does not know those.
+        # The session counts calls of its own tools as items, which the client does not know.
         known = self.items.put(item, previous if previous in self.items else None)
         where = {"previous_item_id": known}
         return [
@@ -443,8 +444,8 @@ class ServerEvents:
             "transcript": event.text,
             "usage": {"type": "duration", "seconds": round(event.seconds, 3)},
         }
-        # Interim transcripts revise earlier words, and deltas must concatenate to the final text:
-        # so there is one delta, when the text is final.
+        # Interim transcripts revise earlier words, but deltas must add up to the final text, so
+        # there is a single delta once the text is final.
         delta = {"type": f"{_TRANSCRIPTION}.delta", **where, "delta": event.text}
         return [delta, done] if event.text else [done]
 
@@ -522,7 +523,7 @@ def error_event(
     param: str | None = None,
     event_id: str | None = None,
 ) -> ServerEvent:
-    """An ``error`` event; ``event_id`` is the client's id of the event at fault."""
+    """An ``error`` event; ``event_id`` is the client's id for the event at fault."""
     error = {"type": kind, "code": code, "message": message, "param": param, "event_id": event_id}
     return {"type": "error", "error": error}
 

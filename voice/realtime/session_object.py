@@ -1,7 +1,7 @@
 """The session object: its fields, how changes are merged, and the `SessionOptions` it stands for.
 
-Model and voice are always the server's own. Fields without an effect are kept and echoed, because
-clients set them without need.
+The model is always the server's own; the voice is one of the server's. Fields without an effect are
+kept and echoed, because clients set them as a matter of course.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Extension = Literal[
 MIN_SPEED, MAX_SPEED = 0.25, 1.5
 MAX_PREFIX_MS = 5000
 MAX_IDLE_MS = 86_400_000
-"""A day: longer than a conversation lasts, and no number that floats cannot hold."""
+"""A day: longer than a conversation lasts, and small enough for a float."""
 
 _NULLABLE = frozenset(
     {"turn_detection", "noise_reduction", "transcription", "tracing", "prompt", "idle_timeout_ms"}
@@ -72,7 +72,7 @@ class ServerVad(WireModel):
 
 
 class SemanticVad(WireModel):
-    """A turn ends when its transcript reads complete."""
+    """A turn ends when its transcript reads as complete."""
 
     type: Literal["semantic_vad"]
     eagerness: Literal["low", "medium", "high", "auto"] = "auto"
@@ -84,7 +84,7 @@ TurnDetection = Annotated[ServerVad | SemanticVad, Field(discriminator="type")]
 
 
 class Transcription(WireModel):
-    """What the client wants of the recogniser, which is the server's own."""
+    """What the client asks of the recogniser; the recogniser itself is the server's choice."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -102,7 +102,7 @@ class AudioInput(WireModel):
 
 
 class VoiceId(WireModel):
-    """A voice named by an id."""
+    """A voice given by its id."""
 
     id: str
 
@@ -116,12 +116,12 @@ class AudioOutput(WireModel):
 
     @property
     def voice_name(self) -> str:
-        """The client's name for the voice."""
+        """The voice's name as the client gave it."""
         return self.voice if isinstance(self.voice, str) else self.voice.id
 
 
 class Audio(WireModel):
-    """Both directions."""
+    """The audio of both directions."""
 
     input: AudioInput = AudioInput()
     output: AudioOutput = AudioOutput()
@@ -150,26 +150,26 @@ class FunctionTool(WireModel):
 
 
 class McpFilter(WireModel):
-    """Some tools of a server."""
+    """Selects some of a server's tools."""
 
     tool_names: list[str] | None = None
     read_only: bool | None = None
 
     def filter(self) -> ToolFilter:
-        """The same for the session."""
+        """The filter as the session's type."""
         names = None if self.tool_names is None else tuple(self.tool_names)
         return ToolFilter(names, self.read_only)
 
 
 class McpApproval(WireModel):
-    """Which calls the client approves; what neither names it approves."""
+    """Which calls need the client's approval; those that neither filter covers need it too."""
 
     always: McpFilter | None = None
     never: McpFilter | None = None
 
 
 class McpTool(WireModel):
-    """The tools of an MCP server, which this server calls."""
+    """An MCP server's tools, which this server calls."""
 
     type: Literal["mcp"]
     server_label: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,31}$")
@@ -191,7 +191,7 @@ class McpTool(WireModel):
         return headers
 
     def server(self) -> NamedServer:
-        """The server as the session connects it."""
+        """The MCP server as the session knows it."""
         headers = dict(self.headers or {})
         if self.authorization is not None:
             headers["Authorization"] = f"Bearer {self.authorization}"
@@ -237,13 +237,13 @@ ToolChoice = Literal["auto", "none", "required"] | NamedTool
 
 
 class Reasoning(WireModel):
-    """How hard to think."""
+    """How much effort to spend on thinking."""
 
     effort: Literal["none", "minimal", "instant", "low", "medium", "high", "xhigh"] | None = None
 
 
 class Quicksilver(WireModel):
-    """Extensions of this server."""
+    """The extensions that only this server has."""
 
     events: list[Extension] = Field(default=[])
     agent_tools: list[str] | None = None
@@ -252,7 +252,7 @@ class Quicksilver(WireModel):
 
 
 class SessionObject(WireModel):
-    """The session as the client sees it; ``tools`` are None until it has mentioned some or none."""
+    """The session as the client sees it; ``tools`` is None until the client has set it."""
 
     type: Literal["realtime", "transcription"] = "realtime"
     model: str = ""
@@ -274,30 +274,30 @@ class SessionObject(WireModel):
 
     @property
     def dictates(self) -> bool:
-        """Whether transcripts are edited into the text that was meant."""
+        """Whether transcripts are edited into the text that the speaker meant."""
         transcription = self.audio.input.transcription
         return transcription is not None and is_dictation(transcription.model or "")
 
     @property
     def transcribes(self) -> bool:
-        """Whether the session has transcripts alone, and no replies."""
+        """Whether the session only transcribes, without replies."""
         return self.type == "transcription"
 
 
 def merged(current: SessionObject, changes: dict[str, Any], path: str = "session") -> SessionObject:
     """The session after a client's partial change.
 
-    Objects merge field by field; one whose ``type`` changes is replaced, since the old fields
-    belong to the old type. ``null`` resets a field that may be null, and does not change another.
+    Objects merge field by field, but one whose ``type`` changes is replaced, since the old fields
+    belong to the old type. ``null`` resets a nullable field and leaves any other unchanged.
 
     Args:
         current: The session so far.
         changes: What the client sent.
-        path: Where ``changes`` is in the client's event, for errors.
+        path: Where ``changes`` stands in the client's event, for errors.
 
     Raises:
-        ProtocolError: A field has a wrong value, or is one of the beta version's; a tool's
-            parameters are no JSON schema.
+        ProtocolError: A field has a wrong value or is from the beta version, or a tool's parameters
+            are not a JSON schema.
     """
     for name in changes:
         if name in _BETA_NAMES:
@@ -313,12 +313,12 @@ def merged(current: SessionObject, changes: dict[str, Any], path: str = "session
 
 
 def echo(session: SessionObject, session_id: str, model: str, voice: str) -> dict[str, Any]:
-    """The session in full for ``session.created`` and ``session.updated``."""
+    """The full session object for ``session.created`` and ``session.updated``."""
     tree = session.model_dump()
     tree["tools"] = tree["tools"] or []
     for tool in tree["tools"]:
         if tool["type"] == "mcp":
-            # They are secrets, and an echo may be logged.
+            # These are secrets, and an echo may be logged.
             del tool["headers"], tool["authorization"]
     if session.transcribes:
         return {
@@ -336,14 +336,14 @@ def echo(session: SessionObject, session_id: str, model: str, voice: str) -> dic
 
 
 def agent_named(session: Mapping[str, Any] | None) -> str:
-    """The agent that a session as a client sent it asks for; empty for none."""
+    """The agent named in a session that a client sent; empty if none is."""
     own = (session or {}).get("quicksilver")
     name = own.get("agent") if isinstance(own, dict) else ""
     return name if isinstance(name, str) else ""
 
 
 def initial_object(base: SessionOptions) -> SessionObject:
-    """The session object for the agent's own options."""
+    """The session object that shows the agent's own options."""
     detection: ServerVad | SemanticVad | None = None
     responses: dict[str, Any] = {
         "create_response": base.create_response,
@@ -376,9 +376,9 @@ def initial_object(base: SessionOptions) -> SessionObject:
 
 
 def option_changes(session: SessionObject, base: SessionOptions) -> dict[str, Any]:
-    """The fields of `SessionOptions` that the session object stands for.
+    """The `SessionOptions` fields that the session object implies.
 
-    The agent's own options, ``base``, are kept where the client has set nothing.
+    Where the client has set nothing, the agent's own options in ``base`` are kept.
     """
     detection = session.audio.input.turn_detection
     events = session.quicksilver.events if session.quicksilver else ()
@@ -407,7 +407,7 @@ def option_changes(session: SessionObject, base: SessionOptions) -> dict[str, An
             changes["idle_timeout_s"] = (detection.idle_timeout_ms or 0) / 1000
             changes["idle_ends"] = False
     elif isinstance(detection, SemanticVad):
-        # Who dictates pauses to think.
+        # People pause to think while they dictate.
         unset = "patient" if session.dictates else base.profile
         changes["profile"] = _PROFILES.get(detection.eagerness, unset)
     if session.transcribes:
@@ -419,12 +419,12 @@ def option_changes(session: SessionObject, base: SessionOptions) -> dict[str, An
 def reply_changes(session: SessionObject, base: SessionOptions) -> dict[str, Any]:
     """The part of `option_changes` that a single reply can override.
 
-    A client that declares tools has written instructions for those, and one whose instructions are
-    its own may declare none: the agent's own tools are offered as well only if the client names
-    them.
+    A client that declares tools has written its instructions for those, and one with instructions
+    of its own may deliberately declare none. In both cases the agent's own tools are offered only
+    if the client names them.
 
     Raises:
-        ProtocolError: A tool is unknown, or declared twice.
+        ProtocolError: A tool is unknown or declared twice, or the MCP servers are too many.
     """
     tools = session.tools or ()
     declared = tuple(tool.spec() for tool in tools if isinstance(tool, FunctionTool))
@@ -476,7 +476,7 @@ def reply_changes(session: SessionObject, base: SessionOptions) -> dict[str, Any
 
 
 def _called(base: SessionOptions, agent_tools: Sequence[str]) -> dict[str, Any]:
-    """What certain messages call: no tool that is left out, once some are."""
+    """`calls` and `answers` of the agent, without the tools that the client has left out."""
     if set(agent_tools) >= set(base.agent_tools):
         return {"calls": base.calls, "answers": base.answers}
     calls = {name: base.calls[name] for name in agent_tools if name in base.calls}
@@ -484,24 +484,24 @@ def _called(base: SessionOptions, agent_tools: Sequence[str]) -> dict[str, Any]:
 
 
 def _language(session: SessionObject) -> str:
-    """Code of the language that the client says is spoken; empty for none."""
+    """Code of the language that the client says is spoken; empty if it says nothing."""
     transcription = session.audio.input.transcription
     code = (transcription.language if transcription else None) or ""
     return code.partition("-")[0].lower()
 
 
 def _shown_prefix_ms(base: SessionOptions) -> int:
-    """The agent's own pre-roll, else the protocol's default."""
+    """The agent's own pre-roll, or else the protocol's default."""
     return 300 if base.pre_roll_ms is None else base.pre_roll_ms
 
 
 def _shown_idle_ms(base: SessionOptions) -> int | None:
-    """The agent's own idle timeout."""
+    """The agent's own idle timeout; None if it has none."""
     return round(base.idle_timeout_s * 1000) or None
 
 
 def _shown_speed(base: SessionOptions) -> float:
-    """The agent's own speed, within the protocol's bounds."""
+    """The agent's own speed, clamped to the protocol's bounds."""
     return min(max(base.speed, MIN_SPEED), MAX_SPEED)
 
 
@@ -525,7 +525,7 @@ def _merge(old: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         if value is None and key not in _NULLABLE:
             continue
         if isinstance(value, dict) and isinstance(before, dict):
-            # No field is kept of an object whose type has changed.
+            # An object whose type has changed keeps none of its fields.
             same = value.get("type", before.get("type")) == before.get("type")
             tree[key] = _merge(before if same else {}, value)
         else:

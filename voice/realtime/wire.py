@@ -37,7 +37,7 @@ _UNION_TAGS = frozenset(
     | {"mcp_approval_response", "message", "str", "int", "float", "bool", "dict", "list"}
 )
 MOST_VALUES = 50_000
-"""In a JSON text: of wrong ones each may be an error, and a million of these take seconds."""
+"""In a JSON text: each may turn out wrong, and a million validation errors take seconds."""
 _CODES = {
     "missing": "missing_required_parameter",
     "union_tag_not_found": "missing_required_parameter",
@@ -54,9 +54,9 @@ _CODECS = {
 
 
 class WireModel(BaseModel):
-    """Base of objects that clients send: types are strict, unknown fields are ignored.
+    """Base of objects that clients send: types are strict, and unknown fields are ignored.
 
-    Clients are newer than servers: an unknown field is no reason to refuse the rest of an event.
+    Clients may be newer than the server, so an unknown field is no reason to refuse an event.
     """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
@@ -87,7 +87,7 @@ def new_id(prefix: str) -> str:
 
 
 def read_json(text: str) -> Any:
-    """The value of a JSON text in which all numbers are finite, so that it can be written again.
+    """Parse a JSON text whose numbers are all finite, so that it can be written again.
 
     Raises:
         ValueError: It is not JSON, nests too deeply, has too many values, or a number is too large.
@@ -127,10 +127,10 @@ def validated(model: type[M], data: Any, path: str = "") -> M:
 
 
 def parse_json(text: str) -> dict[str, Any]:
-    """The JSON object in a text message.
+    """Parse the JSON object in a text message.
 
     Raises:
-        ProtocolError: `read_json` does not read it, or it is not an object.
+        ProtocolError: `read_json` refuses the text, or the value is not an object.
     """
     try:
         data = read_json(text)
@@ -142,12 +142,12 @@ def parse_json(text: str) -> dict[str, Any]:
 
 
 def rate_hz(audio_format: AudioFormat) -> int:
-    """Samples per second of a format."""
+    """The sample rate of a format."""
     return audio_format.rate if isinstance(audio_format, PcmFormat) else 8000
 
 
 def decode_audio(audio: str, audio_format: AudioFormat) -> Samples:
-    """Samples at the format's rate from base64.
+    """Decode base64 into samples at the format's rate.
 
     Raises:
         ProtocolError: It is not base64, or not whole samples.
@@ -159,12 +159,12 @@ def decode_audio(audio: str, audio_format: AudioFormat) -> Samples:
 
 
 def encode_audio(samples: Samples, audio_format: AudioFormat) -> str:
-    """Base64 of samples at the format's rate."""
+    """Encode samples at the format's rate as base64."""
     return base64.b64encode(_CODECS[audio_format.type][1](samples)).decode("ascii")
 
 
 def audio_chunks(samples: Samples, rate_hz: int, first: bool) -> Iterator[Samples]:
-    """Pieces of `CHUNK_MS`; the first of a response is shorter, so that it plays sooner."""
+    """Pieces of `CHUNK_MS`; a response's first piece is shorter, so that it plays sooner."""
     start = 0
     size = rate_hz * (FIRST_CHUNK_MS if first else CHUNK_MS) // 1000
     while start < len(samples):
@@ -174,7 +174,7 @@ def audio_chunks(samples: Samples, rate_hz: int, first: bool) -> Iterator[Sample
 
 
 def _dotted(location: tuple[int | str, ...]) -> str:
-    """The path of a field, without the names of union members that pydantic adds."""
+    """The path of a field, without the union members' names that pydantic adds."""
     names = [
         str(part)
         for part in location

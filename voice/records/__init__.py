@@ -1,1 +1,1 @@
-"""Conversations that are kept, if that is asked for: recorded, found again, deleted in time."""
+"""Keeps conversations, if configured: records them, finds them again, and deletes them in time."""

@@ -1,7 +1,7 @@
-"""The folder of kept conversations: one folder for each, with a JSON object and a file of sound.
+"""The folder of kept conversations: each has a folder with a JSON object and a sound file.
 
-What is read here may be written to at the same moment, be cut short by a server that was killed, or
-be deleted by somebody else. All of it may block: it is for threads.
+What is read here may at the same moment be written to, cut short by a killed server, or deleted by
+somebody else. All methods may block, so they belong in threads.
 """
 
 from __future__ import annotations
@@ -42,14 +42,16 @@ class Query:
     """Which conversations are wanted.
 
     Attributes:
-        text: Stands in what was said, a call or its result, in any case; empty for any.
-        caller: Its written form begins so.
-        agent: Its name; empty for any.
-        only: With orders, errors or unanswered requests, as `summary` names them; empty for any.
-        since: Began at this moment or later; as ISO 8601 writes it, or the beginning of that.
-        until: Began before the end of it; likewise.
-        before: Id of the one that they are older than; empty for none.
-        limit: Most that are wanted.
+        text: Occurs in what was said, in a call or in its result, in any case; empty for any.
+        caller: The caller's written form begins with this.
+        agent: The agent's name; empty for any.
+        only: "orders", "errors" or "unanswered" for conversations with any, as `summary` counts
+            them; empty for all.
+        since: The conversation began at this time or later: ISO 8601, or the beginning of such a
+            text.
+        until: The conversation began before the end of this time; likewise.
+        before: The conversation is older than the one with this id; empty for any.
+        limit: Most conversations wanted.
     """
 
     text: str = ""
@@ -62,7 +64,7 @@ class Query:
     limit: int = 50
 
     def takes(self, found: Document) -> bool:
-        """Whether a conversation of that time is one."""
+        """Whether a conversation matches by caller, agent and text."""
         return (
             str(found.get("caller")).startswith(self.caller)
             and self.agent in ("", found.get("agent"))
@@ -71,7 +73,7 @@ class Query:
 
 
 def name_of(began: datetime, session_id: str) -> str:
-    """The id of a session's conversation, and its folder's name."""
+    """The id of a session's conversation, which is also its folder's name."""
     return f"{began.astimezone(UTC):{_TIME}}Z-{session_id.removeprefix('sess_')}"
 
 
@@ -79,36 +81,36 @@ class Conversations:
     """The conversations that are kept.
 
     Args:
-        config: Where.
+        config: Names the folder.
     """
 
     def __init__(self, config: RecordsConfig) -> None:
         self.path = Path(config.folder or data_path("conversations"))
 
     def make(self, name: str = "") -> Path:
-        """Make a conversation's folder, or that of all; nobody else may enter it.
+        """Make the folder of a conversation, or of all; other users cannot enter it.
 
         Raises:
-            OSError: It cannot be made.
+            OSError: The folder cannot be made.
         """
         made = self.path / name
         made.mkdir(mode=0o700, parents=not name, exist_ok=not name)
         return made
 
     def append(self, name: str, data: bytes) -> None:
-        """Make a conversation's sound longer.
+        """Append to a conversation's sound.
 
         Raises:
-            OSError: It cannot be written; FileNotFoundError where the conversation is deleted.
+            OSError: It cannot be written; FileNotFoundError if the conversation has been deleted.
         """
         with open(self.path / name / SOUND, "ab", opener=_private) as file:
             file.write(data)
 
     def replace(self, name: str, text: str) -> None:
-        """Write a conversation's words anew; a reader sees those before, or these.
+        """Replace a conversation's JSON; a reader sees either the old text or the new.
 
         Raises:
-            OSError: As `append`.
+            OSError: As for `append`.
         """
         written = self.path / name / f".{WORDS}"
         with open(written, "w", encoding="utf-8", opener=_private) as file:
@@ -116,18 +118,18 @@ class Conversations:
         written.replace(self.path / name / WORDS)
 
     def names(self) -> list[str]:
-        """Ids of all, the newest first."""
+        """The ids of all conversations, newest first."""
         with suppress(FileNotFoundError):
             return sorted(filter(_NAME.fullmatch, os.listdir(self.path)), reverse=True)
         return []
 
     def file(self, name: str, kind: str) -> Path | None:
-        """A file of a conversation; None where there is none, or the id is no id."""
+        """A file of a conversation; None if there is none, or the id is not valid."""
         path = self.path / name / kind
         return path if _NAME.fullmatch(name) and path.is_file() else None
 
     def read(self, name: str) -> Document | None:
-        """A conversation; None where there is none that can be read."""
+        """A conversation; None if there is none or it cannot be read."""
         path = self.file(name, WORDS)
         try:
             found = json.loads(path.read_text(encoding="utf-8")) if path else None
@@ -137,7 +139,7 @@ class Conversations:
         return found if isinstance(found, dict) and found.get("id") == name else None
 
     def each(self, query: Query) -> Iterator[Document]:
-        """The conversations that are wanted, the newest first."""
+        """The conversations that match in time, caller, agent and text, newest first."""
         since, until = (re.sub("[^0-9T]", "", each) for each in (query.since, query.until))
         for name in self.names():
             day = name[: len(until)]
@@ -149,20 +151,20 @@ class Conversations:
                 yield found
 
     def search(self, query: Query) -> list[Document]:
-        """What the conversations that are wanted are about."""
+        """Summaries of the matching conversations."""
         found = map(summary, self.each(query))
         wanted = (about for about in found if not query.only or about[query.only])
         return list(islice(wanted, query.limit))
 
     def hours(self, query: Query) -> list[Document]:
-        """The latency of turns by the hour, the newest first; see `hour`."""
+        """The latency of turns for each hour, newest first; see `hour`."""
         turns: dict[str, list[Document]] = {}
         for found in self.each(query):
             turns.setdefault(str(found["began"])[:13], []).extend(found["turns"])
         return [hour(began, those) for began, those in turns.items()]
 
     def zipped(self, name: str) -> bytes:
-        """A conversation as a ZIP file, or nothing where there is none."""
+        """A conversation as a ZIP file; empty if there is none."""
         packed = io.BytesIO()
         paths = [path for kind in (WORDS, SOUND) if (path := self.file(name, kind))]
         with zipfile.ZipFile(packed, "w") as archive:
@@ -171,12 +173,12 @@ class Conversations:
         return packed.getvalue() if paths else b""
 
     def of(self, caller: Caller) -> list[Document]:
-        """All of one caller's."""
+        """All conversations of a caller."""
         mine = self.each(Query(caller=str(caller)))
         return [found for found in mine if found["caller"] == str(caller)]
 
     def counted(self, callers: Iterable[Document]) -> list[Document]:
-        """What the database tells of callers, with how many conversations are kept of each."""
+        """What the database says of callers, with each caller's number of conversations added."""
         counts: dict[tuple[str, str], int] = {}
         for found in self.each(Query()):
             of = str(found["agent"]), str(found["caller"])
@@ -192,7 +194,7 @@ class Conversations:
         return sorted([*told, *rest], key=lambda one: (one["agent"], one["caller"]))
 
     def delete(self, caller: Caller) -> int:
-        """Delete all of one caller's, one that is under way too; returns how many there were.
+        """Delete all of a caller's conversations, even one under way; returns how many there were.
 
         Raises:
             StoreError: They cannot be deleted.
@@ -203,10 +205,10 @@ class Conversations:
         return len(mine)
 
     def sweep(self, keep_days: float, now: datetime) -> None:
-        """Delete what has been kept for long enough, and what is left of what was deleted.
+        """Delete conversations that have been kept for long enough, and remnants of deleted ones.
 
         Raises:
-            StoreError: As `delete`.
+            StoreError: As for `delete`.
         """
         oldest = f"{now.astimezone(UTC) - timedelta(days=keep_days):{_TIME}}"
         for name in self.names():
@@ -216,7 +218,7 @@ class Conversations:
             shutil.rmtree(left, ignore_errors=True)
 
     def _remove(self, name: str) -> None:
-        # Whoever still writes finds no folder of that name, and begins no new one.
+        # A writer then finds no folder of that name, and does not make a new one.
         moved = self.path / f"{_DELETED}{name}"
         try:
             (self.path / name).rename(moved)
@@ -228,7 +230,7 @@ class Conversations:
 
 
 def summary(found: Document) -> Document:
-    """What a conversation is about: who, how long, how it went."""
+    """A conversation's summary: who, how long, how it went."""
     turns = found["turns"]
     replies = [reply for turn in turns for reply in turn["replies"]]
     tools = [tool for reply in replies for tool in reply["tools"]]
@@ -249,7 +251,7 @@ def summary(found: Document) -> Document:
 
 
 def is_answered(turn: Document) -> bool:
-    """Whether the user has heard, or read, something of a reply to a turn."""
+    """Whether the user heard, or read, any part of a reply to a turn."""
     return any(
         reply["heard"] or (reply["status"] == "completed" and reply["text"])
         for reply in turn["replies"]
@@ -260,8 +262,8 @@ def hour(began: str, turns: list[Document]) -> Document:
     """How long turns took to be answered, and how many were cut off too early.
 
     Args:
-        began: The hour, as the beginning of a moment in ISO 8601.
-        turns: Of the conversations that began in it.
+        began: The hour, as the beginning of an ISO 8601 time.
+        turns: The turns of the conversations that began in it.
     """
     told: Document = {"hour": began, "cut_off": sum(turn["cut_off"] for turn in turns)}
     for kind, typed in (("spoken", False), ("typed", True)):
@@ -275,14 +277,14 @@ def hour(began: str, turns: list[Document]) -> Document:
 
 
 def _latencies(turns: Iterable[Document], typed: bool) -> list[float]:
-    """From the end of speech, or the request, to the first sound, or to the first words."""
+    """From the end of speech, or the request, to the first audio, or else to the first words."""
     marks = [turn["marks_ms"] for turn in turns if turn["typed"] is typed]
     found = (each.get("first_audio", each.get("reply_committed")) for each in marks)
     return [ms for ms in found if ms is not None]
 
 
 def _quantile(ordered: list[float], share: float) -> float | None:
-    """The nearest rank of ordered values."""
+    """A quantile of ordered values, by nearest rank."""
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
 
 

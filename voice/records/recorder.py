@@ -1,7 +1,7 @@
-"""Records conversations while they are held; what fails there is told and costs no conversation.
+"""Records conversations while they are held; faults are logged and never end a conversation.
 
-Sound is encoded and written in one thread, a second at a time. A conversation that cannot be
-written is kept up to there. One of which more waits than may is given up likewise.
+Sound is encoded and written in one thread, a second at a time. If a recording cannot be written, or
+too much of it waits to be written, it is kept up to that point and goes no further.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ if TYPE_CHECKING:
 WRITE_EVERY_S = 1.0
 SWEEP_EVERY_S = 3600.0
 QUIET_S = 60.0
-"""After a fault the log is silent on others for so long: a full disk still takes some writes."""
+"""The log is silent for this long after a fault, since even a full disk takes some writes."""
 MOST_WAITING = 60
-"""Pieces of a conversation that wait to be written."""
+"""Pieces of one conversation that may wait to be written."""
 FIND_EVERY_S = 0.25
 MOST_UNFOUND = 32
-"""Turns whose words are still to be found, over all conversations; each has up to a megabyte. The
-times of those before stay estimates."""
+"""Turns, over all conversations, whose word times are still to be found; each holds up to a
+megabyte. Beyond that the oldest go, and their times stay estimates."""
 BIT_RATE = 48_000
-"""Of both sides together, on average: some 20 MB an hour."""
+"""Average for both sides together: some 20 MB an hour."""
 _MOST_TYPED = 20
 
 _log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class Recorder:
     """Records the conversations of a server.
 
     Args:
-        config: For how long, and where.
+        config: How long conversations are kept, and where.
 
     Raises:
         ConfigError: The folder cannot be used.
@@ -96,12 +96,12 @@ class Recorder:
         line: Line | None = None,
         caller: Caller | None = None,
     ) -> Session:
-        """A session that is recorded; see `voice.telephony.routing.OpenSession`."""
+        """Make a session that is recorded; see `voice.telephony.routing.OpenSession`."""
         return RecordedSession(self, resources, options, line, caller)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:
-        """Write and sweep for as long as the context lasts; at its end all is written."""
+        """Write and sweep while the context lasts; at its end everything is written."""
         try:
             async with asyncio.TaskGroup() as group:
                 loops = self._write(), self._sweep(), self._find_words()
@@ -115,7 +115,7 @@ class Recorder:
             await asyncio.to_thread(self._writer.shutdown)
 
     def submit(self, work: Callable[[], None]) -> Future[None]:
-        """Run something in the thread that writes; the log tells when nothing can be."""
+        """Run something in the writing thread; the log says when nothing can be written."""
         return self._writer.submit(self._try, work)
 
     def _try(self, work: Callable[[], None]) -> None:
@@ -123,7 +123,7 @@ class Recorder:
             work()
         except OSError as error:
             if isinstance(error, FileNotFoundError) and self.kept.path.is_dir():
-                # The conversation was deleted while it was held.
+                # The conversation was deleted while it was under way.
                 raise
             before_s, self._failed_s = self._failed_s, time.monotonic()
             if self._failed_s - before_s >= QUIET_S:
@@ -139,12 +139,12 @@ class Recorder:
             raise
 
     def give_up(self, name: str, error: Exception) -> None:
-        """A conversation cannot be recorded on, for a reason that nobody foresaw."""
+        """Stop recording a conversation after an unforeseen error."""
         _log.error("conversation %s is not kept on: %s", name, origins(error))
         self.live.pop(name, None)
 
     def forget(self, caller: Caller) -> None:
-        """Delete all of a caller's; of those under way nothing more is kept."""
+        """Delete all of a caller's conversations; nothing more is kept of those under way."""
         self._writer.submit(self._delete, caller)
 
     def _delete(self, caller: Caller) -> None:
@@ -163,7 +163,7 @@ class Recorder:
                     self.give_up(name, error)
 
     def find_later(self, unfound: _Unfound) -> None:
-        """Find the words of a turn, once nobody waits for anything that this would make slower."""
+        """Find the words of a turn later, when that slows nobody down."""
         self._unfound.append(unfound)
 
     async def _find_words(self) -> None:
@@ -192,7 +192,7 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class _Unfound:
-    """A turn whose words are not found yet."""
+    """A turn whose words have yet to be found in its audio."""
 
     recording: Recording
     item_id: str
@@ -200,13 +200,13 @@ class _Unfound:
 
 
 class Recording:
-    """One conversation that is recorded.
+    """The recording of one conversation.
 
     Args:
-        recorder: What writes it.
-        head: Of the conversation; see `voice.records.transcript`.
-        placing: Names of tools that cannot be taken back.
-        load: How busy the recogniser and the model are.
+        recorder: Writes it.
+        head: The conversation's fixed fields; see `voice.records.transcript`.
+        placing: Names of tools whose calls cannot be taken back.
+        load: Tells how busy the recogniser and the model are.
     """
 
     def __init__(
@@ -230,48 +230,48 @@ class Recording:
 
     @property
     def name(self) -> str:
-        """Its id."""
+        """The conversation's id."""
         return str(self._head["id"])
 
     @property
     def now(self) -> dict[str, Any]:
-        """Who converses, and how it stands."""
+        """Who is conversing, and the current state."""
         seconds, latency = self._track.now_ms / 1000, self._transcript.latency_ms
         told = {"seconds": round(seconds, 1), "state": self._state.state, "latency_ms": latency}
         return {**self._head, **told}
 
     def may_compute(self) -> bool:
-        """Whether nobody waits for the recogniser or the model."""
+        """Whether nobody is waiting for the recogniser or the model."""
         return not (self._load.decodes or self._load.requests)
 
     def found(self, item_id: str, words: Iterable[SaidWord]) -> None:
-        """Words of the user's have been found in the sound, be the conversation over or not."""
+        """Enter the words found in a turn's audio, even if the conversation is over."""
         self._transcript.found(item_id, words)
         self._changed = True
         if self._over:
             self._submit(self._recorder.kept.replace, self.name, self._transcript.text())
 
     def begin(self) -> None:
-        """The conversation begins."""
+        """Begin to record."""
         self._recorder.live[self.name] = self
         self._submit(self._begin_files, self._transcript.text())
 
     def hear(self, samples: Samples, rate_hz: int) -> None:
-        """The user's audio."""
+        """Record the user's audio."""
         self._track.hear(samples, rate_hz)
 
     def item(self, item_id: str, message: Message) -> None:
-        """The client adds to the dialogue: what the user typed, or what a tool has answered."""
+        """Note what the client adds to the dialogue: the user's typed words, or a tool's result."""
         if message.role is Role.USER:
             self._typed.append((item_id, message.content))
         elif message.role is Role.TOOL:
             self._transcript.answered(message.call_id, message.content)
         else:
-            # A client that comes back brings what was said before.
+            # A returning client restores what was said before.
             self._typed.clear()
 
     def asked(self) -> list[tuple[str, str]]:
-        """The client asks for a reply; returns what was typed since the last one."""
+        """Note that the client asks for a reply; returns what was typed since the last one."""
         typed = list(self._typed)
         if typed:
             text = " ".join(content for _, content in typed)
@@ -280,21 +280,21 @@ class Recording:
         return typed
 
     def refused(self, typed: list[tuple[str, str]]) -> None:
-        """There is no reply now; what was typed waits for the next one."""
+        """Note that no reply was given; what was typed waits for the next one."""
         if typed:
             self._transcript.untyped(item_id for item_id, _ in typed)
             self._typed.extend(typed)
 
     def truncate(self, reply_id: str, played_ms: float) -> None:
-        """The client has played no more of a reply."""
+        """Record that the client played no more than this of a reply."""
         self._track.truncate(reply_id, played_ms)
 
     def observe(self, event: SessionEvent) -> None:
-        """An event of the session."""
+        """Record an event of the session."""
         self._state.observe(event)
         match event:
             case FinalTranscript(item_id=spoken, text=text):
-                # An item of sound that no reply has been asked for has its words now.
+                # An audio item for which no reply has been requested now has its words.
                 for index, (item_id, content) in enumerate(self._typed):
                     if item_id == spoken:
                         self._typed[index] = item_id, f"{content} {text}".strip()
@@ -314,7 +314,7 @@ class Recording:
             self._recorder.find_later(_Unfound(self, event.item_id, event.find_words))
 
     def write(self, last: bool = False) -> None:
-        """Write what is certain by now; given up where that is not possible."""
+        """Write whatever is final by now; recording stops if the writer cannot keep up."""
         sound = self._track.take(last)
         self._waiting = deque(one for one in self._waiting if not one.done())
         if not self._broken and len(self._waiting) > MOST_WAITING:
@@ -328,7 +328,7 @@ class Recording:
             self.write(last)
 
     def end(self) -> None:
-        """The conversation is over."""
+        """Write the rest, because the conversation is over."""
         self._recorder.live.pop(self.name, None)
         self._over = True
         self.write(last=True)
@@ -337,7 +337,7 @@ class Recording:
         if not self._broken:
             self._waiting.append(self._recorder.submit(partial(self._work, work, *arguments)))
 
-    # In the thread that writes, one after the other.
+    # These run in the writing thread, one after the other.
 
     def _work(self, work: Callable[..., None], *arguments: Any) -> None:
         if self._broken:
@@ -364,7 +364,7 @@ class Recording:
 
 
 class RecordedSession(Session):
-    """A conversation that is recorded; what is wrong with the recording does not touch it."""
+    """A session that is recorded; faults of the recording do not affect it."""
 
     def __init__(
         self,

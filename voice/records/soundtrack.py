@@ -1,9 +1,9 @@
 """Both sides of a conversation as they were heard, on one clock.
 
-The user's audio lies where it arrived, and where a line sends none there is silence. The agent's is
-played by a loudspeaker that begins at once, pauses when the reply is held and stops with it; what
-the client reports not to have played is taken back. No I/O. Positions are samples at `RATE_HZ`
-since the conversation began.
+The user's audio is placed where it arrived, with silence where the line sent none. The agent's is
+played by a simulated loudspeaker, which begins at once, pauses while a reply is held, and stops
+when it is stopped; what the client reports as unplayed is removed again. No I/O. Positions are
+samples at `RATE_HZ` since the conversation began.
 
 Shapes: T is a number of samples.
 """
@@ -23,20 +23,20 @@ from voice.speech.audio_files import RATE_HZ
 from voice.types import SAMPLE_RATE_HZ, Samples
 
 HELD_BACK = RATE_HZ
-"""A client reports what it has played within a second; until then a sample may be taken back."""
+"""A client reports what it has played within a second; until then audio may be removed again."""
 LONGEST = 30 * RATE_HZ
-"""Given out at a time, which bounds memory also where nobody asked for long."""
+"""Most audio taken at a time, which bounds memory even after a long time without a `take`."""
 GAP = 3 * RATE_HZ // 10
-"""Audio that comes so much later than it was due follows silence, and no jitter of the network."""
+"""Audio that comes this much later than due follows a silence; less is jitter of the network."""
 _KEPT = 256
 
 Both = NDArray[np.int16]
-"""(T, 2): the user's side and the agent's."""
+"""(T, 2): the user's side, then the agent's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Piece:
-    """Audio of a reply, from a position in it on."""
+    """Audio of a reply, from a position in the reply onwards."""
 
     reply_id: str
     position: int
@@ -45,7 +45,7 @@ class _Piece:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Audio of a reply that has sounded without a break, from ``at`` on."""
+    """Audio of a reply that was played without a break, beginning at ``at``."""
 
     reply_id: str
     position: int
@@ -54,20 +54,20 @@ class _Run:
 
 
 class Soundtrack:
-    """One conversation's sound.
+    """The sound of one conversation.
 
     Args:
-        clock: Seconds of any steady clock.
+        clock: Returns the seconds of any monotonic clock.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._began_s = clock()
-        # A client that sends audio sooner than it can have been spoken puts the clock forward.
+        # A client that sends audio sooner than it can have been spoken advances the clock.
         self._ahead = 0
         self._both: Both = np.zeros((0, 2), np.int16)
         self._taken = self._user_end = self._agent_end = self._heard = 0
-        # How much silence lies before the user's audio from a position in it on.
+        # (position in the user's audio, silence inserted before it so far).
         self._silences: deque[tuple[int, int]] = deque([(0, 0)], maxlen=_KEPT)
         self._waiting: deque[_Piece] = deque()
         self._runs: deque[_Run] = deque(maxlen=_KEPT)
@@ -77,16 +77,16 @@ class Soundtrack:
 
     @property
     def now_ms(self) -> float:
-        """The time."""
+        """The time since the conversation began."""
         return self._now() * 1000 / RATE_HZ
 
     @property
     def heard(self) -> int:
-        """How much of the user's audio there is, in samples of the session."""
+        """How much of the user's audio there has been, in samples of the session."""
         return self._heard * SAMPLE_RATE_HZ // RATE_HZ
 
     def hear(self, samples: Samples, rate_hz: int) -> None:
-        """The user's audio goes on by (T,) int16."""
+        """Add (T,) int16 of the user's audio."""
         stream = self._resamplers.setdefault(rate_hz, StreamResampler(rate_hz, RATE_HZ))
         samples = stream.push(samples)
         now = self._advance()
@@ -100,29 +100,29 @@ class Soundtrack:
         self._ahead += max(0, self._user_end - now)
 
     def say(self, reply_id: str, samples: Samples, rate_hz: int) -> None:
-        """A reply goes on by (T,) int16."""
+        """Add (T,) int16 to a reply."""
         self._advance()
         stream = self._resamplers.setdefault(reply_id, StreamResampler(rate_hz, RATE_HZ))
         self._queue(reply_id, stream.push(samples))
 
     def end(self, reply_id: str) -> None:
-        """A reply goes on no more."""
+        """Note that a reply is complete."""
         if stream := self._resamplers.pop(reply_id, None):
             self._queue(reply_id, stream.flush())
 
     def hold(self, held: bool) -> None:
-        """The agent's sound pauses, or goes on."""
+        """Pause the agent's audio, or resume it."""
         self._advance()
         self._held = held
 
     def stop(self) -> None:
-        """The agent's sound stops."""
+        """Stop the agent's audio."""
         self._advance()
         self._waiting.clear()
         self._held = False
 
     def truncate(self, reply_id: str, played_ms: float) -> None:
-        """No more than this was played of a reply."""
+        """Remove whatever of a reply was not played."""
         self._advance()
         kept = round(played_ms * RATE_HZ / 1000)
         self._waiting = deque(p for p in self._waiting if p.reply_id != reply_id)
@@ -133,13 +133,13 @@ class Soundtrack:
                 self._both[cut - self._taken : end - self._taken, 1] = 0
 
     def ms_of(self, sample: int) -> float:
-        """When a sample of the session's audio was spoken."""
+        """When a sample of the session's audio was spoken, in this track's time."""
         position = sample * RATE_HZ // SAMPLE_RATE_HZ
         before = [silence for at, silence in self._silences if at <= position]
         return (position + (before or [self._silences[0][1]])[-1]) * 1000 / RATE_HZ
 
     def ms_in_reply(self, reply_id: str, ms: float) -> float | None:
-        """When a moment of a reply's audio sounded; None where it has not, or is long ago."""
+        """When a position in a reply was heard; None if it was not, or too long ago."""
         self._advance()
         position = round(ms * RATE_HZ / 1000)
         for run in reversed(self._runs):
@@ -149,10 +149,10 @@ class Soundtrack:
         return None
 
     def take(self, last: bool = False) -> Both:
-        """What has sounded since it was last asked for, and is certain; empty where nothing is.
+        """What was heard since the last call and can no longer change; empty if nothing was.
 
         Args:
-            last: Whether nothing will be added, so that all is certain.
+            last: Whether nothing will be added, so that everything is final.
         """
         now = self._advance()
         until = now if last else now - HELD_BACK
@@ -177,7 +177,7 @@ class Soundtrack:
         self._waiting.append(_Piece(reply_id, position, samples))
 
     def _advance(self) -> int:
-        """Let the loudspeaker sound until now."""
+        """Let the loudspeaker play until now."""
         now = self._now()
         while self._waiting and not self._held and self._agent_end < now:
             piece, room = self._waiting.popleft(), now - self._agent_end

@@ -1,7 +1,7 @@
-"""What was said and done in a conversation, as the JSON object that is kept of it.
+"""What was said and done in a conversation, as the JSON object that is kept.
 
-It follows the session's events. Times are milliseconds since the conversation began, as its sound
-counts them. Files are not known here.
+It is built from the session's events. Times are milliseconds since the conversation began, on the
+clock of its soundtrack. Files are not handled here.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from voice.records.soundtrack import Soundtrack
 from voice.types import SaidWord, samples_of_ms
 
 MOST_TURNS = 2000
-"""Of one conversation; from the last of them on nothing but its end is kept."""
+"""Of one conversation; once there are as many, only its end is still recorded."""
 LONGEST_TEXT = 10_000
 _MOST_PARTS = 100
-"""Replies of a turn, calls of a reply, problems of a conversation."""
+"""Most replies of a turn, calls of a reply, and problems of a conversation."""
 _WORTH_WRITING = (FinalTranscript, ReplyEnded, ReplyToolResult, TurnMeasured, SessionEnded)
 _ENDED_BY = {
     "caller": ("client disconnected", "the caller hung up", "connection ended"),
@@ -48,11 +48,11 @@ _ENDED_BY = {
 
 @dataclass(slots=True)
 class Tool:
-    """A call of a tool.
+    """A tool call.
 
     Attributes:
-        result: None until it has answered.
-        placed: Whether it is one that cannot be taken back, such as an order.
+        result: None until the tool has answered.
+        placed: Whether the call cannot be taken back, such as an order.
     """
 
     at_ms: float
@@ -69,10 +69,11 @@ class Reply:
     """A reply of the agent.
 
     Attributes:
-        start_ms: When it began to sound; None where it never has.
-        heard: How many characters of the text were heard.
-        words: Just past each heard word in the text, and when it had been said.
-        status: Empty until it is over.
+        start_ms: When it began to be heard; None if it never was.
+        heard: Number of characters of the text that were heard.
+        words: For each word that was heard, the position just past it in the text, and when it
+            ended.
+        status: Empty until the reply is over.
     """
 
     start_ms: float | None = None
@@ -86,17 +87,18 @@ class Reply:
 
 @dataclass(slots=True)
 class Turn:
-    """What the user said or typed, and what was replied.
+    """What the user said or typed, and the replies to it.
 
     Attributes:
-        number: From 1 on.
-        typed: Whether words were typed, or keys pressed.
-        text: None where the agent spoke first, or nothing is known yet.
-        words: Just past each word in the text, and when it had been said; empty of a typed turn.
-        estimated: Whether these times are by the number of letters alone, as they are until the
-            recogniser has found the words, and where it cannot.
-        cut_off: Whether the turn was answered, and the user had not ended it.
-        marks_ms: As in `voice.events.TurnMeasured`; of a typed turn, after the request.
+        number: Counted from 1.
+        typed: Whether words were typed or keys pressed.
+        text: None if the agent spoke first, or nothing is known yet.
+        words: For each word, the position just past it in the text, and when it ended; empty for a
+            typed turn.
+        estimated: Whether these times are estimated from the number of letters, as they are until
+            the recogniser has found the words, or if it cannot.
+        cut_off: Whether the turn was answered before the user had finished.
+        marks_ms: As in `voice.events.TurnMeasured`; for a typed turn, counted from the request.
     """
 
     number: int
@@ -114,18 +116,18 @@ class Turn:
 
 
 def said_evenly(text: str, start_ms: float, end_ms: float) -> list[tuple[int, float]]:
-    """Just past each word of a text, and when it had been said if every letter takes as long."""
+    """The position just past each word, and when it ended if all letters take equally long."""
     ends = [word.end() for word in re.finditer(r"\S+", text)]
     return [(at, round(start_ms + (end_ms - start_ms) * at / ends[-1], 1)) for at in ends]
 
 
 class Transcript:
-    """One conversation.
+    """The transcript of one conversation.
 
     Args:
-        head: What is known of it at its beginning.
-        track: Where its sound is.
-        placing: Names of tools that cannot be taken back.
+        head: What is known when the conversation begins.
+        track: The conversation's sound, which gives the times.
+        placing: Names of tools whose calls cannot be taken back.
     """
 
     def __init__(
@@ -138,9 +140,9 @@ class Transcript:
         self._ended_ms: float | None = None
         self._problems: list[dict[str, Any]] = []
         self._turns: list[Turn] = []
-        # Each turn as it is written; None where that has changed.
+        # Each turn's JSON; None if the turn has changed since.
         self._written: list[str | None] = []
-        # By an item, or by the number that the session has given it.
+        # By item id, or by the session's number of the turn.
         self._turns_by: dict[str | int, Turn] = {}
         self._replies: dict[str, tuple[Turn, Reply]] = {}
         self._words: dict[str, list[tuple[int, float]]] = {}
@@ -149,7 +151,7 @@ class Transcript:
 
     @property
     def latency_ms(self) -> float | None:
-        """How long the newest reply took to sound; None before any did."""
+        """How long the newest reply took until it was heard; None if none has been yet."""
         marks = (turn.marks_ms.get("first_audio") for turn in reversed(self._turns))
         return next((ms for ms in marks if ms is not None), None)
 
@@ -158,7 +160,7 @@ class Transcript:
         return len(self._turns) >= MOST_TURNS
 
     def text(self) -> str:
-        """All of it by now, as JSON."""
+        """Everything so far, as JSON."""
         for turn in self._turns:
             if self._written[turn.number - 1] is None:
                 self._written[turn.number - 1] = json.dumps(asdict(turn))
@@ -169,14 +171,14 @@ class Transcript:
         return f'{json.dumps(head)[:-1]}, "turns": [\n{turns}\n]}}\n'
 
     def typed(self, text: str, items: Iterable[str]) -> None:
-        """The user asks for a reply to what was typed."""
+        """Begin a turn, because the user asks for a reply to what was typed."""
         if self._full:
             return
         turn = self._open(typed=True, text=text[:LONGEST_TEXT])
         self._turns_by |= dict.fromkeys(items, turn)
 
     def untyped(self, items: Iterable[str]) -> None:
-        """There will be no reply to what was typed just now."""
+        """Take back the turn just begun by `typed`, because it gets no reply."""
         if not self._full:
             self._turns.pop()
             self._written.pop()
@@ -184,14 +186,14 @@ class Transcript:
                 self._turns_by.pop(item_id, None)
 
     def answered(self, call_id: str, content: str) -> None:
-        """The client has run a tool."""
+        """Enter the result of a tool that the client ran."""
         if call_id in self._calls:
             turn, tool = self._calls[call_id]
             self._change(turn)
             tool.result = content[:LONGEST_TEXT]
 
     def found(self, item_id: str, words: Iterable[SaidWord]) -> None:
-        """The recogniser has found the words of what the user said."""
+        """Enter the times of the words that the recogniser has found."""
         turn, at, ends = self._changed(item_id), 0, []
         text = turn.text if turn else None
         for word in words:
@@ -204,7 +206,7 @@ class Transcript:
             turn.words, turn.estimated = ends, False
 
     def observe(self, event: SessionEvent) -> bool:
-        """Take an event of the session; returns whether it is worth writing at once."""
+        """Take a session event; returns whether it is worth writing at once."""
         match event:
             case SessionEnded(reason):
                 by = (who for who, reasons in _ENDED_BY.items() if reason in reasons)
@@ -288,7 +290,7 @@ class Transcript:
                 reply.status, reply.reason = status.value, reason
                 self._heard(reply_id, reply, reply.heard)
             case ReplyToolCall(call=call) if len(reply.tools) < _MOST_PARTS:
-                # A remote model's arguments may be infinite.
+                # A remote model's arguments may contain infinity.
                 given = json.loads(json.dumps(call.arguments), parse_constant=lambda _: None)
                 placed, at_ms = call.name in self._placing, round(self._track.now_ms, 1)
                 reply.tools.append(tool := Tool(at_ms, call.name, given, placed))
@@ -333,7 +335,7 @@ class Transcript:
         self._written[turn.number - 1] = None
 
     def _changed(self, key: str | int) -> Turn | None:
-        """The turn of an item or a number, which is about to change."""
+        """The turn of an item id or turn number, marked as changed."""
         turn = self._turns_by.get(key)
         if turn is not None:
             self._change(turn)

@@ -1,7 +1,7 @@
 """The ASGI application: page, Realtime WebSocket, telephone lines, the engine's API and metrics.
 
-Every request must name an allowed host, and those of the API show an allowed origin and a key. The
-models are loaded by the caller and shared by all conversations.
+Every request must name an allowed host, and API requests must also show an allowed origin and a
+key. The models are loaded by the caller and shared by all conversations.
 """
 
 from __future__ import annotations
@@ -102,20 +102,20 @@ def build_app(
     open_session: OpenSession = Session,
     ephemeral: MakesKeys | None = None,
 ) -> Starlette:
-    """The application around loaded models.
+    """Build the application around loaded models.
 
     Args:
         resources: Closed when the application shuts down.
         config: All options; the key is read from the environment now.
-        audiosocket: Listens for AudioSocket's calls; None takes none.
+        audiosocket: Listens for AudioSocket calls; None takes none.
         open_session: Makes the sessions of clients and calls.
-        ephemeral: Ephemeral keys; None has them in this process.
+        ephemeral: Keeps the ephemeral keys; None keeps them in this process.
 
     Raises:
-        ConfigError: The address is not loopback and there is no key, the file for metrics cannot
-            be opened, conversations cannot be kept, a telephone line is not protected, or an agent
-            that is offered is wrong or there twice.
-        ModelError: The recogniser of an agent that is offered cannot be had.
+        ConfigError: The address is not loopback and there is no key, the metrics file cannot be
+            opened, conversations cannot be kept, a telephone line is not protected, or an offered
+            agent is wrong or offered twice.
+        ModelError: The recogniser of an offered agent cannot be loaded.
     """
     recorder, telemetry = _recorder(config), _telemetry(config)
     follow = telemetry.follow if telemetry else None
@@ -140,7 +140,7 @@ def build_app(
 
 
 def _routes(resources: Resources, config: Config, routes: Routes) -> list[BaseRoute]:
-    """What every server has, the page aside."""
+    """The routes that every server has, except for the page."""
     speech, words = SpeechApi(resources, routes.body), TranscriptionApi(resources)
     return [
         WebSocketRoute("/v1/realtime", routes.realtime),
@@ -191,7 +191,7 @@ def _lifespan(
 
 
 def _recorder(config: Config) -> Recorder | None:
-    """What records conversations, imported where that is asked for."""
+    """The recorder of conversations, imported only if recording is configured."""
     if not config.records.keep_days:
         return None
     from voice.records.recorder import Recorder
@@ -200,7 +200,7 @@ def _recorder(config: Config) -> Recorder | None:
 
 
 def _telemetry(config: Config) -> Telemetry | None:
-    """What traces conversations, imported where there is a collector."""
+    """The tracer of conversations, imported only if a collector is configured."""
     if not config.telemetry.collector:
         return None
     try:
@@ -222,7 +222,7 @@ def _conversations(recorder: Recorder | None, routes: Routes) -> list[Route]:
 
 
 async def _not_routed(request: Request, error: Exception) -> Response:
-    """For a path or a method that there is none of, what clients of the API or browsers expect."""
+    """The answer to an unknown path or method, in the form that API clients or browsers expect."""
     assert isinstance(error, HTTPException)
     if not _of_api(request.scope):
         return PlainTextResponse(error.detail, error.status_code, error.headers)
@@ -235,7 +235,7 @@ class Routes:
     """The endpoints.
 
     Raises:
-        ConfigError: As `build_app`.
+        ConfigError: As for `build_app`.
     """
 
     def __init__(
@@ -266,7 +266,7 @@ class Routes:
     def guarded(
         self, endpoint: Callable[[Request, Grant], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """The endpoint with checks of host, origin and key; bad requests are answered with 400."""
+        """The endpoint with checks of host, origin and key; bad requests get a 400."""
 
         async def guard(request: Request) -> Response:
             try:
@@ -283,7 +283,7 @@ class Routes:
         return guard
 
     async def realtime(self, socket: WebSocket) -> None:
-        """``/v1/realtime``: a conversation, or a refusal before the upgrade."""
+        """``/v1/realtime``: a conversation; only a full server refuses after the upgrade."""
         try:
             grant = self.policy.check(socket.headers, socket.scope["subprotocols"], _peer(socket))
             _extensions(socket)
@@ -310,15 +310,15 @@ class Routes:
                 await socket.close(CloseCode.TRY_AGAIN_LATER, str(refused))
 
     def _chosen(self, connection: HTTPConnection, grant: Grant) -> Resources:
-        """Those of the agent that the address names, or an ephemeral key's session.
+        """The resources of the agent that the address or the ephemeral key's session names.
 
         Raises:
-            ProtocolError: The agent is not offered, or the key is another's.
+            ProtocolError: The agent is not offered, or the key is for another agent.
         """
         named = connection.query_params.get("agent", "")
         if grant.main_key:
             return self._agent(named, "agent")
-        # Its tools were agreed on when the key was made.
+        # The key's tools were agreed on when it was made, so it fixes the agent.
         own = self._agent(agent_named(grant.session), "session.quicksilver.agent")
         if named not in ("", own.agent.name):
             text = f"agent: got {named[:64]!r}; this key is for {own.agent.name!r}"
@@ -338,7 +338,7 @@ class Routes:
         changes: Mapping[str, Any] = MappingProxyType({}),
         by_media: bool = False,
     ) -> Begun:
-        """A conversation as the address, the key and, last, ``changes`` of the session ask for it.
+        """Set up the conversation that the address, the key and, last, ``changes`` ask for.
 
         Raises:
             ProtocolError: Something that was asked for is wrong.
@@ -401,10 +401,10 @@ class Routes:
             await connection.close(CloseCode.POLICY, "the longest session is over")
 
     async def body(self, request: Request) -> str:
-        """A request's text.
+        """The text of a request's body.
 
         Raises:
-            ProtocolError: It is longer than a message may be, or no UTF-8.
+            ProtocolError: It is longer than a message may be, or not UTF-8.
         """
         pieces = bounded(request, self._config.server.max_message_bytes)
         try:
@@ -427,7 +427,7 @@ class Routes:
         return JSONResponse({"value": key.value, "expires_at": key.expires_at, "session": shown})
 
     async def models(self, request: Request, grant: Grant) -> Response:
-        """``GET /v1/models``: the one that is loaded, and dictation."""
+        """``GET /v1/models``: the loaded model, and dictation."""
         models = [
             {"id": name, "object": "model", "created": 0, "owned_by": "quicksilver"}
             for name in (MODEL_NAME, DICTATION)
@@ -435,13 +435,13 @@ class Routes:
         return JSONResponse({"object": "list", "data": models})
 
     async def agent(self, request: Request, grant: Grant) -> Response:
-        """``GET /v1/agent``: its name, what one may say to it, what it has; who else is there."""
+        """``GET /v1/agent``: the agent's name, examples and offers, and which agents there are."""
         had = self._chosen(request, grant)
         agent, options = had.agent, had.options()
         if grant.session:
             options = granted(options, grant.session)
         offers = dict(agent.offers)
-        # The rest of the page does not depend on a house that cannot be asked.
+        # A house that cannot be reached must not take the rest of the page with it.
         with suppress(ToolError):
             if devices := await self._resources.toolbox.devices(options.agent_tools):
                 offers["Devices"] = devices
@@ -462,7 +462,7 @@ class Routes:
 
 
 class _HostCheck:
-    """Refuses a foreign ``Host``, and puts security headers on every answer.
+    """Refuses a foreign ``Host``, and adds security headers to every answer.
 
     A client that disconnects before its request is complete gets no answer.
     """
@@ -493,7 +493,7 @@ class _HostCheck:
 
 
 class _ApiCors(CORSMiddleware):
-    """Lets pages of allowed origins use the API; they show a key in a header, as others do."""
+    """Lets pages of allowed origins use the API; like any client, they send a key in a header."""
 
     def __init__(self, app: ASGIApp, policy: AccessPolicy) -> None:
         super().__init__(
@@ -513,20 +513,20 @@ class _ApiCors(CORSMiddleware):
 
 
 class _Page(Mount):
-    """The page, at every path but the API's: there a wrong path or method is the API's to tell."""
+    """Serves the page at every path outside the API, which answers wrong paths itself."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         return (Match.NONE, {}) if _of_api(scope) else super().matches(scope)
 
 
 def _of_api(scope: Scope) -> bool:
-    """Whether a path is below ``/v1``, that of a client whose address ends in a slash included."""
+    """Whether a path is below ``/v1``, even if the client has put extra slashes before it."""
     path: str = scope["path"]
     return path.lstrip("/").partition("/")[0] == "v1"
 
 
 def _offered(resources: Resources, names: Iterable[str]) -> dict[str, Resources]:
-    """Those of the server's agent and of others, by the agents' names; slow as `for_agent`."""
+    """The resources of the server's agent and others, by agent; as slow as `for_agent`."""
     found = {resources.agent.name: resources}
     for other in map(resources.for_agent, names):
         if other.agent.name in found:

@@ -1,4 +1,4 @@
-"""What is kept for callers, over the API: listed, exported and deleted by the server's operator."""
+"""API with which the server's operator lists, exports and deletes what is kept for callers."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ Body = Callable[[Request], Awaitable[str]]
 Guard = Callable[[Endpoint], Callable[[Request], Awaitable[Response]]]
 
 _ID = re.compile("[0-9]{1,18}")
-"""Those that a database can hold."""
+"""Ids that a database can hold."""
 
 
 class _FactChange(BaseModel):
-    """Body of a request that corrects a fact."""
+    """The body of a request that corrects a fact."""
 
     model_config = ConfigDict(extra="forbid")
     content: str = Field(min_length=1, max_length=LONGEST_FACT)
@@ -44,12 +44,12 @@ def caller_routes(
 ) -> list[Route]:
     """``GET /v1/callers``, and ``GET`` and ``DELETE /v1/callers/{caller}/data``.
 
-    ``PUT`` and ``DELETE /v1/callers/{caller}/facts/{id}`` are for one of the export's ``facts``.
+    ``PUT`` and ``DELETE /v1/callers/{caller}/facts/{id}`` act on one of the export's ``facts``.
 
     Args:
-        database: Whose entries they are.
-        records: Where conversations are kept, or were.
-        guarded: Makes a route's function of an endpoint, with checks of host, origin and key.
+        database: Holds the callers' data.
+        records: Where conversations are kept, or used to be.
+        guarded: Wraps an endpoint with checks of host, origin and key.
         body: Reads a request's text.
     """
 
@@ -75,7 +75,7 @@ def caller_routes(
         if request.method == "PUT":
             content = validated(_FactChange, parse_json(await body(request))).content
         named, caller = request.path_params["id"], _caller_of(request)
-        # Not as a number of the route: one of thousands of digits is an error there, of anybody's.
+        # Not an int route parameter: with thousands of digits that fails, whoever sends it.
         number = int(named) if _ID.fullmatch(named) else 0
         if not await asyncio.to_thread(database.correct_fact, caller, number, content):
             return refusal(404, "there is no such fact", "not_found", "id")

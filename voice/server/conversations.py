@@ -1,6 +1,6 @@
-"""Conversations that are kept, and those under way, for the operator: what the console asks for.
+"""The operator's console API: conversations that are kept, and those under way.
 
-Whoever has not shown the server's own key is refused, where none is needed too.
+Requests without the server's own key are refused, even on a server that needs no key.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _PIECE_BYTES = 64 * 1024
 
 
 def conversation_routes(recorder: Recorder, guarded: Guard) -> list[Route]:
-    """``GET /v1/conversations`` and what lies below it.
+    """``GET /v1/conversations`` and the paths below it.
 
     Args:
-        recorder: What records them.
-        guarded: Makes a route's function of an endpoint, with checks of host, origin and key.
+        recorder: Records the conversations.
+        guarded: Wraps an endpoint with checks of host, origin and key.
     """
     kept = recorder.kept
 
@@ -57,7 +57,7 @@ def conversation_routes(recorder: Recorder, guarded: Guard) -> list[Route]:
     async def sound(request: Request, grant: Grant) -> Response:
         grant.check_operator()
         path = kept.file(request.path_params["id"], "sound.opus")
-        # Read at once: of a conversation under way it outgrows the length that is told.
+        # Read whole: the file of a conversation under way would outgrow the stated length.
         data = await asyncio.to_thread(path.read_bytes) if path else b""
         return _download(data, "audio/ogg") if data else _missing()
 
@@ -87,7 +87,7 @@ def _query(request: Request) -> Query:
 
 
 def _download(data: bytes, media_type: str, **headers: str) -> Response:
-    """A file in pieces: of one that is sent in one go nobody knows whether any of it is read."""
+    """A file in pieces: with a single piece nothing would show whether the client reads."""
     pieces = (data[at : at + _PIECE_BYTES] for at in range(0, len(data), _PIECE_BYTES))
     headers["Content-Length"] = str(len(data))
     return StreamingResponse(pieces, 200, headers, media_type)

@@ -1,4 +1,4 @@
-"""Dictation under OpenAI's chat completions: the user's last message, as it was meant."""
+"""Dictation as a chat-completions model: returns the user's last message as it was meant."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from dlm.language.messages import Answer
 from voice.dictation.editor import edited
 
 LONGEST_WORDS = 2000
-"""Of a message: a quarter of an hour of speech."""
+"""Of a message: about a quarter of an hour of speech."""
 _LONGEST_WORD = 32
 
 
 class DictationEngine:
-    """Edits texts where an engine would generate some."""
+    """Edits texts where an engine would generate them."""
 
     max_requests = 4
 
     def submit(self, request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
-        """Edit the last message of a request; its events come from another thread.
+        """Edit the last message of a request; the events come from another thread.
 
         Returns:
-            What cancels it, where it has not begun.
+            A function that cancels the request if it has not begun.
 
         Raises:
-            ValueError: The last message is not the user's, or the request wants more than a text.
+            ValueError: The last message is not the user's, or the request asks for tools or a
+                format.
         """
         last = request.turns[-1] if request.turns else None
         if last is None or last.role != "user":
@@ -41,7 +42,7 @@ class DictationEngine:
         return cancel
 
     def room(self, request: Request) -> int:
-        """How many words the edited text may still have; below 1 if the message is too long."""
+        """How many more words the message could have; below 1 if it is too long."""
         said = request.turns[-1].content if request.turns else ""
         return LONGEST_WORDS + 1 - max(len(said.split()), len(said) // _LONGEST_WORD)
 

@@ -1,4 +1,4 @@
-"""The engine's API on the conversations' server: one model, one access policy."""
+"""The engine's API on the conversations' server, with the same model and access policy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ApiGate:
-    """Access to the engine's API; ephemeral keys open conversations only."""
+    """Access to the engine's API, which ephemeral keys do not open."""
 
     def __init__(self, policy: AccessPolicy, metrics: Metrics) -> None:
         self._policy = policy
@@ -43,9 +43,9 @@ class ApiGate:
 def api_routes(
     model: ReplyModel, names: tuple[str, ...], config: ServerConfig, gate: ApiGate, metrics: Metrics
 ) -> list[Route]:
-    """Routes of the engine's API; none where the model is not in this process.
+    """The routes of the engine's API; none if the model is not in this process.
 
-    ``names`` are the model's for clients, besides its own.
+    ``names`` are those that clients use for the model, besides its own.
     """
     if not isinstance(model, EmbeddedModel):
         return []

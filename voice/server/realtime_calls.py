@@ -1,7 +1,7 @@
-"""``/v1/realtime/calls``: conversations by WebRTC, as OpenAI's clients begin them.
+"""``/v1/realtime/calls``: WebRTC conversations, begun as OpenAI's clients begin them.
 
-An offer is answered in the request; the call goes on behind it. What it is made of is imported with
-the first one.
+The request that brings an offer gets the answer, and the call goes on in the background. The WebRTC
+modules are imported with the first call.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from voice.webrtc.call import Call
 PATH = "/v1/realtime/calls"
 SDP = "application/sdp"
 MAX_BODY_BYTES = 256 * 1024
-"""Of an offer, some kilobytes, and a session with its tools."""
+"""Room for an offer, which is a few kilobytes, and a session with its tools."""
 REMEDY = "calls by WebRTC need the extra: pip install '.[webrtc]'; /v1/realtime works without"
 
 Guarded = Callable[
@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 
 class Begin(Protocol):
-    """Makes the conversation that a request asks for."""
+    """Sets up the conversation that a request asks for."""
 
     def __call__(
         self, connection: HTTPConnection, grant: Grant, changes: dict[str, Any], by_media: bool
@@ -60,13 +60,13 @@ class _Listed:
 
 
 class RealtimeCalls:
-    """The calls of one server.
+    """The WebRTC calls of one server.
 
     Args:
-        slots: A call takes one.
-        metrics: Count it.
+        slots: Each call takes one.
+        metrics: Counts the calls.
         config: All options.
-        begin: Makes the conversations.
+        begin: Sets up the conversations.
     """
 
     def __init__(self, slots: SessionSlots, metrics: Metrics, config: Config, begin: Begin) -> None:
@@ -78,7 +78,7 @@ class RealtimeCalls:
         self._group: asyncio.TaskGroup | None = None
 
     def routes(self, guarded: Guarded) -> list[Route]:
-        """The routes."""
+        """The routes of the calls."""
         return [
             Route(PATH, guarded(self.create), methods=["POST"]),
             Route(f"{PATH}/{{call_id}}/hangup", guarded(self.hang_up), methods=["POST"]),
@@ -96,7 +96,7 @@ class RealtimeCalls:
                     listed.call.end("the server ends")
 
     async def create(self, request: Request, grant: Grant) -> Response:
-        """``POST /v1/realtime/calls``: an offer; the answer is one of SDP."""
+        """``POST /v1/realtime/calls``: answers an SDP offer with SDP."""
         if find_spec("aiortc") is None:
             return refusal(501, REMEDY, "webrtc_not_installed")
         offer, changes = await _offer(request)
@@ -106,7 +106,7 @@ class RealtimeCalls:
                 busy = refusal(refused.status, str(refused), refused.code)
                 busy.headers["Retry-After"] = str(RETRY_AFTER_S)
                 return busy
-            # It takes a while to import.
+            # The import takes a while.
             peers = await asyncio.to_thread(import_module, "voice.webrtc.peer")
             begun = self._begin(request, grant, changes, by_media=True)
             stack.callback(begun.session.close, "refused")
@@ -121,7 +121,7 @@ class RealtimeCalls:
             return Response(peer.answer, 201, where, media_type=SDP)
 
     async def hang_up(self, request: Request, grant: Grant) -> Response:
-        """``POST /v1/realtime/calls/<id>/hangup``, with the key of the call or the server's own."""
+        """``POST /v1/realtime/calls/<id>/hangup``, with the call's key or the server's own."""
         listed = self._calls.get(request.path_params["call_id"])
         if listed is None or not (grant.main_key or grant.account == listed.grant.account):
             return refusal(404, "there is no such call", "not_found")
@@ -138,12 +138,12 @@ class RealtimeCalls:
                     del self._calls[call_id]
                 _log.info("call %s ends", call_id)
         except Exception as error:
-            # One that is hard to close must not end the others.
+            # A call that fails to close must not end the others.
             _log.error("call %s failed: %s", call_id, origins(error))
 
 
 async def _offer(request: Request) -> tuple[str, dict[str, Any]]:
-    """The offer and the session's fields, from SDP alone or a form with ``sdp`` and ``session``."""
+    """The offer and the session's fields: SDP alone, or a form with ``sdp`` and ``session``."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = bounded(request, MAX_BODY_BYTES)
     if kind == SDP:

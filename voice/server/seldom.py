@@ -1,4 +1,4 @@
-"""Keeps the log short when the same goes wrong again and again, as a client can make it go."""
+"""Keeps the log short when the same error recurs again and again, as a client can provoke."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import logging
 from voice.access.rate_limits import TokenBucket
 
 MOST = 5
-"""Lines of one kind at once."""
+"""Lines of one kind that may come at once."""
 PER_S = 1 / 12
 
 
 class Seldom(logging.Filter):
-    """Lets few lines of each kind pass; a kind is what one line of code writes."""
+    """Lets only a few lines of each kind pass; a kind is the line of code that logs it."""
 
     def __init__(self) -> None:
         super().__init__()
         self._left: dict[tuple[str, int], TokenBucket] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a line is written; the last one says that others are not."""
+        """Whether to write a line; the last one that passes says that others are left out."""
         kind = record.pathname, record.lineno
         bucket = self._left.setdefault(kind, TokenBucket(PER_S, MOST))
         passes = bucket.take()

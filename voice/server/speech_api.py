@@ -1,4 +1,4 @@
-"""OpenAI's endpoint for speech: a text in a voice of the server's, as a file that is streamed."""
+"""OpenAI's speech endpoint: streams a text as an audio file in one of the server's voices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from voice.speech.tts import Synthesizer
 
 LONGEST_CHARS = 4096
-"""Of a text that is spoken, as in OpenAI's API."""
+"""Length of a text to speak, as in OpenAI's API."""
 
 
 class _SpeechRequest(WireModel):
@@ -36,11 +36,11 @@ class _SpeechRequest(WireModel):
 
 
 class SpeechApi:
-    """The endpoints; only the server's own key may have something spoken.
+    """The endpoints for speech and voices; only the server's own key may have a text spoken.
 
     Args:
-        resources: Have the voices and the threads that synthesise.
-        body: Reads a request's body within the server's bounds.
+        resources: Hold the voices and the synthesis threads.
+        body: Reads a request's body within the server's limits.
     """
 
     def __init__(self, resources: Resources, body: Callable[[Request], Awaitable[str]]) -> None:
@@ -48,16 +48,16 @@ class SpeechApi:
         self._body = body
 
     async def voices(self, request: Request, grant: Grant) -> Response:
-        """``GET /v1/audio/voices``: names that ``voice`` may have, the server's own first."""
+        """``GET /v1/audio/voices``: the valid values of ``voice``, the server's own voice first."""
         own = self._resources.synthesizer.name
         others = [name for name in self._resources.voices.names if name != own]
         data = [{"id": name, "object": "voice"} for name in (own, *others)]
         return JSONResponse({"object": "list", "data": data})
 
     async def speech(self, request: Request, grant: Grant) -> Response:
-        """``POST /v1/audio/speech``: a text in one of the voices, as it is made.
+        """``POST /v1/audio/speech``: streams a text in one of the voices while it is synthesised.
 
-        As in a session, a voice that this server does not have is its own.
+        As in a session, an unknown voice stands for the server's own.
         """
         grant.check_main()
         wanted = validated(_SpeechRequest, parse_json(await self._body(request)))
@@ -70,7 +70,7 @@ class SpeechApi:
         pieces = encoded(chain((first,), sound), wanted.response_format)
 
         async def stream() -> AsyncIterator[bytes]:
-            # A piece at a time, so that the threads are shared with the conversations.
+            # One piece at a time, so that conversations get their share of the threads.
             while (piece := await loop.run_in_executor(threads, next, pieces, None)) is not None:
                 yield piece
 
@@ -78,7 +78,7 @@ class SpeechApi:
 
 
 def spoken_text(voice: Synthesizer, text: str, speed: float) -> Iterator[tuple[Samples, int]]:
-    """A text's sound, clause by clause: (T,) int16, none of them empty, and their rate in Hz."""
+    """A text's audio, clause by clause: non-empty (T,) int16 samples, and their rate in Hz."""
     cutter = SegmentCutter()
     for index, piece in enumerate([*cutter.push(text), *cutter.flush()]):
         for chunk in voice.synthesize(Segment(0, index, piece, spoken(piece)), speed):

@@ -1,4 +1,4 @@
-"""OpenAI's endpoint for the words of a recording: JSON, text, subtitles, or events as they come."""
+"""OpenAI's transcription endpoint: answers with JSON, text, subtitles or a stream of events."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from voice.session.resources import Resources
 
 LARGEST_BYTES = 25 * 1024 * 1024
-"""Of a recording, as in OpenAI's API."""
+"""Size of a recording, as in OpenAI's API."""
 LONGEST_S = 3600
-"""Of a recording, once it is decoded: an hour of Opus can be small."""
+"""Length of a decoded recording, since a small file of Opus can hold an hour."""
 CUE_CHARACTERS, CUE_S = 84, 7.0
-"""Longest subtitle: two lines, and as long as one is read."""
+"""Longest subtitle: two lines, shown for as long as people read one."""
 _FORMATS = "wav,mp3,ogg,flac,mov,mp4,m4a,matroska,webm,aac"
-"""FFmpeg's readers that are used; others, as those of playlists, would open what a file names."""
+"""The FFmpeg demuxers that may be used; others, such as playlists, open what a file names."""
 
 
 class _Fields(WireModel):
@@ -49,7 +49,7 @@ class _Fields(WireModel):
 
     @property
     def dictates(self) -> bool:
-        """Whether the text that was meant is wanted, of which no times are known."""
+        """Whether the intended text is wanted; its words have no times."""
         return is_dictation(self.model)
 
     @property
@@ -63,16 +63,16 @@ class TranscriptionApi:
     """``POST /v1/audio/transcriptions`` and ``/v1/audio/translations``.
 
     Args:
-        resources: Have the recogniser and its threads.
+        resources: Hold the recogniser and its threads.
     """
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        # Conversations need a thread as well.
+        # Leave threads for the conversations.
         self._one_at_a_time = asyncio.Lock()
 
     async def transcribe(self, request: Request, grant: Grant) -> Response:
-        """The words of the uploaded file; only the server's own key may ask."""
+        """Transcribe the uploaded file; only the server's own key may ask."""
         grant.check_main()
         fields, file = await _form(request)
         recognizer = self._resources.recognizer
@@ -84,7 +84,7 @@ class TranscriptionApi:
         return await self._words(request, fields, file, hear)
 
     async def translate(self, request: Request, grant: Grant) -> Response:
-        """What is said in the uploaded file, in English; only the server's own key may ask."""
+        """Translate the uploaded file's speech into English; only the server's own key may ask."""
         grant.check_main()
         fields, file = await _form(request)
         recognizer = self._resources.recognizer
@@ -125,17 +125,17 @@ class TranscriptionApi:
         return _answer(heard, len(samples) / SAMPLE_RATE_HZ, fields, task)
 
     async def _next(self, found: Iterator[Passage]) -> Passage | None:
-        """The next utterance, on a thread that is left to others between any two."""
+        """The next utterance; the thread is free for others between utterances."""
         threads, loop = self._resources.recognition_threads, asyncio.get_running_loop()
         async with self._one_at_a_time:
             return await loop.run_in_executor(threads, next, found, None)
 
 
 def decoded(file: bytes) -> Samples:
-    """A recording's samples, (T,) int16 mono at 16 kHz.
+    """Decode a recording to samples, (T,) int16 mono at 16 kHz.
 
     Raises:
-        ProtocolError: It is no sound file of a known format, or too long.
+        ProtocolError: It is not a sound file of a known format, or too long.
     """
     import av
 
@@ -157,14 +157,18 @@ def decoded(file: bytes) -> Samples:
 
 
 async def _meant(each: AsyncIterator[Passage]) -> AsyncIterator[Passage]:
-    """The whole as one: what is said behind a pause may take back what was said before it."""
+    """Edit the utterances as one text: what follows a pause may take back what came before."""
     heard = [passage async for passage in each]
     if text := edited(" ".join(passage.text for passage in heard)).strip("\n"):
         yield Passage(heard[0].start_s, heard[-1].end_s, text, heard[0].language)
 
 
 def _language(fields: _Fields, recognizer: Recognizer) -> str:
-    """Code of the language that was asked for; empty for none."""
+    """The requested language's code; empty if none was requested.
+
+    Raises:
+        ProtocolError: The recogniser lacks the language, or the word times that were requested.
+    """
     code = fields.language.partition("-")[0].lower()
     if code and code not in recognizer.languages:
         heard = ", ".join(recognizer.languages[:9])
@@ -198,10 +202,10 @@ async def _form(request: Request) -> tuple[_Fields, bytes]:
 async def _each(
     step: Callable[[], Awaitable[Any]], has_left: Callable[[], Awaitable[bool]]
 ) -> AsyncIterator[Passage]:
-    """Passages as long as the client is there.
+    """Passages, for as long as the client is connected.
 
     Raises:
-        ClientDisconnect: It has left.
+        ClientDisconnect: The client has left.
     """
     while (passage := await step()) is not None:
         yield passage
@@ -262,12 +266,12 @@ def _verbose(heard: Sequence[Passage], seconds: float, wanted: Sequence[str]) ->
 
 
 def _ms(seconds: float) -> float:
-    """Seconds to the millisecond, without the last digits of sums of floats."""
+    """Seconds rounded to the millisecond, without floating-point noise."""
     return round(seconds, 3)
 
 
 def _name(code: str) -> str:
-    """A language's name in English, as OpenAI's API has it."""
+    """A language's English name in lower case, as in OpenAI's API."""
     from babel import Locale
 
     return str(Locale("en").languages.get(code, code)).lower()
@@ -280,7 +284,7 @@ def _cues(heard: Sequence[Passage], mark: str) -> Iterator[str]:
 
 
 def _parts(passage: Passage) -> Iterator[tuple[float, float, str]]:
-    """An utterance in cues that fit a screen: start, end and text; one where no times are known."""
+    """Cut an utterance into subtitles (start, end, text); a single one if no times are known."""
     if not passage.words:
         yield passage.start_s, passage.end_s, passage.text
         return

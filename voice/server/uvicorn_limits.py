@@ -28,11 +28,11 @@ from voice.access.rate_limits import RETRY_AFTER_S, TokenBucket
 from voice.config.server import ServerConfig
 
 FRAMES_PER_MESSAGE = 8
-"""Other frames that may come for each message: pings, and fragments of large messages."""
+"""Pings, pongs and fragments of large messages that may come for each message."""
 LEAST_BODY_BYTES = 16 * 1024
-"""So much of a large body has to come within the time that a request may take to arrive."""
+"""Amount of a large body that must come within the time allowed for a request to arrive."""
 UNKNOWN = "?"
-"""Address of all clients that a proxy does not name."""
+"""Stands for the address of all clients that a proxy does not name."""
 
 _log = logging.getLogger(__name__)
 
@@ -47,9 +47,9 @@ class Proxies:
         return in_networks(str(address), self._networks)
 
     def client_of(self, forwarded_for: str) -> str:
-        """The client of a proxy: the last address in ``X-Forwarded-For`` that is no trusted proxy.
+        """The client behind a proxy: the last untrusted address in ``X-Forwarded-For``.
 
-        The addresses before it are that client's own claim.
+        Addresses before it are merely claimed by that client.
         """
         for named in reversed(forwarded_for.split(",")):
             address = _without_port(named.strip())
@@ -61,7 +61,7 @@ class Proxies:
 
 
 class Connections:
-    """Counts connections, in all and from one address; proxies have no limit of their own."""
+    """Counts connections, in all and per address; proxies have no limit per address."""
 
     def __init__(self, most: int, most_per_address: int, proxies: Proxies | None = None) -> None:
         self._most = most
@@ -75,7 +75,7 @@ class Connections:
         return self._counts.total()
 
     def enter(self, address: str) -> HTTPStatus | None:
-        """Count a connection; returns a status, and counts nothing, if there are too many."""
+        """Count a connection; if there are too many, return a status and count nothing."""
         key = _counted_as(address)
         if self.total >= self._most:
             return HTTPStatus.SERVICE_UNAVAILABLE
@@ -93,7 +93,7 @@ class Connections:
 
 
 class ForwardedClients:
-    """Counts requests of trusted proxies by the client's address, which the application is told."""
+    """Counts trusted proxies' requests by client address, and gives it to the application."""
 
     def __init__(self, app: ASGIApp, proxies: Proxies, clients: Connections) -> None:
         self._app = app
@@ -118,10 +118,11 @@ class ForwardedClients:
 
 
 class ClosesUnread(asyncio.Protocol):
-    """A connection that is closed when the far side does not read.
+    """A connection that is closed when the other side does not read.
 
     Attributes:
-        unread_s: How long it may read nothing; it is closed after twice that at the latest.
+        unread_s: How long the other side may read nothing; the connection is closed after at most
+            twice as long.
     """
 
     transport: asyncio.Transport
@@ -151,9 +152,9 @@ class ClosesUnread(asyncio.Protocol):
 
     def _look(self) -> None:
         if self.transport.get_protocol() is not self:
-            # It has become a WebSocket's.
+            # The connection has become a WebSocket's.
             return
-        # A connection that is closing and not closed still has data to be read.
+        # A connection that is closing but not yet closed still has unsent data.
         waits = self._full or self.transport.is_closing()
         if waits and self._waited:
             self.transport.abort()
@@ -163,11 +164,11 @@ class ClosesUnread(asyncio.Protocol):
 
 
 class LimitedHttp(ClosesUnread, H11Protocol):
-    """A connection of HTTP, until it becomes a WebSocket.
+    """An HTTP connection, until it becomes a WebSocket.
 
     Attributes:
         guard: Counts the connection.
-        arrival_s: Longest that a request may take to arrive, or each part of a large body.
+        arrival_s: Longest that a request, or each part of a large body, may take to arrive.
     """
 
     guard: Connections
@@ -189,7 +190,7 @@ class LimitedHttp(ClosesUnread, H11Protocol):
         self._expect_request()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes of a request."""
+        """Take bytes of a request from the client."""
         super().data_received(data)
         self._part_bytes += len(data)
         if not self._arriving() or self._part_bytes >= LEAST_BODY_BYTES:
@@ -206,9 +207,9 @@ class LimitedHttp(ClosesUnread, H11Protocol):
             super().connection_lost(exc)
 
     def _arriving(self) -> bool:
-        """Whether a request has begun and is not complete."""
+        """Whether a request has begun to arrive and is not complete."""
         if self.transport.get_protocol() is not self:
-            # It has become a WebSocket's.
+            # The connection has become a WebSocket's.
             return False
         state = self.conn.their_state
         begun = self.scope is None or bool(self.conn.trailing_data[0])
@@ -225,14 +226,14 @@ class LimitedHttp(ClosesUnread, H11Protocol):
 
 
 class LimitedWebSocket(ClosesUnread, WebSocketsSansIOProtocol):
-    """A connection that was counted when it was HTTP's.
+    """A WebSocket, whose connection was counted when it was still HTTP.
 
-    On a busy machine the answer to a ping is read after audio that was sent before it. So a far
-    side counts as gone only when nothing at all has arrived from it while it was being read.
+    On a busy machine the answer to a ping is read only after audio that was sent before it. So a
+    client counts as gone only if nothing at all has arrived while the server was reading from it.
 
     Attributes:
         guard: Counts the connection.
-        messages_per_s: Average limit of messages; ten seconds' worth may come at once.
+        messages_per_s: Average rate of messages; ten seconds' worth may come at once.
     """
 
     guard: Connections
@@ -248,15 +249,15 @@ class LimitedWebSocket(ClosesUnread, WebSocketsSansIOProtocol):
         self._frames = TokenBucket(frames_per_s, 10 * frames_per_s)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes of the far side."""
+        """Take bytes from the other side."""
         self._received = True
         super().data_received(data)
 
     async def send(self, message: Any) -> None:
-        """Send a message of the application's."""
+        """Send a message from the application."""
         await super().send(message)
         if self.close_sent and not self.handshake_complete:
-            # It was refused, which uvicorn takes for a handshake that was forgotten.
+            # The application refused it, which uvicorn would take for a forgotten handshake.
             self.handshake_complete = True
             assert self.initial_response is not None
             _log.warning("a WebSocket was refused: %d", self.initial_response[0])
@@ -277,12 +278,12 @@ class LimitedWebSocket(ClosesUnread, WebSocketsSansIOProtocol):
             super().handle_pong(event)
 
     def send_keepalive_ping(self) -> None:
-        """Ping the far side."""
+        """Ping the other side."""
         self._received = False
         super().send_keepalive_ping()
 
     def keepalive_timeout(self) -> None:
-        """Drop a far side that has sent nothing; wait again for one that has, or was not read."""
+        """Drop a peer that has sent nothing; give more time to one that has, or was not read."""
         if (self._received or self.read_paused) and self.ping_timeout is not None:
             self._received = False
             self.pong_timer = self.loop.call_later(self.ping_timeout, self.keepalive_timeout)
@@ -312,7 +313,7 @@ class LimitedWebSocket(ClosesUnread, WebSocketsSansIOProtocol):
 def limited_protocols(
     config: ServerConfig,
 ) -> tuple[type[asyncio.Protocol], type[asyncio.Protocol]]:
-    """Uvicorn's classes for HTTP and for WebSockets, which count connections together."""
+    """Uvicorn's classes for HTTP and WebSockets, which count connections together."""
     connections = Connections(
         config.max_connections, config.max_connections_per_address, Proxies(config.trusted_proxies)
     )
@@ -331,7 +332,7 @@ def limited_protocols(
 
 
 def forwarded_clients(app: ASGIApp, config: ServerConfig) -> ASGIApp:
-    """The application with a limit on requests that trusted proxies forward."""
+    """Wrap the application to limit the requests that trusted proxies forward."""
     clients = Connections(config.max_connections, config.max_connections_per_address)
     return ForwardedClients(app, Proxies(config.trusted_proxies), clients)
 
@@ -346,7 +347,7 @@ def _busy(status: HTTPStatus) -> Response:
 
 
 def _refusal(status: HTTPStatus) -> bytes:
-    """`_busy` as bytes, for a connection whose request has not been read."""
+    """`_busy` as raw bytes, for a connection whose request has not been read."""
     return (
         f"HTTP/1.1 {status.value} {status.phrase}\r\nRetry-After: {RETRY_AFTER_S}\r\n"
         "Content-Length: 0\r\nConnection: close\r\n\r\n"
@@ -354,7 +355,7 @@ def _refusal(status: HTTPStatus) -> bytes:
 
 
 def _counted_as(address: str) -> str:
-    """The address, or its IPv6 network: who has one address of it has them all."""
+    """The address, or its IPv6 /64 network, since a client commonly has all addresses of one."""
     read = parsed_address(address)
     if isinstance(read, IPv6Address):
         return str(IPv6Network((int(read) >> 64 << 64, 64)))

@@ -1,1 +1,1 @@
-"""One conversation run with real parts."""
+"""Runs a conversation with the real recogniser, model, tools and voice."""

@@ -1,7 +1,7 @@
-"""Executes commands, and feeds whoever decided them with what their execution brings.
+"""Executes commands, and feeds the results back to the state machine that issued them.
 
-One runner serves a conversation, with `LiveBackend`, and one each draft of a reply, with
-`PreemptiveGeneration`, which has no side effects.
+One runner serves the conversation, with `LiveBackend`. Each draft of a reply has a runner of its
+own, with `PreemptiveGeneration`, which has no side effects.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ Spawn = Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]
 
 
 class Backend(Protocol):
-    """What commands are executed with."""
+    """Does the work of the commands."""
 
     def answer(self, request: Generate) -> AsyncGenerator[ModelEvent, None]:
-        """What the model answers; an iteration that ends without `AnswerDone` brings nothing."""
+        """Yield the model's answer; if it ends without `AnswerDone`, the answer is dropped."""
 
     def run_tool(self, run: RunTool, feed: Feed) -> Coroutine[Any, Any, None]:
-        """Run a tool, and feed what becomes of it."""
+        """Run a tool, and feed its result."""
 
     def perform(self, command: Command) -> None:
-        """Execute any other command, at once."""
+        """Execute any other command at once."""
 
 
 class CommandRunner:
-    """Runs one conversation, or one draft: ``decide`` makes commands of each input."""
+    """Runs one conversation or one draft: ``decide`` answers each input with commands."""
 
     def __init__(
         self, decide: Callable[[Input], list[Command]], backend: Backend, spawn: Spawn
@@ -49,15 +49,15 @@ class CommandRunner:
         self._requests: dict[str, asyncio.Task[None]] = {}
 
     def close(self) -> None:
-        """Execute nothing from now on."""
+        """Execute nothing more."""
         self._closed = True
 
     def feed(self, event: Input) -> None:
-        """Take an input in, and execute what follows from it."""
+        """Pass on an input, and execute the commands it leads to."""
         self.execute(self._decide(event))
 
     def execute(self, commands: list[Command]) -> None:
-        """Execute commands in their order."""
+        """Execute commands in order."""
         if self._closed:
             return
         for command in commands:
@@ -75,7 +75,7 @@ class CommandRunner:
     def _stop(self, reply_id: str) -> None:
         """Cancel a reply's request to the model, if there is one."""
         task = self._requests.pop(reply_id, None)
-        # A malformed answer is tried again from within the task that brought it.
+        # A malformed answer is retried from within its own task, which must not be cancelled.
         if task is not None and task is not asyncio.current_task():
             task.cancel()
 
@@ -85,14 +85,14 @@ class CommandRunner:
             async with aclosing(self._backend.answer(request)) as events:
                 async for event in events:
                     if self._requests.get(reply_id) is not asyncio.current_task():
-                        # What it said has stopped it.
+                        # The answer's own words have stopped it.
                         return
                     self._take(reply_id, event)
         except ModelError as error:
             malformed = isinstance(error, MalformedAnswer)
             self.feed(ModelFailed(reply_id, str(error), malformed))
         except Exception as error:
-            # What the model raises, or the dialogue on its words, must cost this reply only.
+            # An error in the model, or in the dialogue over its words, must cost this reply only.
             _log.error("a reply failed: %s", origins(error))
             self.feed(ModelFailed(reply_id, "the reply failed", malformed=False))
         finally:

@@ -32,19 +32,19 @@ from voice.speech.audio_output import AudioOutput
 
 @dataclass(frozen=True, slots=True)
 class SessionCallbacks:
-    """The way back to the session."""
+    """What the backend reports to the session."""
 
     emit: Callable[[SessionEvent], None]
     latency: TurnLatency
     hang_up: Callable[[str], None]
     announced: Callable[[str, bool], None]
-    """Takes an announcement's key and whether it was heard."""
+    """Called with an announcement's key and whether it was heard."""
 
 
 class LiveBackend:
     """The real parts of one session.
 
-    ``model`` answers what is out of band; ``drafts`` answers the conversation's own replies.
+    ``model`` answers out-of-band requests; ``drafts`` answers the conversation's own replies.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class LiveBackend:
         self._session = session
 
     async def answer(self, request: Generate) -> AsyncGenerator[ModelEvent, None]:
-        """What the model answers; the stages of the answer are noted, and its drafts shown."""
+        """Yield the model's answer; its stages are timed, and its denoising steps shown."""
         reply_id = request.reply_id
         answer = self._model.answer if request.out_of_band else self._drafts.reply
         latency = self._session.latency
@@ -78,7 +78,7 @@ class LiveBackend:
                     yield event
 
     async def run_tool(self, run: RunTool, feed: Feed) -> None:
-        """Run a tool, and feed what becomes of it."""
+        """Run a tool, and feed its result."""
         await self._tools.run(run, feed)
 
     def perform(self, command: Command) -> None:
@@ -93,7 +93,7 @@ class LiveBackend:
             case Speak(reply_id, segment, rate_hz, speed, voice, loudness):
                 self._output.speak(reply_id, segment, rate_hz, speed, voice, loudness)
             case SpeakEnd(reply_id):
-                # Behind tools that told what they had done, the model gives no answer.
+                # After tools whose results were spoken, the model gives no answer of its own.
                 self._session.latency.reached(reply_id, "reply_committed")
                 self._output.end(reply_id)
             case StopSpeaking(reply_id):

@@ -1,14 +1,14 @@
-"""How busy the machine is with what cannot wait, as far as drafts and partials have to know.
+"""How busy the machine is, which decides whether there is time for drafts and interim transcripts.
 
-Four measures: requests that the model has not finished, over all conversations; how many replies
-are being made, on average over the last seconds; how many decodes the recogniser has to do; and how
-much too late the event loop wakes up, which grows when decoding, synthesis and audio get too little
-of the processor. A busy machine first does without drafts, then with fewer partial transcripts.
+There are four measures over all conversations: unfinished requests to the model; the number of
+replies being made, averaged over the last seconds; pending decodes of the recogniser; and how late
+the event loop wakes up, which grows when decoding, synthesis and audio get too little of the
+processor. A busy machine first drops drafts, then some interim transcripts.
 
-The average says whether drafts pay. What is forwarded for a draft delays the replies that are made
-meanwhile; where there seldom are any, it saves more time than it costs. By Little's law the average
-is the rate of replies times what one takes: it knows how many talk and how fast the machine is, and
-rises steeply once replies delay each other.
+The average tells whether drafts pay. Forwards for a draft delay the replies being made at the same
+time; if there seldom are any, a draft saves more time than it costs. By Little's law the average is
+the rate of replies times the duration of one. So it reflects both how many people talk and how fast
+the machine is, and rises steeply once replies delay each other.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from contextlib import contextmanager
 from voice.config import DraftingConfig
 
 MEMORY_S = 8.0
-"""What was so long ago counts 37% of what is now."""
+"""Time constant of the average: the state this long ago weighs 37% of the present one."""
 FORGIVEN_S = 0.25
-"""A late wake-up counts half after so long, however many conversations wake up meanwhile."""
+"""Half-life of a late wake-up, however many conversations wake up in the meantime."""
 
-# More threads than cores only help where they wait, and these compute.
+# These threads compute rather than wait, so more of them than cores would not help.
 RECOGNITION_THREADS = 2
 
 
 class LoadMonitor:
-    """Shared by all conversations of a process; ``clock`` gives seconds that go on evenly.
+    """Shared by all conversations of a process; ``clock`` is a monotonic clock in seconds.
 
     Attributes:
-        requests: Requests at the model now, drafts included.
-        decodes: What the recogniser's threads do now, or have to do.
-        lag_ms: The latest lateness of the event loop; half of it is forgiven each `FORGIVEN_S`.
+        requests: Unfinished requests to the model, including those of drafts.
+        decodes: Decodes that the recogniser's threads are doing or have waiting.
+        lag_ms: How late the event loop woke up lately; it halves every `FORGIVEN_S`.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -49,7 +49,7 @@ class LoadMonitor:
 
     @property
     def replying(self) -> float:
-        """Replies being made at a time, on average over the last seconds."""
+        """Replies being made at a time, averaged over the last seconds."""
         remembered = math.exp((self._changed_s - self._clock()) / MEMORY_S)
         return self._replies + (self._average - self._replies) * remembered
 
@@ -73,7 +73,7 @@ class LoadMonitor:
 
     @contextmanager
     def reply(self) -> Iterator[None]:
-        """Count a reply, which somebody waits for, for as long as the context lasts."""
+        """Count a reply that somebody is waiting for, for as long as the context lasts."""
         self._change(1)
         try:
             yield
@@ -81,14 +81,14 @@ class LoadMonitor:
             self._change(-1)
 
     def woke(self, late_ms: float) -> None:
-        """The loop woke so much later than a timer had asked for."""
+        """Record that the event loop woke ``late_ms`` later than a timer was set for."""
         before_s, self._woke_s = self._woke_s, self._clock()
         self.lag_ms = max(late_ms, self.lag_ms * 0.5 ** ((self._woke_s - before_s) / FORGIVEN_S))
 
     def allows_draft(self, config: DraftingConfig, likely: bool, own: int) -> bool:
-        """Whether a draft may be begun, in the place of ``own`` requests.
+        """Whether a draft may be begun in place of the session's ``own`` draft requests.
 
-        Where its words are not ``likely`` to be all, the model has to be idle.
+        If its words are not ``likely`` to be the whole message, the model must be idle.
         """
         limit = config.max_requests if likely else 1
         return (
@@ -99,7 +99,10 @@ class LoadMonitor:
         )
 
     def allows_partial(self, config: DraftingConfig) -> bool:
-        """Whether a partial transcript is worth its time: no decode waits for a thread."""
+        """Whether there is time for an interim transcript.
+
+        There is if no decode is waiting for a thread and the event loop is not very late.
+        """
         return self.decodes <= RECOGNITION_THREADS and self.lag_ms <= 2 * config.max_lag_ms
 
     def _change(self, by: int) -> None:

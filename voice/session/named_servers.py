@@ -1,7 +1,7 @@
-"""MCP servers that a client names for its conversation: connected, listed, offered.
+"""Connects MCP servers that a client names, lists their tools and offers them to the model.
 
-Only hosts that the operator allows are asked: else a client could send the server's requests
-wherever it wants. Such a server is nobody's to trust: none of its tools runs inside a draft.
+Only hosts that the operator allows are contacted; otherwise a client could make this server send
+requests anywhere. Such a server is not trusted, so none of its tools runs inside a draft.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def check_address(server: NamedServer, hosts: Sequence[str]) -> None:
     """Refuse an address that the operator has not allowed.
 
     Raises:
-        ProtocolError: Its host is none of ``hosts``.
+        ProtocolError: The address is malformed, or its host is not among ``hosts``.
     """
     path = "session.tools"
     if not hosts:
@@ -64,14 +64,14 @@ class NamedServers:
     """The servers of one conversation; all methods are for the event loop's thread.
 
     Args:
-        toolbox: Connects them; its tools have their names first.
-        check: Whether the model can call some tools; may be called from any thread.
+        toolbox: Connects the servers; its own tools keep their names if names collide.
+        check: Raises if the model cannot call some tools; may be called from any thread.
         scope: Given the tools that are found.
-        specs: Declarations of the tools that run here already.
-        changed: Called with what a server has listed.
+        specs: Declarations of the tools that this server runs already.
+        changed: Called with what an MCP server has listed.
 
     Attributes:
-        specs: Declarations of all tools that run here; those found are added.
+        specs: Declarations of all tools that run here, including those found.
     """
 
     def __init__(
@@ -90,11 +90,11 @@ class NamedServers:
         self._servers: dict[NamedServer, Connection] = {}
         self._offers: dict[NamedServer, tuple[Offer, ...]] = {}
         self._names_here = frozenset(specs)
-        # Kept by the servers' thread, which may name one's tools before the loop has another's.
+        # Written by the servers' thread, which may name tools before the loop knows of others'.
         self._names: dict[NamedServer, set[str]] = {}
 
     def with_tools(self, options: SessionOptions) -> SessionOptions:
-        """Options with the tools of the servers that they name, as far as they are known."""
+        """The options with the tools, as far as known, of the servers that they name."""
         agent = [name for name in options.agent_tools if name not in self._scope.tools]
         client = [tool for tool in options.client_tools if tool.name not in self._scope.tools]
         for server in options.servers:
@@ -107,13 +107,13 @@ class NamedServers:
         return replace(options, agent_tools=tuple(agent), client_tools=tuple(client))
 
     def unknown(self, options: SessionOptions) -> list[NamedServer]:
-        """The servers of options that have not been asked; others are forgotten."""
+        """The servers of the options not yet asked; servers no longer named are disconnected."""
         for server in self._servers.keys() - set(options.servers):
             self._forget(server)
         return [server for server in options.servers if server not in self._servers]
 
     def ask(self, server: NamedServer) -> None:
-        """Connect a server and follow what it lists."""
+        """Connect a server and keep track of the tools it lists."""
         from voice.tools.mcp.connection import Endpoint
 
         running = self._toolbox.named_servers
@@ -121,7 +121,7 @@ class NamedServers:
         loop = asyncio.get_running_loop()
 
         def listed(tools: Sequence[Listed]) -> None:
-            # In the servers' thread, where grammars can be tried without anybody waiting.
+            # Runs in the servers' thread, where nobody waits while grammars are tried.
             try:
                 offers = self._offers_of(server, tools)
             except ProtocolError:
@@ -137,7 +137,7 @@ class NamedServers:
         self._servers[server] = running.add(endpoint, listed, failed)
 
     def close(self) -> None:
-        """Disconnect all."""
+        """Disconnect all servers."""
         for server in list(self._servers):
             self._forget(server)
 
@@ -149,7 +149,7 @@ class NamedServers:
         self._take(server, ())
 
     def _fail(self, server: NamedServer, problem: str) -> None:
-        # Attempts go on; the client hears of the first alone.
+        # Attempts continue; the client is told only of the first failure.
         if server in self._servers and server not in self._offers:
             self._offers[server] = ()
             self._changed(ServerListing(server.label, server.url, problem=problem))
@@ -175,14 +175,14 @@ class NamedServers:
             for listed in tools
             if server.allows(listed.name, is_read_only(listed))
         ]
-        # The client sees which tools are listed, and which are not.
+        # No report of tools left out: the client sees which ones are listed.
         found = offers(remotes, call, self._check, taken, lambda *_: None)
         self._check([offer.tool.spec for offer in found])
         self._names[server] = {offer.tool.spec.name for offer in found}
         return found
 
     def _take(self, server: NamedServer, offers: tuple[Offer, ...]) -> None:
-        """Offer these tools of a server in the place of those before."""
+        """Replace the tools offered from a server."""
         tools: dict[str, Tool] = dict(self._scope.tools)
         for offer in self._offers.pop(server, ()):
             del tools[offer.tool.spec.name], self.specs[offer.tool.spec.name]

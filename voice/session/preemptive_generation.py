@@ -1,9 +1,9 @@
-"""Prepares replies before the end of a turn: answers, results of tools, the first segment's sound.
+"""Drafts replies before the end of a turn: answers, tool results, the first segment's audio.
 
-A draft is the agent's side of the conversation on a copy of the dialogue. Nothing of it can be seen
-or heard before the conversation asks for the same. Then an answer that is there is given at once,
-one that is on its way is followed, and one to other words helps the model as a draft. One draft is
-in flight at a time.
+A draft runs the agent's side of the conversation on a copy of the dialogue. None of it takes effect
+before the conversation makes the same request (clients that ask for it can watch drafts). Then a
+finished answer is given at once, an unfinished one is followed as it is made, and an answer to
+other words serves the model as a draft to revise. One draft is in flight at a time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from voice.understanding.english import normalised
 
 DRAFT_PRIORITY = -1
 MOST_SHOWN = 400
-"""Characters of a draft that a client is shown; none that follow change what it gets."""
+"""Characters of a draft that a client is shown; it gets no update for changes beyond them."""
 _NOTHING = Message(Role.AGENT, "")
 
 _log = logging.getLogger(__name__)
@@ -53,11 +53,11 @@ class Outcome(StrEnum):
     """What became of a turn's drafts.
 
     Attributes:
-        STOOD: The reply is the draft, made before the turn was over.
-        REVISED: The reply was made from the draft, of which tokens stand.
-        DISCARDED: None of it was of use.
-        NEEDLESS: The model was never asked for a reply: nothing had been understood, or the user
-            went on.
+        STOOD: The draft, begun before the turn was over, was used as the reply.
+        REVISED: The reply kept tokens of the draft.
+        DISCARDED: No part of it was used.
+        NEEDLESS: The model was never asked for a reply, because nothing was understood or the user
+            went on speaking.
     """
 
     STOOD = "stood"
@@ -68,7 +68,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DraftParts:
-    """What drafts are made with."""
+    """The parts that make drafts."""
 
     model: ReplyModel
     toolbox: Toolbox
@@ -80,7 +80,7 @@ class DraftParts:
 
 @dataclass(slots=True)
 class _Tally:
-    """What a turn's drafts cost; see `DraftsUsed`. ``judged`` are forwards of judging the words."""
+    """What a turn's drafts cost; see `DraftsUsed`. ``judged`` counts forwards to judge words."""
 
     made: int = 0
     skipped: int = 0
@@ -96,7 +96,7 @@ class _Unfinished(ModelError):
 
 @dataclass(slots=True, eq=False)
 class _Answer:
-    """An answer of the model's, asked for in a draft; ``spoken`` is as in `Generate`."""
+    """A model's answer within a draft; for ``spoken`` see `Generate`."""
 
     prompt: Prompt
     spoken: bool = True
@@ -111,21 +111,21 @@ class _Answer:
 
     @property
     def message(self) -> Message:
-        """As far as it goes; calls are whole or not there."""
+        """The answer so far; its calls appear only once it is done."""
         text = "".join(event.text for event in self.events if isinstance(event, TextPiece))
         done = next((event for event in self.events if isinstance(event, AnswerDone)), None)
         return Message(Role.AGENT, text, done.calls if done else ())
 
     @property
     def shown(self) -> str:
-        """Its words as they stand: those that are final, and behind them those that are not."""
+        """Its words so far: the final ones, followed by those not yet final."""
         said = self.message.content
         views = (event.text for event in reversed(self.events) if isinstance(event, DraftView))
         view = next(views, "")
         return view if view.startswith(said) else said
 
     def priority(self) -> int:
-        """At the model: that of a draft until it is the reply."""
+        """Its priority at the model: a draft's until it becomes the reply."""
         return PRIORITY if self.used else DRAFT_PRIORITY
 
     def take(self, event: ModelEvent) -> None:
@@ -145,10 +145,10 @@ class _Answer:
         self.more.set()
 
     async def follow(self) -> AsyncGenerator[ModelEvent, None]:
-        """All events, the first of them at once.
+        """Yield all events, those that are there at once.
 
         Raises:
-            _Unfinished: The draft came to nothing behind what has been given.
+            _Unfinished: The answer failed before it was complete.
         """
         taken = 0
         while True:
@@ -164,7 +164,7 @@ class _Answer:
 
 
 class PreemptiveGeneration:
-    """The drafts of one session; a `Backend` for their commands, as far as these change nothing.
+    """The drafts of one session, and the `Backend` for those of their commands that change nothing.
 
     ``emit`` is called with what became of each turn's drafts and, if the session's options say so,
     with each draft as it is made.
@@ -184,20 +184,20 @@ class PreemptiveGeneration:
         self._turn_id = 0
         self._tally = _Tally()
         self._answers: list[_Answer] = []
-        # Those of the newest draft, and of the latest before it that has come to anything.
+        # Answers of the newest draft, and of the latest one before it that has any content.
         self._newest: list[_Answer] = []
         self._before: list[_Answer] = []
         self._number = 0
         self._shown: ReplyDrafted | None = None
         self._results: dict[str, asyncio.Task[ToolResult]] = {}
         self._task: asyncio.Task[None] | None = None
-        # Whether the newest draft counts no more: its reply is being made, or it was dropped.
+        # Whether the newest draft is over: its reply is being made, or it was dropped.
         self._over = False
         self._asked = 0
         self._asking = 0
 
     def draft(self, wanted: Draft) -> None:
-        """Make a draft in the place of the one before, unless the machine is busy."""
+        """Make a draft that replaces the previous one, unless the machine is busy."""
         if wanted.turn_id != self._turn_id:
             self.drop()
             self._turn_id = wanted.turn_id
@@ -205,7 +205,7 @@ class PreemptiveGeneration:
         agent, commands = self._conversation.speculate(wanted)
         asked = next((one for one in commands if isinstance(one, Generate)), None)
         if asked is None:
-            # The words are fixed: there is nothing to ask, and the sound to prepare.
+            # The words are fixed: the model need not be asked, but the audio can be prepared.
             self._cancel()
             self._over = False
             self._begin()
@@ -220,13 +220,13 @@ class PreemptiveGeneration:
         self._cancel()
         self._over = False
         self._asked = 0
-        # Who watches drafts sees one for all words that they can be made for.
+        # A client that watches drafts gets one even for words that are unlikely to be all.
         watched = self._conversation.options.shows_drafts
         unsure = not (wanted.paused or watched) and config.least_likely > 0
         self._task = self._spawn(self._make(agent, commands, asked.prompt if unsure else None))
 
     async def reply(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
-        """What the model answers, from the draft as far as there is one; as `ReplyModel.answer`."""
+        """As `ReplyModel.answer`, but from the draft if there is one for this prompt."""
         ready = self._find(prompt)
         self._over = True
         self._asked += 1
@@ -241,7 +241,7 @@ class PreemptiveGeneration:
                             yield event
                     return
                 except _Unfinished:
-                    # What has been said cannot be taken back.
+                    # Words already passed on cannot be taken back.
                     if spoken:
                         raise
                     ready.used, self._tally.outcome = False, before
@@ -257,23 +257,23 @@ class PreemptiveGeneration:
             self._judge(Outcome.REVISED if kept else Outcome.DISCARDED)
 
     async def result(self, run: RunTool) -> ToolResult | None:
-        """What a call brought in a draft, once; None when no draft has made it for these words."""
+        """A call's result from a draft, given once; None if no draft made it for these words."""
         task = self._results.pop(self.key(run), None)
         return None if task is None else replace(await task, call_id=run.call.call_id)
 
     def key(self, run: RunTool) -> str:
-        """Of a call in a draft, with the user's words where the tool may look at them."""
+        """Key of a call in a draft; it includes the user's words if the tool may read them."""
         said = run.said if self._parts.toolbox.sees_words(run.call.name) else ()
         return "/".join([signature(run.call), *map(normalised, said)])
 
     def forget_results(self) -> None:
-        """Something was changed, so what was read before may be wrong now."""
+        """Drop the results of tools, which may be out of date because something was changed."""
         for task in self._results.values():
             task.cancel()
         self._results.clear()
 
     def drop(self) -> None:
-        """The turn is answered, or will not be; emits what its drafts came to."""
+        """Drop the drafts of a turn that is answered or never will be; emit what became of them."""
         self._cancel()
         if self._shown is not None and not self._over:
             self._emit(ReplyDrafted(self._turn_id, self._number, "", ()))
@@ -300,9 +300,9 @@ class PreemptiveGeneration:
             )
 
     async def answer(self, request: Generate) -> AsyncGenerator[ModelEvent, None]:
-        """What the model answers within the draft; kept, and nothing where that is known already.
+        """Yield the model's answer within the draft and keep it; nothing if it is known already.
 
-        What goes wrong costs the draft only.
+        An error costs the draft only.
         """
         if self._over or self._find(request.prompt) is not None:
             return
@@ -328,10 +328,10 @@ class PreemptiveGeneration:
             answer.close()
 
     async def run_tool(self, run: RunTool, feed: Feed) -> None:
-        """Run a tool that changes nothing; any other ends the draft here.
+        """Run a tool that changes nothing; at any other tool the draft ends.
 
-        The run outlives its draft: the next draft, or the reply, makes the same call. The tool sees
-        the words of the draft, and its copy of the scope leaves the conversation's alone.
+        The run outlives its draft, because the next draft or the reply may make the same call. The
+        tool sees the draft's words, in a copy of the conversation's scope.
         """
         toolbox, call = self._parts.toolbox, run.call
         wanted = self._parts.config.tools and toolbox.is_read_only(call.name)
@@ -345,7 +345,7 @@ class PreemptiveGeneration:
         feed(ToolAnswered(run.reply_id, replace(result, call_id=call.call_id)))
 
     def perform(self, command: Command) -> None:
-        """Prepare the sound of the first segment; all else is the conversation's to do."""
+        """Prepare the audio of the first segment; ignore all other commands."""
         if self._over or not self._parts.config.speech:
             return
         if isinstance(command, Speak) and not command.segment.index:
@@ -354,7 +354,7 @@ class PreemptiveGeneration:
             self._parts.output.prepare(said)
 
     def _show(self, words: _Answer | Segment) -> None:
-        """Tell a client that listens what the draft is by now."""
+        """Emit the draft as it is now, if the client watches drafts."""
         if self._over or not self._conversation.options.shows_drafts:
             return
         if isinstance(words, _Answer):
@@ -362,7 +362,7 @@ class PreemptiveGeneration:
                 return
             text = words.shown
         elif any(answer.message.content for answer in self._newest if answer.spoken):
-            # Words of the model's, which were shown when they came.
+            # These are the model's words, which were shown as they arrived.
             return
         else:
             text = words.text
@@ -377,7 +377,7 @@ class PreemptiveGeneration:
             self._emit(draft)
 
     def _judge(self, outcome: Outcome) -> None:
-        """The first answer of the reply decides."""
+        """Set the outcome of the turn's drafts; the first answer of the reply decides it."""
         if self._tally.made and self._tally.outcome is None:
             self._tally.outcome = outcome
 
@@ -393,7 +393,7 @@ class PreemptiveGeneration:
     async def _make(
         self, agent: ReplyLoop, commands: list[Command], question: Prompt | None
     ) -> None:
-        """Make a draft, unless the model expects the user to go on behind a ``question``."""
+        """Make a draft, unless the model expects the user's message in ``question`` to go on."""
         if question is not None and not await self._may_be_all(question):
             self._tally.unlikely += 1
             return
@@ -413,7 +413,7 @@ class PreemptiveGeneration:
                 asked = replace(question, priority=DRAFT_PRIORITY)
                 probability = await self._parts.model.end_of_message(asked)
         except Exception as error:
-            # What goes wrong costs the draft only.
+            # An error costs the draft only.
             _log.info("a draft was not judged: %s", origins(error))
             return False
         finally:
@@ -424,11 +424,11 @@ class PreemptiveGeneration:
         return probability >= self._parts.config.least_likely
 
     def _latest(self) -> list[_Answer]:
-        """The answers of the latest draft that has come to anything."""
+        """The answers of the latest draft that has any content."""
         return self._newest if any(a.message != _NOTHING for a in self._newest) else self._before
 
 
 def _likely(answers: list[_Answer], index: int) -> Message | None:
-    """What an answer is likely to be like: what another draft has in its place."""
+    """An earlier draft's answer in the same place, which the new one will probably resemble."""
     message = answers[index].message if index < len(answers) else _NOTHING
     return None if message == _NOTHING else message

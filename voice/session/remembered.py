@@ -1,6 +1,6 @@
-"""What a caller asked to be remembered, as a conversation begins with it.
+"""What a caller has asked the agent to remember, for the model and the greeting.
 
-It is read in a thread when the conversation begins, and again behind each tool that may change it.
+It is read in a thread when the conversation begins, and again after each tool that may change it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TOOLS = frozenset(tool.spec.name for tool in tools_in(memory))
 
 
 class Remembered:
-    """One conversation's; all methods are for the event loop's thread."""
+    """The memory of one conversation's caller; all methods are for the event loop's thread."""
 
     def __init__(self, agent: AgentConfig, toolbox: Toolbox, scope: SessionScope) -> None:
         named = not TOOLS.isdisjoint((*agent.tools, *agent.calls))
@@ -28,18 +28,18 @@ class Remembered:
         self._looked = asyncio.Event()
 
     async def read(self) -> str:
-        """Look, and return what a model is told of it; empty for nothing."""
+        """Read the caller's facts; return the note about them for the model, empty if none."""
         try:
             if self._wanted:
                 self._facts = await asyncio.to_thread(self._store.facts)
         except StoreError:
-            # The log has it; the conversation goes on without.
+            # The store has logged it; the conversation goes on without.
             self._facts = []
         finally:
             self._looked.set()
         return memory.note(self._facts)
 
     async def greeting(self, text: str) -> str:
-        """A greeting, by name where one is kept."""
+        """The greeting, with the caller's name if it is remembered."""
         await self._looked.wait()
         return memory.greeting_by_name(text, self._facts)

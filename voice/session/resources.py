@@ -31,20 +31,22 @@ from voice.speech.tts import Synthesizer, Voices, installed_voices, make_synthes
 from voice.tools import SessionScope, Toolbox
 from voice.types import Message, Position, Role, ToolSpec
 
-# As many as recognise: more threads than cores only help where they wait, and these compute.
+# These threads compute rather than wait, so more of them than cores would not help.
 SYNTHESIS_THREADS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Loaders:
-    """Where the parts that compute come from: this process, or others (`voice.cluster`).
+    """Functions that load the parts that compute.
+
+    They load them in this process, or make stand-ins for those elsewhere (`voice.cluster`).
 
     Attributes:
         model: As `voice.llm.loading.load_model`.
         recogniser: As `voice.hearing.asr.make_recognizer`.
         synthesizer: As `voice.speech.tts.make_synthesizer`.
         voices: As `voice.speech.tts.installed_voices`.
-        recognition_threads: How many wait for the recogniser, or are it.
+        recognition_threads: Number of threads that run the recogniser or wait for a remote one.
         synthesis_threads: The same for voices.
     """
 
@@ -61,17 +63,17 @@ IN_PROCESS = Loaders()
 
 @dataclass(slots=True)
 class Resources:
-    """Everything slow to load, loaded once.
+    """Everything slow to load, loaded once and shared by all sessions.
 
     Attributes:
-        lines: What was chosen and why, a line for each part.
-        load_monitor: How busy the model and the loop are.
-        recognizers: Of all agents.
-        voices: That a session may ask for instead of `synthesizer`.
+        lines: A line for each part that tells what was chosen and why.
+        load_monitor: How busy the machine is.
+        recognizers: The recognisers loaded for all agents.
+        voices: Voices that a session may ask for instead of `synthesizer`.
         domain: What users of the agent are likely to say.
-        variants: That sessions get instead, where some are compared.
-        conversations: How many at once the machine holds.
-        others: Agents that the agent, and they, may hand over to.
+        variants: Variants that sessions get instead of these, if some are compared.
+        conversations: How many conversations the machine holds at once.
+        others: The team's other agents, which may take over the conversation.
     """
 
     config: Config
@@ -97,7 +99,7 @@ class Resources:
 
         Raises:
             ConfigError: An option or the agent's file is wrong, or the model cannot call a tool.
-            ModelError: A model cannot be had.
+            ModelError: A model cannot be loaded.
         """
         compared = variant_configs(config)
         agent, *others = load_team(config.agent)
@@ -106,7 +108,7 @@ class Resources:
         domain = _domain(team, toolbox)
         recognizers = Recognizers(loaders.recogniser)
         with ThreadPoolExecutor(3, thread_name_prefix="load") as pool:
-            # Each may wait seconds for a hub that does not answer; they wait together.
+            # In parallel, because each may wait seconds for a hub that does not answer.
             hearing = pool.submit(_ears, recognizers, config.asr, agent, domain)
             speaking = pool.submit(loaders.synthesizer, config.tts)
             detector = pool.submit(make_vad, config.vad)
@@ -141,11 +143,19 @@ class Resources:
         return loaded.comparing(compared) if compared else loaded
 
     def assign(self, caller: Caller | None) -> Assigned[Resources]:
-        """What a session of a caller's gets: these, or those of a variant that is compared."""
+        """The resources for a caller's session: these, or a variant's if some are compared."""
         return self.variants.assign(caller) if self.variants else Assigned(self)
 
     def comparing(self, configs: Mapping[str, Config]) -> Resources:
-        """The same with variants for sessions, by `voice.config.variant_configs`; as `variant`."""
+        """These resources with variants for sessions.
+
+        Args:
+            configs: From `voice.config.variant_configs`.
+
+        Raises:
+            ConfigError: As `variant`.
+            ModelError: As `variant`.
+        """
         found, lines = {}, []
         shares = {n: one.compare.variants[n].share for n, one in configs.items()}
         for name, config in configs.items():
@@ -159,7 +169,9 @@ class Resources:
         return replace(self, variants=Variants(found, shares), lines=[*self.lines, *lines])
 
     def variant(self, config: Config) -> Resources:
-        """The same for other options; what those leave alone is shared. Slow where a model is not.
+        """Resources for another configuration, sharing what it does not change.
+
+        Slow if a model has to be loaded.
 
         Raises:
             ConfigError: As `load`.
@@ -195,14 +207,14 @@ class Resources:
     def _hearing(
         self, model: ReplyModel, config: AsrConfig, team: Team
     ) -> tuple[Recognizer, Domain, str]:
-        """What hears an agent's users, once the model has been asked its first question."""
+        """Warm the model up for a team; return its recogniser, domain and the recogniser's line."""
         warm_up(model, self.toolbox, team)
         domain = _domain(team, self.toolbox)
         recognizer, line = _ears(self.recognizers, config, team.front, domain)
         return recognizer, domain, line
 
     def _cost_beside(self, other: Resources, mib: float) -> str:
-        """What these need in memory beside others that took so much less."""
+        """What these resources do not share with others, and the memory ``mib`` that it took."""
         parts = {
             "language model": self.model is other.model,
             "recogniser": self.recognizer is other.recognizer,
@@ -216,24 +228,24 @@ class Resources:
         return list(self.lines)
 
     def voice(self, name: str) -> Synthesizer:
-        """The voice of a name, or the server's own; slow where it has to be loaded.
+        """The voice of a name, or else the server's own; slow if it has to be loaded.
 
         Raises:
-            ModelError: It cannot be loaded.
+            ModelError: The voice cannot be loaded.
         """
         return self.voices.of(name) or self.synthesizer
 
     def vad(self) -> Vad:
-        """A detector of one session's own."""
+        """A new detector, for one session."""
         return make_vad(self.config.vad)
 
     def telephone_vad(self) -> Vad:
-        """The same for audio of a telephone's band."""
+        """A new detector for audio of telephone bandwidth."""
         config = self.config.vad
         return make_vad(config.model_copy(update={"engine": config.telephone}))
 
     def options(self) -> SessionOptions:
-        """How a session begins, by the configuration and the agent."""
+        """A session's initial options, from the configuration and the agent."""
         config = self.config
         return SessionOptions(
             instructions=self.agent.instructions,
@@ -254,15 +266,15 @@ class Resources:
 
     @property
     def team(self) -> Team:
-        """The agent, and those that have the conversation after it."""
+        """The agent, and those that may take over from it."""
         return Team((self.agent, *self.others))
 
     def team_specs(self, scope: SessionScope) -> dict[str, ToolSpec]:
-        """Declarations of all tools of the team for a conversation, by name."""
+        """Declarations, by name, of all tools of the team for a conversation."""
         return team_specs(self.team, self.toolbox, scope)
 
     def _load_voices(self) -> None:
-        """Load the voices of the agents, which are heard in the middle of a reply."""
+        """Load the agents' voices now, because a hand-over needs one in the middle of a reply."""
         for voice in {agent.voice for agent in (self.agent, *self.others)} - {""}:
             if self.voices.of(voice) is None:
                 has = ", ".join(self.voices.names)
@@ -270,18 +282,18 @@ class Resources:
 
     @property
     def draft_words(self) -> int:
-        """From how many words on drafts are made; 0 for never."""
+        """Fewest words for which a draft is made; 0 turns drafts off."""
         drafting = self.config.drafting
         wanted = drafting.enabled and (drafting.remote or self.config.llm.engine != "remote")
         return drafting.min_words if wanted else 0
 
     def for_agent(self, name_or_path: str) -> Resources:
-        """The same models and tools for another agent; slow where a recogniser has to be loaded.
+        """The same models and tools for another agent; slow if a recogniser has to be loaded.
 
         Raises:
             ConfigError: The agent's file is wrong, or the model cannot call one of its tools.
-            ModelError: The recogniser cannot be had, or the agent's instructions and tools leave
-                no room for a dialogue.
+            ModelError: The recogniser cannot be loaded, or the agent's instructions and tools
+                leave no room for a dialogue.
         """
         agent, *others = load_team(name_or_path)
         team = Team((agent, *others))
@@ -314,26 +326,26 @@ class Resources:
 
 
 def _weights(config: Config) -> dict[str, object]:
-    """The options that a loaded language model hangs on."""
+    """The options for which another language model would have to be loaded."""
     return config.llm.model_dump(exclude={"reasoning_effort", "max_reply_tokens", "tool_replies"})
 
 
 def _voice(config: Config) -> dict[str, object]:
-    """The options that a loaded voice hangs on."""
+    """The options for which another voice would have to be loaded."""
     return config.tts.model_dump(exclude={"speed"})
 
 
 def _ears(
     recognizers: Recognizers, config: AsrConfig, agent: AgentConfig, domain: Domain
 ) -> tuple[Recognizer, str]:
-    """The recogniser of an agent, and why it is the one; the first turn need not wait for it."""
+    """An agent's recogniser, ready for its domain, and a line that tells which it is and why."""
     recognizer, line = recognizers.of(config, agent)
     recognizer.open(0, domain)
     return recognizer, line
 
 
 def _domain(team: Team, toolbox: Toolbox) -> Domain:
-    """What is likely to be said to the agents of a team."""
+    """What users are likely to say to a team's agents."""
     named = {
         "phrases": tuple(dict.fromkeys(one for agent in team.agents for one in agent.phrases)),
         "values": {slot: said for agent in team.agents for slot, said in agent.values.items()},
@@ -344,9 +356,9 @@ def _domain(team: Team, toolbox: Toolbox) -> Domain:
 
 
 def warm_up(model: ReplyModel, toolbox: Toolbox, team: Team) -> None:
-    """Ask each agent's first question in each of its steps, and keep what was read of it.
+    """Warm the model up with the prompt of each agent in each of its steps.
 
-    That also shows whether their tools can be called.
+    Also checks that their tools can be called.
     """
     specs = team_specs(team, toolbox)
     for agent in team.agents:

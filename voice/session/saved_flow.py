@@ -1,8 +1,8 @@
-"""Where a caller is in a flow, kept from one conversation to the next.
+"""A caller's position in a flow, kept from one conversation to the next.
 
-It is written behind every change, in a thread, the newest last; what was missed of it when a
-process ends is asked for again. A flow is its conversation's as long as that lasts: who calls twice
-at once has two. It knows nothing of what is said, the greeting aside.
+It is written in a thread after every change, in order; values that are lost when a process ends are
+asked for again. A flow belongs to its conversation while that lasts, so somebody who calls twice at
+once has two flows.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from voice.tools.store import Store
 from voice.types import Position
 
 _LEASE_S = 30.0
-"""A flow that was not held for so long is free: the process of its conversation has ended."""
+"""A flow not renewed for this long is free: the process of its conversation has ended."""
 _HOLD_S = 10.0
 
 
 class SavedFlow:
-    """One conversation's; all methods are for the event loop's thread.
+    """The flow of one conversation; all methods are for the event loop's thread.
 
     Args:
         team: The agents of the conversation.
         toolbox: Has the database.
-        scope: Is told what is known, and by which agent, for tools.
+        scope: Given the current agent and the known values, for tools.
     """
 
     def __init__(self, team: Team, toolbox: Toolbox, scope: SessionScope) -> None:
@@ -46,13 +46,13 @@ class SavedFlow:
         self._kept, self._resumed = False, False
 
     def begin(self) -> Flow | None:
-        """Where the conversation stands at first; None where there is one agent without a flow."""
+        """The flow at its beginning; None if the team has none."""
         if self._team.flows:
             self._flow = Flow(self._team)
         return self._flow
 
     async def greeting(self) -> str:
-        """What is said first: to a caller who comes back, what is missing yet."""
+        """What the agent says first; to a caller who comes back, what is still missing."""
         if self._flow is None:
             return self._team.front.greeting
         await self._looked.wait()
@@ -63,9 +63,9 @@ class SavedFlow:
         return f"Welcome back.{so_far} {self._flow.next_words()}"
 
     def changed(self, position: Position) -> None:
-        """Keep where the conversation stands by now.
+        """Save the current position.
 
-        It is in the thread's queue at once: who hangs up and comes back reads behind it.
+        It is queued for the thread at once, so a caller who hangs up and comes back reads it.
         """
         self._scope.agent, self._scope.known = position.agent, position.known
         saved, now_s = self._team.saved(position), self._now_s()
@@ -73,7 +73,7 @@ class SavedFlow:
         self._behind(self._store.save_flow, saved, now_s, self._session_id, now_s + _LEASE_S)
 
     async def run(self, feed: Callable[[FlowResumed], None]) -> None:
-        """Go on where the caller was, if that is kept, else from the beginning; then hold it."""
+        """Resume the saved position, if there is one, else begin the flow; then hold it."""
         if self._flow is None:
             return
         try:
@@ -81,10 +81,10 @@ class SavedFlow:
             while True:
                 await asyncio.sleep(_HOLD_S)
                 if self._kept:
-                    # One at a time, however long the store takes.
+                    # Wait, so that renewals do not pile up if the store is slow.
                     await asyncio.wrap_future(self._hold(self._now_s() + _LEASE_S))
         finally:
-            # It may have taken one that it never heard of.
+            # Release it, even if the store's answer never arrived: a flow may have been taken.
             if self._kept or not self._looked.is_set():
                 self._hold(0.0)
             self._looked.set()
@@ -110,7 +110,7 @@ class SavedFlow:
         return self._behind(self._store.hold_flow, self._session_id, until_s)
 
     def _behind(self, write: Callable[..., None], *given: object) -> Future[None]:
-        """Write behind what was written before."""
+        """Queue a write behind earlier ones."""
 
         def attempt() -> None:
             with suppress(StoreError):

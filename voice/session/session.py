@@ -1,8 +1,8 @@
 """One conversation with real parts: audio and requests in, events out.
 
-What `voice.dialogue.conversation` decides is executed by `voice.session.command_runner`. Everything
-here runs on one event loop; what computes runs in threads. Audio into the recogniser is bounded by
-the longest turn; events go to the door as they happen, which bounds what waits for its client.
+`voice.session.command_runner` executes what `voice.dialogue.conversation` decides. Everything here
+runs on one event loop; computation runs in threads. Audio queued for the recogniser is bounded by
+the longest turn. Events go to the transport as they happen; it bounds what waits for its client.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ from voice.types import Message, Samples, ToolCall, ToolSpec
 
 IDLE_CHECK_S = 0.25
 SILENT_STREAM_S = 1.0
-"""After so long without audio the user's stream goes on as silence: some clients send nothing while
+"""A stream without audio for this long is continued with silence: some clients send nothing while
 nobody speaks, and a turn can only end in audio."""
 ALERTS_AFTER_S = 1.0
-"""What is due rings so long after a session has begun: a client that will have nothing of it has
-configured its session by then."""
+"""Delay before the first alert of a session, in which a client that wants none can turn them off.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -67,14 +67,14 @@ T = TypeVar("T")
 
 
 class Session:
-    """A conversation; `run` brings it to life. All methods are for the event loop's thread.
+    """A conversation, which begins with `run`. All methods are for the event loop's thread.
 
     Args:
         resources: What all conversations share.
-        options: How it begins; None is by the configuration and the agent.
-        line: The telephone line, for tools; None where there is none.
-        caller: Whose data tools may use; None for a stranger, who has what the conversation brings.
-            A public agent (`AgentConfig.public`) knows named callers alone.
+        options: Initial options; None takes those of the configuration and the agent.
+        line: The telephone line, for tools; None if there is none.
+        caller: The caller whose data tools may use; None for a stranger, whose data last as long as
+            the conversation. A public agent (`AgentConfig.public`) recognises only named callers.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Session:
         self._closed = asyncio.Event()
         self._reason, self._greets = "", False
         self._ringing: asyncio.Task[None] | None = None
-        # Announcements by their keys; at most one but for moments of change.
+        # Pending announcements by key; usually at most one.
         self._announced: dict[str, asyncio.Future[bool]] = {}
         self._flows = SavedFlow(resources.team, resources.toolbox, self._scope)
         self._remembered = Remembered(resources.agent, resources.toolbox, self._scope)
@@ -160,26 +160,26 @@ class Session:
 
     @property
     def options(self) -> SessionOptions:
-        """As they are now."""
+        """The current options."""
         return self._conversation.options
 
     @property
     def proposed(self) -> tuple[ToolCall, ...]:
-        """The calls that the agent has asked about, which a "yes" would make."""
+        """The calls that the agent has asked the user to confirm; a "yes" would make them."""
         return self._conversation.proposed
 
     @property
     def scope(self) -> SessionScope:
-        """What tools know and may change of this conversation."""
+        """What tools may read and change of this conversation."""
         return self._scope
 
     async def run(self, take: Callable[[SessionEvent], None]) -> None:
-        """Hold the conversation until `close`. Tools that run by then finish behind it.
+        """Hold the conversation until `close`. Tools still running then are left to finish.
 
         Args:
-            take: Called with what happens, as it happens; `SessionEnded` is the last. Of the
-                session it may call `truncate` alone. What it raises ends the session, and is
-                raised here, in a group of exceptions.
+            take: Called with each event as it happens; `SessionEnded` is the last. The only method
+                of the session it may call is `truncate`. An exception from it ends the session, and
+                is raised here in an exception group.
         """
         self._take = take
         try:
@@ -211,7 +211,7 @@ class Session:
         """End the conversation; the first reason counts."""
         if not self._closed.is_set():
             self._reason = reason
-            # Who waits for what was heard goes on before it is cancelled.
+            # Tasks that wait to know what was heard are told before they are cancelled.
             self._runner.execute(self._conversation.leave())
             self._closed.set()
             self._runner.close()
@@ -219,11 +219,11 @@ class Session:
 
     @property
     def _runs(self) -> bool:
-        """Whether anything new can be begun: not before `run`, nor behind `close`."""
+        """Whether new work can be started: only after `run` and before `close`."""
         return self._group is not None and not self._closed.is_set()
 
     def append_audio(self, samples: Samples, rate_hz: int) -> None:
-        """The user's audio, of any rate and length, (T,) int16 mono."""
+        """Take the user's audio: (T,) int16 mono of any rate and length."""
         self._input.append(samples, rate_hz)
 
     def commit_audio(self) -> None:
@@ -240,11 +240,11 @@ class Session:
         self._forget_turn()
 
     def update(self, **changes: Any) -> None:
-        """Change options; who marks the turns from now on hears nothing of an unfinished one.
+        """Change options. A change of who marks the turns drops an unfinished turn.
 
         Raises:
-            ProtocolError: A tool of the client's is none that the model could call, an MCP server
-                of its is not allowed, or its language is none that the recogniser hears.
+            ProtocolError: The model cannot call one of the client's tools, one of its MCP servers
+                is not allowed, or the recogniser does not know its language.
             ValueError: There is no such option.
         """
         options, before = with_changes(self.options, **changes), self.options
@@ -264,10 +264,10 @@ class Session:
         if changed and self._runs:
             self._spawn(self._learn(options.client_tools))
         if options.voice != before.voice:
-            # Should it have to be loaded, the next reply had better not wait for all of it.
+            # Start loading the voice now, if needed, to shorten the next reply's wait for it.
             self._resources.synthesis_threads.submit(self._resources.voice, options.voice)
         if options.turn_detection != before.turn_detection:
-            # The turn that was under way has been dropped; nobody is to wait for its end.
+            # The input has dropped the open turn, so nothing may wait for its end.
             self._forget_turn()
 
     def _ask_servers(self) -> None:
@@ -287,14 +287,14 @@ class Session:
         self._items.expect(domain)
 
     async def _learn(self, tools: tuple[ToolSpec, ...]) -> None:
-        # A client may declare so much that the event loop had better not read it.
+        # In a thread: a client may declare so much that reading it would block the event loop.
         loop, threads = asyncio.get_running_loop(), self._resources.recognition_threads
         domain = await loop.run_in_executor(threads, self._resources.domain.including, tools)
         if self.options.client_tools == tools:
             self._expect(domain)
 
     def _forget_turn(self) -> None:
-        # What its drafts have read would be old news by the next turn.
+        # What the turn's drafts have read would be out of date by the next turn.
         self._drafts.drop()
         self._runner.execute(self._conversation.forget_turn())
 
@@ -303,7 +303,7 @@ class Session:
         self._conversation.dialogue.add(item_id, message, previous_item_id)
 
     def hear_item(self, item_id: str, samples: Samples, rate_hz: int) -> None:
-        """Add the words of audio, (T,) int16 mono, to an item; replies wait for them."""
+        """Recognise (T,) int16 mono audio and add the words to an item; replies wait for them."""
         if self._closed.is_set():
             return
         self._conversation.await_item(item_id)
@@ -323,15 +323,15 @@ class Session:
         context: Context | None = None,
         out_of_band: bool = False,
     ) -> str:
-        """Begin a reply; the model is asked once it is known what the user has said by now.
+        """Begin a reply; the model is asked once everything said so far has been recognised.
 
         Args:
             overrides: Options for this reply alone.
             context: What the model sees in place of the dialogue.
-            out_of_band: Whether the dialogue never learns of the reply.
+            out_of_band: Whether the reply stays out of the dialogue.
 
         Returns:
-            Its id.
+            The reply's id.
 
         Raises:
             ProtocolError: As `Conversation.create_response` and `update`.
@@ -349,13 +349,13 @@ class Session:
         return reply_id
 
     def approve(self, call: ToolCall) -> str:
-        """Run a call of an MCP server's tool that the client was asked about, in a new reply.
+        """Run, in a new reply, a call of an MCP server's tool that the client has approved.
 
         Returns:
             The reply's id.
 
         Raises:
-            ProtocolError: Another reply is being made, or the tool is there no more.
+            ProtocolError: Another reply is being made, or the tool no longer exists.
         """
         if call.name not in self._scope.tools:
             raise ProtocolError(f"there is no tool {call.name} any more", "item_not_found")
@@ -365,7 +365,7 @@ class Session:
         return reply_id
 
     def decline(self, call: ToolCall, item_id: str) -> str:
-        """Reply to a call that the client was asked about and has not approved.
+        """Reply to a call that the client has declined.
 
         Raises:
             ProtocolError: Another reply is being made.
@@ -383,7 +383,7 @@ class Session:
         self._runner.execute(self._conversation.interrupt())
 
     def greet(self) -> None:
-        """Say the agent's greeting, if any, or where a flow goes on, once `run` has begun."""
+        """Say the agent's greeting, if any, or resume a flow, as soon as `run` has begun."""
         if self._runs:
             self._spawn(self._greet())
         else:
@@ -400,10 +400,10 @@ class Session:
             self._runner.feed(OptionsChanged(replace(self.options, remembered=told)))
 
     def truncate(self, reply_id: str, played_ms: float) -> None:
-        """A door reports where it stopped playing a reply; the dialogue keeps what was heard.
+        """Take a transport's report of where it stopped playing; the dialogue keeps what was heard.
 
         Raises:
-            ProtocolError: There is no such reply, or that much was never sent.
+            ProtocolError: There is no such recent reply, or that much was never sent.
         """
         reply = self._replies.get(reply_id)
         if reply is None:
@@ -412,7 +412,7 @@ class Session:
         self._conversation.truncate(reply.item_id, self._output.truncate(reply_id, played_ms))
 
     def played(self, reply_id: str, played_ms: float) -> None:
-        """A door reports how much of a reply it has played so far."""
+        """Take a transport's report of how much of a reply it has played."""
         self._output.played(reply_id, played_ms)
 
     def _check_tools(self, options: SessionOptions, path: str) -> None:
@@ -441,7 +441,7 @@ class Session:
         return DraftParts(had.model, had.toolbox, self._scope, self._output, config, load)
 
     async def _expect_end(self, words: str) -> float | None:
-        """Probability that the user's message is these words and no more, as the model sees it."""
+        """The model's probability that the user's message ends after these words."""
         return await self._resources.model.end_of_message(self._conversation.prompt_for(words))
 
     def _feed(self, event: Input) -> None:
@@ -472,7 +472,7 @@ class Session:
             try:
                 self._take(event)
             except Exception as error:
-                # Raised here, it would be taken for a failure of whatever part has emitted.
+                # Raised here, it would look like a failure of the part that emitted the event.
                 self._refused = error
                 self.close("failed")
 
@@ -483,7 +483,7 @@ class Session:
         return self._group.create_task(work)
 
     def _ring_if_wanted(self) -> None:
-        """Timers and reminders ring where the user could set some, and nowhere else."""
+        """Start or stop alerts, which ring only if the agent has a tool that sets some."""
         if not self._runs:
             return
         wanted = self._resources.toolbox.can_ring(self.options.agent_tools)
@@ -494,7 +494,7 @@ class Session:
             self._ringing = None
 
     async def _ring(self) -> None:
-        """Announce what is due, the next once the one before was heard."""
+        """Announce what is due, each once it is known whether the one before was heard."""
         await asyncio.sleep(ALERTS_AFTER_S)
         ringer = self._resources.toolbox.ringer
         async with aclosing(ringer.announcements(self._scope)) as alerts:
@@ -503,7 +503,7 @@ class Session:
                 text = await alerts.asend(await self._is_heard(text))
 
     async def _is_heard(self, text: str) -> bool:
-        """Announce something; whether it was heard, once that is known."""
+        """Announce something; return whether it was heard, once that is known."""
         key, heard = uuid.uuid4().hex, asyncio.get_running_loop().create_future()
         self._announced[key] = heard
         try:
@@ -514,7 +514,7 @@ class Session:
 
     def _settle(self, key: str, heard: bool) -> None:
         told = self._announced.get(key)
-        # Who waited for it may have been told a moment ago to ring no more.
+        # The task that waited for it may just have been cancelled.
         if told is not None and not told.done():
             told.set_result(heard)
 
@@ -534,9 +534,9 @@ class Session:
                 quiet_s, since = 0.0, self._input.position
 
     async def _fill_gaps(self) -> None:
-        """Take silence for the audio of a stream that has begun and stops.
+        """Feed silence when a stream that has begun stops.
 
-        Checks are counted, not seconds: a busy loop has not read what has arrived meanwhile.
+        Checks are counted rather than seconds, because a busy loop has not yet read what arrived.
         """
         gap_s, heard = 0.0, 0
         while True:

@@ -1,4 +1,4 @@
-"""One session's runs of tools: slow ones are reported, and what drafts have read is used."""
+"""Runs one session's tool calls: reports slow ones, and uses results that drafts already have."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from voice.types import ToolResult
 
 
 class _RunScope(SessionScope):
-    """The conversation's scope as one call has it.
+    """The conversation's scope as one call sees it.
 
-    What the user said when it was made, and whether it asks for an end, are its own: calls overlap.
-    All else is that of the conversation.
+    Calls overlap, so each has its own words of the user and its own request to end or transfer the
+    conversation. Everything else is the conversation's.
     """
 
     __slots__ = ("_shared",)
@@ -28,7 +28,7 @@ class _RunScope(SessionScope):
         self.said, self.end_requested, self.transfer_to = said, False, None
 
     def __getattr__(self, name: str) -> Any:
-        # Only asked for what is not set here.
+        # Python calls this only for attributes that are not set here.
         return getattr(self._shared, name)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -39,9 +39,9 @@ class _RunScope(SessionScope):
 
 
 class ToolRuns:
-    """Runs what the conversation asks for, or takes what drafts have read.
+    """Runs the calls that the conversation makes, or takes their results from drafts.
 
-    A tool counts as slow after ``slow_s`` seconds; 0 is never.
+    A tool counts as slow after ``slow_s`` seconds; 0 turns that off.
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class ToolRuns:
         self._drafts = drafts
         self._slow_s = slow_s
         self._waiting: dict[str, RunTool] = {}
-        # Calls that ended the session or handed it on → why.
+        # Key of a call that ended or transferred the session → why.
         self._endings: dict[str, str] = {}
 
     async def run(self, run: RunTool, feed: Feed) -> None:
-        """Run a call and feed its result, and for one that took too long its outcome as well."""
+        """Run a call and feed its result, and, if it took too long, later its outcome."""
         call, key = run.call, run.key
         self._waiting[key] = run
         progress, scope = self._progress(run, feed), _RunScope(self._scope, run.said)
@@ -82,7 +82,7 @@ class ToolRuns:
         """Stop a call; its result says so."""
         self._toolbox.cancel(self._scope, key)
         if key in self._waiting:
-            # It may have been begun by a draft.
+            # The run may have been begun by a draft.
             self._toolbox.cancel(self._scope, self._drafts.key(self._waiting[key]))
 
     async def _result(self, run: RunTool, scope: SessionScope, progress: Progress) -> ToolResult:
@@ -93,7 +93,7 @@ class ToolRuns:
                 return ready
         else:
             self._drafts.forget_results()
-        # The questions of tools look there.
+        # Tools' questions for confirmation read the words from the conversation's scope.
         self._scope.said = run.said
         return await self._toolbox.run(call, scope, run.key, progress, run.beside)
 
@@ -111,10 +111,10 @@ class ToolRuns:
             feed(ToolSlow(run.reply_id, run.call.call_id, progress.hinted))
 
     def _report_ending(self, key: str, scope: SessionScope, feed: Feed) -> None:
-        """Feed that a tool wants to end the session or hand it on; goes before its result.
+        """Feed that a tool wants to end or transfer the session; this precedes its result.
 
-        A call that repeats another is not run again, but wants the same: the user may have talked
-        over the goodbye, which takes the first request back.
+        A repeated call is not run again, but its request counts again: the user may have talked
+        over the goodbye, which withdraws the first request.
         """
         if scope.transfer_to is not None:
             self._endings[key] = "transferred"

@@ -1,6 +1,6 @@
 """When each stage of a turn was reached, and how long it took.
 
-It serves what is measured and traced alone; nothing is decided by it.
+It serves metrics and traces only; no decision depends on it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from voice.events import (
 from voice.types import SAMPLE_RATE_HZ, TurnEnded
 
 _FIRST_OF = {"first_token": "chat", "first_audio": "text_to_speech"}
-"""Mark → the stage of which it is the first that can be seen or heard."""
+"""Mark → the stage whose first output it is."""
 
 
 @dataclass(slots=True)
 class _Stage:
-    """As `voice.events.Stage`, on the session's clock; ``end_s`` is None while it goes on."""
+    """Like `voice.events.Stage`, on the session's clock; ``end_s`` is None until it ends."""
 
     name: str
     start_s: float
@@ -43,7 +43,7 @@ class _Stage:
 
 @dataclass(slots=True)
 class _Reply:
-    """A reply that is being made, and what is being done for it."""
+    """A reply in progress, and its stages so far."""
 
     turn_id: int
     start_s: float
@@ -51,20 +51,20 @@ class _Reply:
     stages: list[_Stage] = field(default_factory=list)
 
     def newest(self, name: str, call_id: str = "") -> _Stage | None:
-        """The newest stage of a name, of a call's where there is one."""
+        """The newest stage with this name and call."""
         of_name = (s for s in reversed(self.stages) if (s.name, s.call_id) == (name, call_id))
         return next(of_name, None)
 
 
 class TurnLatency:
-    """Marks of the newest turn, and the stages of the replies that are being made.
+    """Marks of the newest turn, and stages of the replies in progress.
 
-    The end of the user's speech is known only when the turn has ended; it is counted back from that
-    moment by the samples that have gone by since, so that a turn's marks are milliseconds after it.
+    A turn's marks are milliseconds after the end of the user's speech. That moment is known only
+    when the turn has ended; it is found by subtracting the samples since the speech ended.
 
     Args:
-        clock: Seconds, from any beginning on; by default the event loop's.
-        since_epoch: The same moment, as seconds since the epoch.
+        clock: A steady clock in seconds; by default the event loop's.
+        since_epoch: Current time in seconds since the epoch.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class TurnLatency:
         self._replies: dict[str, _Reply] = {}
 
     def ended(self, event: TurnEnded) -> None:
-        """The user's turn is over."""
+        """Record that the user's turn is over."""
         now = self._clock()
         self._turn(event.turn_id)
         self._ended = event
@@ -91,13 +91,13 @@ class TurnLatency:
         self._at_s["end_of_turn"] = now
 
     def decoded(self, turn_id: int) -> None:
-        """A transcript is complete; only the last one before the end of the turn counts."""
+        """Record that a final decode is complete; the turn's last one counts."""
         self._turn(turn_id)
         if turn_id == self._turn_id:
             self._at_s["asr_final"] = self._clock()
 
     def reached(self, reply_id: str, mark: str) -> None:
-        """A stage of a reply was reached; only the first time counts."""
+        """Record that a reply has reached a mark; only the first time counts."""
         reply = self._replies.get(reply_id)
         if reply is None:
             return
@@ -110,7 +110,7 @@ class TurnLatency:
 
     @contextmanager
     def asking(self, reply_id: str) -> Iterator[None]:
-        """The model is asked for a reply, for as long as the context lasts."""
+        """Time a request to the model, for as long as the context lasts."""
         stage = self._begin(reply_id, _Stage("chat", self._clock()))
         try:
             yield
@@ -118,7 +118,7 @@ class TurnLatency:
             stage.end_s = self._clock()
 
     def observe(self, event: SessionEvent) -> None:
-        """Take an event of the session, as it happens."""
+        """Note an event of the session when it happens."""
         match event:
             case UserSpeechStarted(turn_id=turn_id, start_sample=start):
                 self._began = turn_id, start
@@ -137,7 +137,7 @@ class TurnLatency:
                     speech.end_s = self._clock()
 
     def over(self, event: ReplyEnded) -> list[TurnMeasured | ReplyTimed]:
-        """What was measured of a reply that has ended, and of its turn, which is told once."""
+        """What was measured of a reply that has ended, and, once, of its turn."""
         reply = self._replies.pop(event.reply_id, None)
         if reply is None:
             return []
@@ -155,7 +155,7 @@ class TurnLatency:
         return TurnMeasured(self._turn_id, {**marks, **self._lasted_ms})
 
     def _heard(self, ended: TurnEnded) -> list[_Stage]:
-        """How the user was heard in the newest turn."""
+        """The stages of recognising the newest turn."""
         turn_id, began = self._began
         if turn_id != ended.turn_id:
             began = ended.end_sample if ended.start_sample is None else ended.start_sample
@@ -178,7 +178,7 @@ class TurnLatency:
                 stage.call_id,
             )
             for stage in stages
-            # Text that is only shown has no sound.
+            # Text that is shown but not spoken has no audio to time.
             if stage.name != "text_to_speech" or stage.first_s is not None
         )
         return ReplyTimed(reply_id, epoch_s + start_s, epoch_s + now, done)

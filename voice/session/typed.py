@@ -1,8 +1,8 @@
-"""A typed conversation with an agent: a real session, its tools and a store of its own, no sound.
+"""A typed conversation with an agent: a real session with tools and its own store, without audio.
 
-For programs that measure agents or make lessons of conversations. It knows nothing of what a turn
-ought to have been. Unless told otherwise it begins at ten in the morning of a Wednesday, so that
-"tonight at eight" means the same at any hour of a run.
+It is for programs that measure agents or make training lessons from conversations; judging a turn
+is left to them. By default the clock starts at ten on a Wednesday morning, so that "tonight at
+eight" means the same whenever a program runs.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ TURN_LIMIT_S = 60.0
 
 
 class MorningClock(MachineClock):
-    """A clock that is set to ten in the morning of a Wednesday, in the machine's time zone."""
+    """A clock that starts at ten on a Wednesday morning, in the machine's time zone."""
 
     def __init__(self) -> None:
         begun = local_now()
         self._ahead = datetime(2026, 11, 25, 10, tzinfo=begun.tzinfo) - begun
 
     def __call__(self) -> datetime:
-        """The time of day there."""
+        """The time by this clock."""
         return local_now() + self._ahead
 
 
 @dataclass(frozen=True, slots=True)
 class TypedTurn:
-    """What became of one message.
+    """What one message led to.
 
     Attributes:
         calls: Every call that was made, in order.
         results: What the tools answered.
         reply: What the agent said.
         ended: Whether the conversation is over.
-        proposed: The calls that the agent asks about at the end, which a "yes" would make.
+        proposed: The calls that the agent asks the user to confirm; a "yes" would make them.
     """
 
     calls: tuple[ToolCall, ...]
@@ -55,7 +55,7 @@ class TypedTurn:
 
 
 class TypedConversation:
-    """A conversation that goes on; `typing` opens one.
+    """A conversation in progress; `typing` opens one.
 
     Attributes:
         read_only: Names of the tools that change nothing.
@@ -87,10 +87,10 @@ class TypedConversation:
                 self._over.set()
 
     async def say(self, text: str) -> TypedTurn:
-        """Send a message and wait for the answer; there is none once the conversation has ended.
+        """Send a message and wait for the answer, which is empty once the conversation has ended.
 
         Raises:
-            TimeoutError: None came within `TURN_LIMIT_S`.
+            TimeoutError: No answer came within `TURN_LIMIT_S`.
         """
         if self.ended:
             return TypedTurn((), (), "", True)
@@ -102,7 +102,7 @@ class TypedConversation:
         self._session.create_response()
         async with asyncio.timeout(TURN_LIMIT_S):
             await self._over.wait()
-            # What ends the conversation is fed behind the reply.
+            # The end of the conversation is fed after the reply.
             await asyncio.sleep(0)
         reply = " ".join(self._replies)
         made, results = tuple(self._calls), tuple(self._results)
@@ -113,7 +113,7 @@ class TypedConversation:
 async def typing(
     resources: Resources, clock: MachineClock | None = None
 ) -> AsyncIterator[TypedConversation]:
-    """A conversation with an agent, whose data are its own; on a Wednesday without a ``clock``."""
+    """A conversation with an agent and its own data; ``clock`` defaults to a `MorningClock`."""
     toolbox = Toolbox(resources.config.tools, resources.config.turn, clock or MorningClock())
     await asyncio.to_thread(toolbox.warm_up)
     own = replace(resources, toolbox=toolbox)

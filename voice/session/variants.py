@@ -1,8 +1,7 @@
-"""Which variant of the agent a session gets, where several are compared.
+"""Which variant of the agent a session gets when several are compared.
 
-The caller's hash decides, so that a caller keeps a variant. It is cut to a bucket, one of ten
-thousand, by which what is measured keeps the sessions of one caller together; that many are too few
-to tell who it was.
+A hash of the caller decides, so that a caller keeps a variant. It is reduced to one of ten thousand
+buckets, by which measurements group the sessions of a caller; so few do not tell who it was.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from typing import Generic, TypeVar
 from voice.callers import Caller
 
 Parts = TypeVar("Parts")
-"""What a session is made of: `voice.session.resources.Resources`."""
+"""Type of a session's parts: `voice.session.resources.Resources`."""
 
 BUCKETS = 10_000
 
 
 def resident_mib() -> float:
-    """Memory of this process, MiB; 0 where the system does not say."""
+    """Resident memory of this process in MiB; 0 if the system does not tell."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:
@@ -34,12 +33,12 @@ def resident_mib() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Assigned(Generic[Parts]):
-    """What a session gets.
+    """The variant assigned to a session.
 
     Attributes:
-        resources: Of its variant.
-        variant: Its name; empty where none are compared.
-        bucket: The caller's.
+        resources: The variant's resources.
+        variant: The variant's name; empty if none are compared.
+        bucket: The caller's bucket.
     """
 
     resources: Parts
@@ -55,9 +54,9 @@ class Variants(Generic[Parts]):
     shares: Mapping[str, float]
 
     def assign(self, caller: Caller | None) -> Assigned[Parts]:
-        """What a session of a caller's gets; one of many whom nobody can tell apart draws anew."""
+        """Assign a variant to a caller's session; a caller who cannot be told apart draws anew."""
         known = caller is not None and caller.kind.named
-        # With other variants the same callers are divided otherwise.
+        # The variants' names are hashed too, so that each comparison divides callers anew.
         key = "\n".join([*self.shares, str(caller) if known else secrets.token_hex()])
         digest = hashlib.sha256(key.encode()).digest()
         bucket = int.from_bytes(digest[:8], "big") % BUCKETS
@@ -65,7 +64,7 @@ class Variants(Generic[Parts]):
         return Assigned(self.resources[name], name, bucket)
 
     def _name_at(self, place: float) -> str:
-        """The variant whose share of all covers a place in [0, 1)."""
+        """The variant whose share covers a place in [0, 1)."""
         left = place * sum(self.shares.values())
         for name, share in self.shares.items():
             left -= share

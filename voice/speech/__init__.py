@@ -1,1 +1,1 @@
-"""Words to sound, and what the user heard of it."""
+"""Speech synthesis, and what the user has heard of a reply."""

@@ -1,4 +1,4 @@
-"""Sound files written while they are made: WAV, MP3, Opus, AAC, FLAC and bare samples."""
+"""Sound files, encoded while the sound is being made: WAV, MP3, Opus, AAC, FLAC and raw samples."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from av import AudioFrame
 
 RATE_HZ = 24_000
-"""Of every file: what clients of OpenAI's API expect of bare samples."""
+"""Sample rate of every encoded file: what clients of OpenAI's API expect of raw samples."""
 
 BIT_RATE = 64_000
-"""Of the formats that lose something."""
+"""Bits per second of the lossy formats."""
 
 MEDIA_TYPES = {
     "mp3": "audio/mpeg",
@@ -53,7 +53,7 @@ class _Bare:
 
 
 class _Wav(_Bare):
-    """A WAV file whose length is not known when it begins: its sizes are the largest there are."""
+    """A WAV file of unknown length; its header gives the largest possible sizes."""
 
     def __init__(self) -> None:
         self._head = (
@@ -69,7 +69,7 @@ class _Wav(_Bare):
 
 
 class _Pipe(io.RawIOBase):
-    """What FFmpeg has written since the last `take`; it cannot seek."""
+    """Collects what FFmpeg writes until the next `take`; it cannot seek."""
 
     def __init__(self) -> None:
         self._data = bytearray()
@@ -88,19 +88,19 @@ class _Pipe(io.RawIOBase):
 
 
 class Encoder:
-    """A file of a format that loses something, or FLAC, as it is made.
+    """Encodes a file in a lossy format or FLAC, piece by piece.
 
     Args:
-        kind: One of `MEDIA_TYPES`, but for WAV and bare samples.
-        layout: mono, or stereo.
-        bit_rate: Bits per second of the formats that lose something.
+        kind: One of `MEDIA_TYPES` except WAV and raw samples.
+        layout: "mono" or "stereo".
+        bit_rate: Bits per second of the lossy formats.
     """
 
     def __init__(self, kind: str, layout: str = "mono", bit_rate: int = BIT_RATE) -> None:
         import av
 
         container, codec = _ENCODED[kind]
-        # Ogg would hold back a second of sound.
+        # By default Ogg holds back a second of sound.
         options = {"page_duration": "100000"} if container == "ogg" else {}
         self._pipe = _Pipe()
         self._file = av.open(self._pipe, "w", format=container, options=options)
@@ -114,7 +114,7 @@ class Encoder:
         self._at = 0
 
     def push(self, samples: Samples) -> bytes:
-        """What the file goes on with by (T,) or, of two channels, (T, 2) int16 at `RATE_HZ`."""
+        """Encode (T,) or, for stereo, (T, 2) int16 at `RATE_HZ`; return the file's next bytes."""
         import av
 
         if len(samples):
@@ -126,7 +126,7 @@ class Encoder:
         return self._pipe.take()
 
     def finish(self) -> bytes:
-        """How the file ends."""
+        """Close the file; return its last bytes."""
         self._mux(None)
         self._file.mux(self._stream.encode(None))
         self._file.close()
@@ -138,10 +138,10 @@ class Encoder:
 
 
 def encoded(chunks: Iterator[tuple[Samples, int]], kind: str) -> Iterator[bytes]:
-    """A file of mono sound, piece by piece.
+    """The bytes of a file of mono sound, piece by piece.
 
     Args:
-        chunks: (T,) int16 and their rate in Hz, the same for all.
+        chunks: (T,) int16 and their rate in Hz, which is the same for all.
         kind: One of `MEDIA_TYPES`.
     """
     writer: _Writer = Encoder(kind) if kind in _ENCODED else _Wav() if kind == "wav" else _Bare()
@@ -156,10 +156,10 @@ def encoded(chunks: Iterator[tuple[Samples, int]], kind: str) -> Iterator[bytes]
 
 
 def format_of(file: Path) -> str:
-    """The format that the file's ending names: "wav", or one with an `Encoder`.
+    """The format named by the file's extension: "wav" or one that `Encoder` writes.
 
     Raises:
-        ConfigError: It names another, or none.
+        ConfigError: The extension names another format, or is missing.
     """
     kind = file.suffix.lower().removeprefix(".")
     if kind != "wav" and kind not in _ENCODED:
@@ -168,10 +168,10 @@ def format_of(file: Path) -> str:
 
 
 def write_file(file: Path, samples: Samples, rate_hz: int) -> None:
-    """Write (T,) int16, or (T, 2) of two channels, which an `Encoder` takes at `RATE_HZ` alone.
+    """Write (T,) int16, or (T, 2) for stereo, whose rate must be `RATE_HZ` unless it is a WAV.
 
     Raises:
-        ConfigError: As `format_of`.
+        ConfigError: See `format_of`.
         OSError: The file cannot be written.
     """
     kind = format_of(file)

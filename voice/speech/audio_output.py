@@ -1,9 +1,8 @@
-"""One session's mouth: segments in, audio out, and what has been heard of it.
+"""The audio output of one session: segments in; audio, and what was heard of it, out.
 
-Synthesis runs in a thread, a chunk at a time and one segment after the other; a reply that was
-stopped in the meantime makes no further sound. Audio goes to the client as soon as it is there;
-where the client's loudspeaker stands is its own word where it gives one, else an estimate from the
-time gone by.
+Synthesis runs in a thread, chunk by chunk and one segment after the other; a reply that has been
+stopped makes no further sound. Audio goes to the client as soon as it is made. The playback
+position is the one that the client reports, or else an estimate from the elapsed time.
 """
 
 from __future__ import annotations
@@ -36,9 +35,10 @@ from voice.speech.tts.level import amplified
 from voice.types import Samples, Segment, SpeechChunk
 
 HEARD_EVERY_S = 0.1
-# A client that tells its position lags behind by its buffer; then the estimate decides after all.
+# A client's reports lag by its buffer. A reply counts as played this long after its estimated end,
+# even if the client has not reported the end.
 CLIENT_GRACE_MS = 1500.0
-# What is said while a tool works must not pile up in front of the answer.
+# Asides, spoken while a tool works, must not pile up in front of the answer.
 ASIDE_WAITS_MS = 500.0
 
 _log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ Progress = AudioSent | AudioPlayed | SpeechFailed
 
 @dataclass(slots=True)
 class _Speech:
-    """The sound of one reply."""
+    """The audio of one reply."""
 
     reply_id: str
     rate_hz: int
@@ -71,12 +71,12 @@ class AudioOutput:
     """Speaks to one user.
 
     Args:
-        voices: Gives the voice of a name, the server's own for an empty or an unknown one; shared
-            by all sessions. Called in the executor, as it may have to load one.
-        executor: Runs it.
+        voices: Returns the voice of a name, or the server's own for an empty or unknown name;
+            shared by all sessions. Called in the executor, because it may have to load the voice.
+        executor: Runs the voices.
         emit: Called with audio and heard text for the client.
-        feed: Called with what the conversation takes in.
-        clock: Milliseconds of any steady clock; the event loop's own where none is given.
+        feed: Called with inputs for the conversation.
+        clock: Any steady clock, in milliseconds; by default the event loop's.
     """
 
     def __init__(
@@ -107,17 +107,18 @@ class AudioOutput:
         voice: str = "",
         loudness: float = 1.0,
     ) -> None:
-        """Say a segment behind those before it.
+        """Queue a segment of a reply behind those before it.
 
-        An aside, which is no part of the reply's text, is left out while there is more to hear.
+        An aside, which is not part of the reply's text, is dropped if it would have to wait.
 
         Args:
-            reply_id: Of the reply.
-            segment: Its next one.
-            rate_hz: Of the audio that the client gets; the reply's first segment decides.
-            speed: Speaking rate, 1 is the voice's own; likewise.
-            voice: Its name; likewise.
-            loudness: Gain, 1 is the voice's own; likewise.
+            reply_id: The reply's id.
+            segment: Its next segment.
+            rate_hz: Sample rate of the client's audio. This and the following are fixed by the
+                reply's first segment.
+            speed: Speaking rate; 1 is the voice's own.
+            voice: Name of the voice.
+            loudness: Gain; 1 is the voice's own.
         """
         speech = self._speeches.get(reply_id)
         if speech is None:
@@ -133,24 +134,24 @@ class AudioOutput:
         self._wake.set()
 
     def prepare(self, said: Said) -> None:
-        """Synthesise a segment that is likely to be said next; it takes the last one's place."""
+        """Synthesise a segment that is likely to be said next, in place of one prepared before."""
         if self._prepared is None or self._prepared.said != said:
             self.drop_prepared()
             self._prepared = self._begin(said)
 
     def drop_prepared(self) -> None:
-        """Forget what was prepared."""
+        """Drop the prepared segment, if there is one."""
         if self._prepared is not None:
             self._prepared.cancel()
             self._prepared = None
 
     def end(self, reply_id: str) -> None:
-        """No further segment comes; `AudioSent` and `AudioPlayed` will be told."""
+        """Mark a reply as complete; `AudioSent` and `AudioPlayed` will follow."""
         self._speeches[reply_id].ending = True
         self._wake.set()
 
     def heard(self, reply_id: str) -> str:
-        """The text of a reply that has been heard by now."""
+        """The part of a reply's text that has been heard so far."""
         speech = self._speeches.get(reply_id)
         if speech is None:
             return ""
@@ -169,29 +170,29 @@ class AudioOutput:
             self._report(speech)
 
     def hold(self, reply_id: str) -> None:
-        """The client's sound pauses; what is synthesised meanwhile goes out, and waits there."""
+        """Pause playback at the client; audio is still sent to it, and waits there."""
         if speech := self._speeches.get(reply_id):
             speech.estimate.hold(self._clock())
             self._emit(ReplyHeld(reply_id))
 
     def release(self, reply_id: str) -> None:
-        """The client's sound goes on."""
+        """Resume playback at the client."""
         if speech := self._speeches.get(reply_id):
             speech.estimate.release(self._clock())
             self._emit(ReplyReleased(reply_id))
 
     def played(self, reply_id: str, position_ms: float) -> None:
-        """The client tells how much of a reply it has played."""
+        """Take the client's report of how much of a reply it has played."""
         speech = self._speeches.get(reply_id)
         if speech is not None and not speech.stopped:
             speech.client_position = True
             speech.playout.played(position_ms)
 
     def truncate(self, reply_id: str, position_ms: float) -> str:
-        """The client tells where it stopped playing a reply; returns what was heard by then.
+        """Take the client's report of where it stopped playing a reply; return the text heard.
 
         Raises:
-            ProtocolError: The reply is not known any more, or that much was never sent.
+            ProtocolError: The reply is unknown or forgotten, or that much was never sent.
         """
         speech = self._speeches.get(reply_id)
         if speech is None:
@@ -201,7 +202,7 @@ class AudioOutput:
         return speech.playout.heard_text()
 
     async def run(self) -> None:
-        """Synthesise and keep track, until cancelled."""
+        """Synthesise and track playback, until cancelled."""
         async with asyncio.TaskGroup() as group:
             self._group = group
             group.create_task(self._synthesize())
@@ -226,7 +227,7 @@ class AudioOutput:
         return synthesis
 
     def _take(self, said: Said) -> Synthesis:
-        """The synthesis of a segment, which may have been prepared."""
+        """The synthesis of a segment: the prepared one if it fits, else a new one."""
         prepared, self._prepared = self._prepared, None
         if prepared is not None and prepared.said == said:
             return prepared
@@ -247,7 +248,7 @@ class AudioOutput:
                         samples = np.concatenate((samples, resampler.flush()))
                     self._send(speech, chunk, samples)
         except Exception as error:
-            # A voice that raises must cost this reply only.
+            # An error in a voice must cost this reply only.
             _log.error("a reply could not be spoken: %s", origins(error))
             message = str(error) if isinstance(error, ModelError) else "speech synthesis failed"
             if not speech.stopped:
@@ -278,7 +279,7 @@ class AudioOutput:
         self._feed(AudioSent(speech.reply_id))
 
     async def _watch(self) -> None:
-        """Tell what has been heard while it sounds; silent sessions cost nothing."""
+        """Report what has been heard while audio plays; a silent session costs nothing."""
         while True:
             if all(speech.stopped for speech in self._speeches.values()):
                 self._sounds.clear()
@@ -300,7 +301,7 @@ class AudioOutput:
             speech.playout.played(speech.playout.total_ms - left_ms)
 
     def _is_behind(self, speech: _Speech) -> bool:
-        """Whether an aside would sound too late to be of use."""
+        """Whether an aside would be heard too late to be useful."""
         self._move(speech)
         left_ms = speech.playout.total_ms - speech.playout.position_ms
         return bool(speech.waiting) or left_ms > ASIDE_WAITS_MS

@@ -1,8 +1,8 @@
 """Which words of a reply have been heard.
 
-Counts what was sent to a client and how much of it the client has played; a word counts as heard
-once it has been played to its end. No clock and no I/O: the caller says what was sent and how far
-playback is, in milliseconds of the reply's audio. Knows nothing of how audio travels.
+It tracks what was sent to a client and how much of it the client has played; a word counts as heard
+once it has been played to its end. It has no clock and does no I/O: the caller reports what was
+sent and how far playback is, in milliseconds of the reply's audio.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from voice.speech.tts.timing import estimated_timings
 from voice.types import Segment, SpeechChunk, WordTiming
 
 _MS_PER_CHARACTER = 75.0
-"""A slow pace of speech, used while a segment's length is not known: rather too little is heard."""
+"""A slow pace, assumed while a segment's length is unknown: better to count too few words heard."""
 
 _ROUNDING_MS = 1.0
 """Clients count in whole milliseconds."""
@@ -25,12 +25,13 @@ class _Sent:
     """A segment of which some audio has been sent.
 
     Attributes:
-        segment: Its text is as in the reply.
+        segment: The segment, with its text as it is in the reply.
         start_ms: Where its audio begins in the reply's.
         ms: How much of its audio has been sent.
         complete: Whether that is all of it.
-        timed: Whether the voice has told where words end; else ``words`` is an estimate.
-        words: (just past the word in the segment's text, ms from ``start_ms``), in order.
+        timed: Whether the voice has told where words end; otherwise ``words`` is an estimate.
+        words: End of each word, in order: index just past it in the segment's text, and ms from
+            ``start_ms``.
     """
 
     segment: Segment
@@ -42,11 +43,11 @@ class _Sent:
 
 
 class Playout:
-    """What was sent of one reply, and how much of it has been heard.
+    """What has been sent of one reply, and how much of it has been heard.
 
-    The reply's text is its segments' texts joined with nothing between them, which is how
-    `voice.speech.segmenter` cuts it. ``heard_chars`` never falls while playback goes on; `truncate`
-    alone can take something back, because the client knows better than an estimate.
+    The reply's text is the texts of its segments joined with nothing between them, which is how
+    `voice.speech.segmenter` cuts it. ``heard_chars`` never falls, except by `truncate`, because the
+    client knows better than an estimate.
 
     Args:
         sample_rate_hz: Rate of the audio that the client gets.
@@ -61,11 +62,11 @@ class Playout:
         self._truncated = False
 
     def sent(self, chunk: SpeechChunk, samples_at_client_rate: int) -> None:
-        """A chunk has gone to the client.
+        """Record that a chunk has gone to the client.
 
         Args:
             chunk: As the synthesiser made it; the segments of a reply come one after the other.
-            samples_at_client_rate: How many samples it became at the client's rate.
+            samples_at_client_rate: Its length in samples at the client's rate.
 
         Raises:
             ValueError: Another segment is still incomplete, or the reply is complete.
@@ -83,20 +84,20 @@ class Playout:
         self._update()
 
     def complete(self) -> None:
-        """All audio of the reply has been sent."""
+        """Record that all audio of the reply has been sent."""
         self._all_sent = True
 
     def played(self, position_ms: float) -> None:
-        """Playback has come this far; a position behind or past what was sent changes nothing."""
+        """Record the playback position, which never moves back, nor beyond what was sent."""
         if not self._truncated:
             self._position_ms = max(self._position_ms, min(position_ms, self.total_ms))
             self._update()
 
     def truncate(self, position_ms: float) -> None:
-        """The client stopped here: what lies beyond was not heard, whatever was reported before.
+        """Record where the client stopped: nothing beyond was heard, whatever was reported before.
 
         Raises:
-            ProtocolError: The position is negative, or longer than what was sent.
+            ProtocolError: The position is negative or beyond what was sent.
         """
         if not 0 <= position_ms <= self.total_ms + _ROUNDING_MS:
             raise ProtocolError(
@@ -111,12 +112,12 @@ class Playout:
 
     @property
     def total_ms(self) -> float:
-        """How much audio has been sent."""
+        """How much audio has been sent, in milliseconds."""
         return self._segments[-1].start_ms + self._segments[-1].ms if self._segments else 0.0
 
     @property
     def position_ms(self) -> float:
-        """How much of it has been played."""
+        """How much of it has been played, in milliseconds."""
         return self._position_ms
 
     @property
@@ -131,7 +132,7 @@ class Playout:
         return "".join(sent.segment.text for sent in self._segments)
 
     def newest_words(self) -> tuple[tuple[int, float], ...]:
-        """Ends of the newest segment's words: just past each in the reply's text, and ms."""
+        """End of each word of the newest segment: index past it in the reply's text, and ms."""
         newest = self._segments[-1]
         before = len(self.sent_text) - len(newest.segment.text)
         return tuple((before + char, newest.start_ms + end_ms) for char, end_ms in newest.words)
@@ -175,33 +176,33 @@ class Playout:
 
 
 class PlayoutEstimate:
-    """How much a client has yet to play when it does not tell: it plays whatever it has at once."""
+    """Estimates what a client has yet to play, assuming that it plays audio as it arrives."""
 
     def __init__(self) -> None:
         self._runs_dry_ms = 0.0
         self._held_ms: float | None = None
 
     def hold(self, now_ms: float) -> None:
-        """Playback has paused; doing so again changes nothing."""
+        """Record that playback has paused; while it is paused this changes nothing."""
         if self._held_ms is None:
             self._held_ms = now_ms
 
     def release(self, now_ms: float) -> None:
-        """Playback goes on where it paused."""
+        """Record that playback has resumed where it paused."""
         if self._held_ms is not None:
             self._runs_dry_ms += max(0.0, now_ms - self._held_ms)
             self._held_ms = None
 
     def sent(self, now_ms: float, duration_ms: float, behind_ms: float = 0.0) -> None:
-        """Audio that lasts so long has gone to the client; ``now_ms`` is any steady clock's.
+        """Record that audio of a duration has gone to the client; ``now_ms`` is any steady clock's.
 
-        It is played behind what the client has of other replies, ``behind_ms``.
+        It plays after the ``behind_ms`` of other replies that the client has yet to play.
         """
         begins_ms = self._playing_at(now_ms) + behind_ms
         self._runs_dry_ms = max(self._runs_dry_ms, begins_ms) + duration_ms
 
     def left_ms(self, now_ms: float) -> float:
-        """Milliseconds of what was sent that have not been played by now; 0 once all has been."""
+        """Milliseconds of the sent audio not yet played; 0 once all has been."""
         return max(0.0, self._runs_dry_ms - self._playing_at(now_ms))
 
     def _playing_at(self, now_ms: float) -> float:

@@ -1,8 +1,8 @@
-"""Cuts a reply, as it is being written, into segments that can be spoken one by one.
+"""Cuts a reply, while it is being generated, into segments that can be spoken one by one.
 
-The first segment is as small as still sounds whole, so that speech can begin early; later ones are
-sentences, or long clauses. Where it cuts depends on the text alone, never on the pieces in which
-it arrived. Knows nothing of voices or of how numbers are said.
+The first segment is as short as still sounds whole, so that speech can begin early; later ones are
+sentences or long clauses. The cuts depend on the text alone, never on the pieces in which it
+arrived.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import re
 from voice.speech.normalization.abbreviations import ENDINGS, TITLES
 
 FIRST_WORDS = 3
-"""Fewest words of a clause that may be spoken first; one more where no mark ends it."""
+"""Fewest words of a clause that may be spoken first; one more if no punctuation ends it."""
 
 CLAUSE_WORDS = 12
-"""Fewest words of a later clause that is cut from its sentence."""
+"""Fewest words of a later clause for it to be cut from its sentence."""
 
 LONGEST_CHARS = 240
-"""A segment without any pause in it is cut at white space before it grows longer."""
+"""A segment without a pause is cut at white space before it grows longer than this."""
 
 HARD_CHARS = 1000
-"""A segment without any white space is cut anywhere once it is this long."""
+"""A segment without white space is cut anywhere once it is longer than this."""
 
 _BOUNDARY = re.compile(
     r"""
@@ -55,8 +55,8 @@ _UNKNOWN_YET = -1
 class SegmentCutter:
     """Text deltas in, speakable segments out; one cutter serves one reply.
 
-    Segments joined with nothing between them are the reply as it was written, but for white space
-    at its very end: each carries the white space before it.
+    The segments joined with nothing between them are the reply as written, except white space at
+    its very end: each segment includes the white space before it.
     """
 
     def __init__(self) -> None:
@@ -64,12 +64,12 @@ class SegmentCutter:
         self._first = True
 
     def push(self, delta: str) -> list[str]:
-        """Take more of the reply; returns the segments that are complete by now, in order."""
+        """Add text of the reply; return the segments that this completes, in order."""
         self._pending += delta
         return self._cut_all(final=False)
 
     def flush(self) -> list[str]:
-        """The reply is over: returns the last segments. The cutter can then take another reply."""
+        """End the reply and return its last segments. The cutter can then take another reply."""
         segments = self._cut_all(final=True)
         rest = self._pending.rstrip()
         self._pending = ""
@@ -183,7 +183,7 @@ def _last_token(text: str, end: int) -> str:
 
 
 def _following(text: str, start: int) -> str:
-    """The first letter, digit or sign after white space and opening quotes; empty if none yet."""
+    """The first character after white space and opening quotes; empty if there is none yet."""
     return text[start:].lstrip(" \t\r\n\"'([*_“‘")[:1]
 
 
@@ -193,7 +193,7 @@ def _forced_cut(text: str) -> int:
     begin = _begin(text)
     if begin == len(text):
         return _NO_CUT
-    # Cut where it would have been cut had it arrived letter by letter.
+    # The cut must be the same as if the text had arrived letter by letter.
     hard = begin + HARD_CHARS
     spaces = [match.start() for match in _SPACE.finditer(text, begin, hard + 1)]
     early = [space for space in spaces if space < LONGEST_CHARS]
@@ -205,5 +205,5 @@ def _forced_cut(text: str) -> int:
 
 
 def _begin(text: str) -> int:
-    """Index of the first character that is no white space."""
+    """Index of the first character that is not white space."""
     return len(text) - len(text.lstrip())

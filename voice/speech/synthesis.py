@@ -1,4 +1,4 @@
-"""One segment's audio while a voice makes it: its chunks can be taken now or later."""
+"""Synthesis of one segment, whose chunks can be read while they are made or later."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from voice.types import Segment, SpeechChunk
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What is to be said, and how.
+    """A segment to be said, and how to say it.
 
     Attributes:
         speed: Speaking rate; 1 is the voice's own.
@@ -27,12 +27,12 @@ class Said:
 
 
 class Synthesis:
-    """One segment's audio, made in a thread a chunk at a time.
+    """One segment's audio, made in a thread chunk by chunk.
 
     Args:
         said: What to say.
-        voices: Gives the voice of a name; may be slow the first time.
-        executor: Runs it.
+        voices: Returns the voice of a name; may be slow the first time.
+        executor: Runs the voice.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class Synthesis:
         self._cancelled = False
 
     def cancel(self) -> None:
-        """Make no further chunk; who takes them waits for none."""
+        """Make no further chunks, and end the reader's wait for them."""
         self._cancelled = True
         self._more.set()
 
     async def run(self) -> None:
-        """Make the chunks; an error is raised where they are taken."""
+        """Make the chunks; an error is raised in `chunks`, not here."""
         loop = asyncio.get_running_loop()
         try:
             chunks = self._speak()
@@ -68,10 +68,10 @@ class Synthesis:
         yield from voice.synthesize(self.said.segment, self.said.speed)
 
     async def chunks(self) -> AsyncGenerator[SpeechChunk, None]:
-        """All chunks from the first, each as soon as it is made, until `cancel`; for one reader.
+        """All chunks, each as soon as it is made, until `cancel`; for a single reader.
 
         Raises:
-            Exception: The voice raised it.
+            Exception: Whatever the voice raised.
         """
         taken = 0
         while not self._cancelled:

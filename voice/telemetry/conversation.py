@@ -1,8 +1,8 @@
-"""A conversation as spans: each reply, and in it what was done for it, at the times it was done.
+"""A conversation as spans: each reply, and the stages of its making, at the times they took place.
 
-The conversation is a span, each reply an ``invoke_agent`` in it, and each stage of a reply one in
-that. Clocks are not known here: a reply's spans are made when it is over, from `ReplyTimed`. Names
-are those of OpenTelemetry's conventions for generative AI, and of their draft for voice agents.
+The conversation is one span, each reply an ``invoke_agent`` span in it, and each stage of a reply a
+span in that. No clock is read: a reply's spans are made when it is over, from `ReplyTimed`. Names
+follow OpenTelemetry's conventions for generative AI, and their draft for voice agents.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from voice.session.session import Session
 
 LONGEST_TEXT = 8000
-"""Characters of a text that a span holds; the spans that wait are bounded in number alone."""
+"""Most characters of a text in a span; the queue of spans is bounded only in number."""
 OTHER = "other"
 
 _log = logging.getLogger(__name__)
@@ -53,14 +53,14 @@ _TOKENS = tuple(4.0**power for power in range(14))
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Who converses, and what the spans of the conversation may hold.
+    """The conversation's participants, and what its spans may contain.
 
     Attributes:
-        session_id: Of the session.
+        session_id: The session's id.
         agent: The agent's name.
-        llm: What the model is.
-        tools: Names that tell durations apart; any other counts as "other".
-        item: Finds a message of the dialogue by its id; None where spans hold no words.
+        llm: The model's configuration.
+        tools: Tools whose durations are recorded by name; any other counts as "other".
+        item: Finds a message of the dialogue by its id; None if spans hold no words.
     """
 
     session_id: str
@@ -80,7 +80,7 @@ class Served:
 
 
 class Instruments:
-    """What is measured of models, agents and tools."""
+    """The metrics of models, agents and tools."""
 
     def __init__(self, meter: Meter) -> None:
         def histogram(
@@ -107,14 +107,14 @@ class Instruments:
         labels: Mapping[str, str],
         model: Mapping[str, str],
     ) -> None:
-        """Enter a reply that is over."""
+        """Record a reply that is over."""
         self._turns.record(timed.end_s - timed.start_s, labels)
         asked = {**model, "gen_ai.operation.name": "chat"}
         self._tokens.record(ended.input_tokens, {**asked, "gen_ai.token.type": "input"})
         self._tokens.record(ended.output_tokens, {**asked, "gen_ai.token.type": "output"})
 
     def stage(self, stage: Stage, labels: Mapping[str, str]) -> None:
-        """Enter a stage of a reply."""
+        """Record a stage of a reply."""
         if stage.name in self._stages:
             self._stages[stage.name].record(stage.end_s - stage.start_s, labels)
         if stage.name == "chat" and stage.first_s is not None:
@@ -123,7 +123,7 @@ class Instruments:
 
 @dataclass(slots=True)
 class _Reply:
-    """What is known of a reply until it is over; ``asked`` is the message that it answers."""
+    """What is known of a reply until it is over; ``asked`` is the message it answers."""
 
     turn_id: int
     asked: Message | None
@@ -133,7 +133,7 @@ class _Reply:
 
 
 def follower(tracer: Tracer, meter: Meter, content: bool) -> Follow:
-    """What follows the sessions of a server; ``content`` is whether spans hold words."""
+    """Make the function that traces a server's sessions; ``content`` lets spans hold words."""
     instruments = Instruments(meter)
 
     @contextmanager
@@ -155,7 +155,7 @@ def follower(tracer: Tracer, meter: Meter, content: bool) -> Follow:
 
 
 class ConversationSpans:
-    """Follows the events of one session; its span lies in the one that is current now."""
+    """Traces the events of one session; its span is a child of the current one."""
 
     def __init__(self, tracer: Tracer, instruments: Instruments, served: Served) -> None:
         self._tracer = tracer
@@ -169,11 +169,11 @@ class ConversationSpans:
         self._failure: Failure | None = None
 
     def end(self) -> None:
-        """The session is over."""
+        """End the conversation's span, because the session is over."""
         self._span.end()
 
     def observe(self, event: SessionEvent) -> None:
-        """Take an event of the session. Raises nothing."""
+        """Trace an event of the session. Raises nothing."""
         try:
             self._take(event)
         except Exception as error:
@@ -281,7 +281,7 @@ class ConversationSpans:
             "gen_ai.tool.call.id": _text(call.call_id),
         }
         if result is not None:
-            # Longer than its span where it had run in a draft.
+            # Exceeds the span's own length if the tool ran in a draft.
             about["quicksilver.tool.duration_ms"] = result.duration_ms
         if self._served.item is not None:
             about["gen_ai.tool.call.arguments"] = _text(json.dumps(call.arguments))
@@ -294,7 +294,7 @@ def _ns(seconds: float) -> int:
 
 
 def _failed(span: Span, error: str) -> dict[str, str]:
-    """Mark a span as failed where there is an error; returns the error's label."""
+    """Mark a span as failed if there is an error; returns the error's label."""
     if not error:
         return {}
     span.set_status(Status(StatusCode.ERROR))
@@ -308,5 +308,5 @@ def _messages(role: str, text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A text as a span can hold it: a lone surrogate in a model's output would stop them all."""
+    """A text as a span can hold it: one lone surrogate from a model would stop all exports."""
     return text[:LONGEST_TEXT].encode(errors="replace").decode()

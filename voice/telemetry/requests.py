@@ -1,7 +1,7 @@
-"""HTTP requests and WebSockets as spans of the server, in the trace that their client is in.
+"""HTTP requests and WebSockets as server spans, in the trace of their client.
 
-No header but ``traceparent`` and ``tracestate`` is read. An address may hold a token or a caller's
-number, so that the template of its route stands in its place.
+Of the headers only ``traceparent`` and ``tracestate`` are read. Spans hold the route's template and
+not the path, which may contain a token or a caller's number.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from voice.telemetry import TRACE_ID
 
 _UNTOLD = frozenset(("/healthz", "/metrics"))
-"""What machines ask for again and again."""
+"""Paths that machines poll."""
 _METHODS = frozenset(("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"))
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 _STATUS_OF = {"websocket.accept": 101, "websocket.close": 403}
-"""What uvicorn answers to a handshake by these messages."""
+"""Uvicorn's response status to a handshake when the application sends these messages."""
 
 
 class TracedRequests:
-    """ASGI middleware; what happens in a request has its span for the current one."""
+    """ASGI middleware that traces requests; a request's span is current while it is handled."""
 
     def __init__(self, app: ASGIApp, tracer: Tracer, meter: Meter) -> None:
         self._app = app
@@ -38,7 +38,7 @@ class TracedRequests:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take a request or a WebSocket."""
+        """Handle a request or a WebSocket."""
         if scope["type"] not in ("http", "websocket") or scope["path"] in _UNTOLD:
             await self._app(scope, receive, send)
             return

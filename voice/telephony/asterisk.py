@@ -1,8 +1,8 @@
-"""Asterisk's chan_websocket: binary media, and control as JSON or as lines of plain text.
+"""Asterisk's chan_websocket: binary media, and control messages as JSON or lines of plain text.
 
 Asterisk paces the audio itself, so it may be sent early. It cuts messages into frames of its own
-and loses what is left over of a message, unless it is told to buffer. Commands are sent in the form
-in which ``MEDIA_START`` came. Source: Asterisk documentation, "WebSocket Channel Driver".
+and drops the remainder of a message, unless it is told to buffer. Commands are sent in the form in
+which ``MEDIA_START`` came. Source: Asterisk documentation, "WebSocket Channel Driver".
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from voice.telephony.codec import (
 from voice.types import Samples
 
 MAX_MEDIA_BYTES = 65_500
-"""A longer message makes Asterisk close the connection."""
+"""Asterisk closes the connection at a longer message."""
 
 _FORMATS = {
     "ulaw": AudioFormat(Encoding.MULAW),
@@ -54,8 +54,8 @@ class ChanWebSocket(CallCodec):
     """A call from Asterisk's WebSocket channel driver.
 
     Args:
-        query: Parameters of the address that was called; ``v(agent=coffee)`` in the dial string
-            sets them.
+        query: Query parameters of the called address, as set by ``v(agent=coffee)`` in the dial
+            string.
     """
 
     def __init__(self, query: dict[str, str]) -> None:
@@ -87,11 +87,11 @@ class ChanWebSocket(CallCodec):
         return []
 
     def answer(self) -> list[LineMessage]:
-        """Answer the channel; it is harmless where the dial string had Asterisk do so."""
+        """Answer the channel; harmless if the dial string has already made Asterisk answer."""
         return [self._command("ANSWER")]
 
     def audio(self, samples: Samples) -> list[LineMessage]:
-        """As `CallCodec.audio`; less than whole frames of Asterisk's is sent buffered."""
+        """As `CallCodec.audio`; anything but whole Asterisk frames is sent buffered."""
         data = self.audio_format.encode(samples)
         if len(data) % self._frame_bytes == 0:
             return [data]
@@ -102,7 +102,7 @@ class ChanWebSocket(CallCodec):
         return [self._command("MARK_MEDIA", name)]
 
     def clear(self) -> list[LineMessage]:
-        """As `CallCodec.clear`; it also ends a buffering that is under way."""
+        """As `CallCodec.clear`; it also ends any buffering."""
         return [self._command("FLUSH_MEDIA")]
 
     def hang_up(self) -> list[LineMessage]:
@@ -131,11 +131,11 @@ class ChanWebSocket(CallCodec):
 
 
 def _plain(line: str) -> dict[str, Any]:
-    """``EVENT name:value name:value`` as the JSON form has it."""
+    """``EVENT name:value name:value`` in the form of the JSON messages."""
     event, *words = line.split() or [""]
     fields: dict[str, Any] = {}
     for word in words[:32]:
         name, colon, value = word.partition(":")
-        # A mark's id may stand alone.
+        # A mark's id may stand without a name.
         fields |= {name: value} if colon else {"correlation_id": word}
     return fields | {"event": event}

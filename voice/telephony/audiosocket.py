@@ -1,7 +1,7 @@
 """Asterisk's AudioSocket: a TCP stream of kind, length and payload.
 
-Asterisk plays audio as it arrives and cannot drop it, so little may be sent ahead. There are no
-marks. Source: Asterisk documentation, "AudioSocket".
+Asterisk plays audio as it arrives and cannot drop it, so only little may be sent ahead. The
+protocol has no marks. Source: Asterisk documentation, "AudioSocket".
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class AudioSocket(CallCodec):
         self._call_id = ""
 
     def receive(self, message: LineMessage) -> list[CallEvent]:
-        """As `CallCodec.receive`; pieces of the stream may be cut anywhere."""
+        """As `CallCodec.receive`; the stream may be cut anywhere."""
         if isinstance(message, str):
             raise ProtocolError("got text; expected bytes")
         self._buffer += message
@@ -95,7 +95,7 @@ class AudioSocket(CallCodec):
         events: list[CallEvent] = []
         audio_format = AudioFormat(Encoding.L16_LITTLE, RATES_HZ[kind])
         if not self._started:
-            # The rate to send at is that of the first audio.
+            # Audio is sent at the rate of the first audio received.
             self._started, self._kind, self._format = True, kind, audio_format
             events.append(CallStarted(self._call_id))
         samples = audio_format.decode(payload)

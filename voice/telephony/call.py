@@ -1,6 +1,6 @@
-"""A telephone call over a connection: moves messages, enforces limits, and ends the connection.
+"""A telephone call over a connection: moves messages, enforces limits, and closes the connection.
 
-Signatures and keys are checked before.
+Signatures and keys have been checked before.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from voice.session.session import Session
 
 DRAIN_S = 2.0
-"""How long a line may take, after its audio has ended, to report that all was played."""
+"""How long a line may take to report that everything was played, once its audio has ended."""
 
 _CLOSE_TIMEOUT_S = 1.0
 _READ_BYTES = 4096
@@ -45,21 +45,21 @@ _log = logging.getLogger(__name__)
 
 
 class TooLarge(ProtocolError):
-    """A message is longer than any should be."""
+    """A message is longer than allowed."""
 
 
 class CallConnection(Protocol):
     """A WebSocket or a TCP connection."""
 
     async def receive(self) -> LineMessage | None:
-        """The next message; None when the other side has gone.
+        """The next message; None if the other side has gone.
 
         Raises:
-            TooLarge: It is longer than allowed.
+            TooLarge: The message is longer than allowed.
         """
 
     async def send(self, message: LineMessage) -> None:
-        """Send a message; one to a side that has gone is dropped."""
+        """Send a message; it is dropped if the other side has gone."""
 
     async def close(self, code: int, reason: str) -> None:
         """End the connection."""
@@ -69,8 +69,8 @@ class SocketConnection:
     """A WebSocket as a `CallConnection`.
 
     Args:
-        socket: Accepted already.
-        max_bytes: Longest message.
+        socket: The WebSocket, already accepted.
+        max_bytes: Length of the longest message allowed.
     """
 
     def __init__(self, socket: WebSocket, max_bytes: int) -> None:
@@ -89,7 +89,7 @@ class SocketConnection:
 
     async def send(self, message: LineMessage) -> None:
         """As `CallConnection.send`."""
-        # uvicorn raises RuntimeError once it has closed the connection by itself.
+        # uvicorn raises RuntimeError once it has closed the connection itself.
         with suppress(WebSocketDisconnect, RuntimeError):
             if isinstance(message, str):
                 await self._socket.send_text(message)
@@ -99,7 +99,7 @@ class SocketConnection:
     async def close(self, code: int, reason: str) -> None:
         """As `CallConnection.close`."""
         with suppress(WebSocketDisconnect, RuntimeError):
-            # Starlette raises RuntimeError when the other side has closed it first.
+            # Starlette raises RuntimeError if the other side has closed the connection first.
             await self._socket.close(code, reason)
 
 
@@ -125,7 +125,7 @@ class StreamConnection:
             await self._writer.drain()
 
     async def close(self, code: int, reason: str) -> None:
-        """As `CallConnection.close`; TCP knows neither codes nor reasons."""
+        """As `CallConnection.close`; TCP has neither codes nor reasons."""
         self._writer.close()
         with suppress(OSError):
             await self._writer.wait_closed()
@@ -136,11 +136,12 @@ class CallLimits:
     """Limits of a call.
 
     Attributes:
-        start_s: From the connection to the start of the call.
-        idle_s: Without any message.
-        send_s: Until one message has been sent.
-        messages_per_s: On average; ten seconds' worth may come at once.
-        audio_speed: Seconds of audio per second, on average; likewise.
+        start_s: Time from the connection to the start of the call.
+        idle_s: Time without any message.
+        longest_s: Length of the whole call.
+        send_s: Time to send one message.
+        messages_per_s: Average rate of messages; ten seconds' worth may come at once.
+        audio_speed: Average seconds of audio per second; ten seconds' worth may come at once.
         digits_s: Pause that ends an entry of keys.
     """
 
@@ -158,7 +159,7 @@ class Opened:
     """The conversation of a call that has started.
 
     Attributes:
-        session: Not yet running.
+        session: The session, not yet running.
         observe: Called with every session event.
         hung_up: Called once the agent has ended the call.
     """
@@ -180,10 +181,10 @@ class Call:
     """One call.
 
     Args:
-        connection: Accepted already.
-        codec: Of its protocol.
-        connect: Makes the conversation for a call that has started; a `ProtocolError` refuses it.
-        limits: Of time, messages and audio.
+        connection: The connection, already accepted.
+        codec: Codec of the call's protocol.
+        connect: Sets up the conversation of a call that has started; a `ProtocolError` refuses it.
+        limits: Limits of time, messages and audio.
     """
 
     def __init__(
@@ -224,7 +225,7 @@ class Call:
             _log.debug("the line does not read")
 
     async def _answer(self) -> None:
-        # Of more keys than that, the last ones count.
+        # If more keys than that are pressed, the last ones count.
         keys: deque[CallEvent] = deque(maxlen=MAX_KEYS)
         try:
             async with asyncio.timeout(self._limits.start_s):
@@ -267,7 +268,7 @@ class Call:
         self._changed.set()
 
     async def _hang_up(self, bridge: CallBridge, opened: Opened) -> None:
-        """Hang up when the caller has heard all, unless the caller has hung up."""
+        """Hang up once the caller has heard everything, unless the caller has hung up."""
         if self._gone:
             return
         opened.hung_up()
@@ -297,7 +298,8 @@ class Call:
                 return
             for event in self._codec.receive(message):
                 self._hear(bridge, event)
-            # As `RealtimeConnection`: what has arrived comes without a wait.
+            # As in `RealtimeConnection`: let other tasks run between messages that have already
+            # arrived.
             await asyncio.sleep(0)
 
     def _hear(self, bridge: CallBridge, event: CallEvent) -> None:
@@ -316,7 +318,7 @@ class Call:
         return message
 
     async def _speak(self, bridge: CallBridge) -> None:
-        """Send messages when they are due, for as long as the call lasts."""
+        """Send messages as they become due, for as long as the call lasts."""
         while True:
             self._changed.clear()
             wait_s = bridge.tick()

@@ -1,6 +1,7 @@
-"""One call without I/O: passes the telephone line's events to the session and back.
+"""One call without I/O: passes the line's events to the session, and the session's to the line.
 
-Messages for the line collect in a deque that the caller sends, and the caller brings the time.
+Messages for the line collect in a deque, which the caller of this class sends; a clock is passed
+in.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ if TYPE_CHECKING:
     from voice.session.session import Session
 
 MAX_KEYS = 64
-"""Keys of one entry."""
+"""Most keys in one entry."""
 
 LONGEST_TURN_S = 30.0
-"""Entered keys wait at most so long for a spoken turn to end."""
+"""Longest time that entered keys wait for a spoken turn to end."""
 
 _log = logging.getLogger(__name__)
 
@@ -54,14 +55,14 @@ class CallBridge:
     """A call that has started.
 
     Keys become words of the user: an entry such as ``4 5 2 1`` ends with the hash key or a pause,
-    and the agent replies to it. A hash key alone says ``hash``.
+    and the agent replies to it. A hash key alone becomes the word ``hash``.
 
     Args:
-        session: Not yet running, made for the codec's rate.
-        codec: Of the call.
-        out: Takes the messages to be sent, in order.
-        clock: Seconds of any steady clock.
-        digits_timeout_s: A pause of this length ends an entry of keys.
+        session: The session, not yet running, made for the codec's rate.
+        codec: The call's codec.
+        out: Takes the messages to send, in order.
+        clock: Returns the seconds of any monotonic clock.
+        digits_timeout_s: Length of the pause that ends an entry of keys.
     """
 
     def __init__(
@@ -87,10 +88,10 @@ class CallBridge:
         self._entries_due_s = 0.0
 
     def from_line(self, event: CallEvent) -> None:
-        """Pass an event of the line to the session.
+        """Pass an event from the line to the session.
 
         Raises:
-            ProtocolError: It is a second start of the call.
+            ProtocolError: The call has started already.
         """
         match event:
             case CallAudio(samples, rate_hz):
@@ -108,10 +109,10 @@ class CallBridge:
                 raise ProtocolError("got a second start of the call")
 
     def from_session(self, event: SessionEvent) -> None:
-        """Carry out an event of the session on the line.
+        """Carry out a session event on the line.
 
         Raises:
-            ProtocolError: Far more audio waits for the line than it has taken.
+            ProtocolError: Far too much audio waits for a line that does not take it.
         """
         match event:
             case ReplyAudio(reply_id, samples):
@@ -122,7 +123,7 @@ class CallBridge:
             case ReplyEnded(reply_id):
                 self._playback.end(reply_id)
             case ReplyHeld():
-                # The little that has been sent already is still played.
+                # The little that has already been sent will still play.
                 self._playback.hold()
             case ReplyReleased():
                 self._playback.release()
@@ -132,10 +133,10 @@ class CallBridge:
                 self._user_speaks = False
 
     def tick(self) -> float | None:
-        """Do what is due by now.
+        """Do whatever is due by now.
 
         Returns:
-            Seconds until something may be due again; None when nothing is before the next event.
+            Seconds until something may be due again; None if only another event can change that.
         """
         now_s = self._clock()
         self._report(self._playback.elapsed(now_s))
@@ -155,7 +156,7 @@ class CallBridge:
         return min((max(0.0, wait) for wait in waits if wait is not None), default=None)
 
     def unheard_s(self) -> float | None:
-        """Least seconds until the caller has heard all audio; None when that is the case."""
+        """Least seconds until the caller has heard all audio; None if everything has been heard."""
         if self._playback.idle:
             return None
         return max(0.0, self._playback.dry_s - self._clock()) + self._playback.waiting_s
@@ -167,7 +168,7 @@ class CallBridge:
 
     def _press(self, key: str) -> None:
         if key not in KEYS:
-            # Which key it was is no matter of the log's.
+            # The log must not tell which key it was.
             _log.debug("the line sent a key that no telephone has")
             return
         if not self._keys:
@@ -194,14 +195,14 @@ class CallBridge:
         self._session.create_response()
 
     def cut(self) -> list[Progress]:
-        """Stop the agent's sound; returns how much of each reply cut short was played."""
+        """Stop the agent's audio; returns how much was played of each reply that was cut short."""
         cut = self._playback.clear(self._clock())
         self._out += self._codec.clear() if cut else []
         for progress in cut:
             try:
                 self._session.truncate(progress.reply_id, progress.played_ms)
             except ProtocolError:
-                # An apology cut before its first word never became an item.
+                # An apology that is cut before its first word has no item.
                 _log.debug("nothing to cut short")
         return cut
 

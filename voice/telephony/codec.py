@@ -1,7 +1,7 @@
-"""What a telephone protocol's codec is made of: events, audio formats, and checked fields.
+"""The parts of a telephone protocol's codec: events, audio formats, and checked fields.
 
 A codec turns the messages of one protocol into events, and commands into messages, without I/O and
-without a clock. One codec serves one call.
+without a clock. Each call has a codec of its own.
 
 Shapes: T is a number of samples.
 """
@@ -27,7 +27,7 @@ from voice.errors import ProtocolError
 from voice.types import Samples
 
 LineMessage = str | bytes
-"""A message of a WebSocket, text or binary, or a piece of a byte stream."""
+"""A WebSocket message, text or binary, or a piece of a byte stream."""
 
 KEYS = frozenset("0123456789*#ABCD")
 MAX_PARAMETERS = 64
@@ -39,12 +39,12 @@ RATES_HZ = (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 64000,
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """The call is up; only keys and the end of the call may come before.
+    """The call is up; only keys and the end of the call may come earlier.
 
     Attributes:
-        call_id: The protocol's own name for it; never logged.
+        call_id: The protocol's own id of the call; never logged.
         parameters: Values that the caller's side sent, by name.
-        number: Of the far side, as the protocol tells it; empty where it does not.
+        number: Number of the far side; empty if the protocol does not tell it.
     """
 
     call_id: str
@@ -54,11 +54,11 @@ class CallStarted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CallAudio:
-    """A piece of the caller's audio, which follows the one before without a gap.
+    """A piece of the caller's audio, which follows the previous one without a gap.
 
     Attributes:
         samples: (T,) int16 mono.
-        rate_hz: Of the samples.
+        rate_hz: Sample rate.
     """
 
     samples: Samples
@@ -77,14 +77,14 @@ class KeyPressed:
 
 @dataclass(frozen=True, slots=True)
 class MarkPlayed:
-    """All audio sent before the mark of this name has been played, or dropped by `clear`."""
+    """All audio sent before this mark has been played, or was dropped by `clear`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class FlowChanged:
-    """Whether the line takes audio now."""
+    """Whether the line accepts audio now."""
 
     open: bool
 
@@ -103,7 +103,7 @@ class Traits:
 
     Attributes:
         frame_ms: Length of the pieces in which audio is sent.
-        ahead_ms: Audio that may wait at the far side: little where it cannot be taken back.
+        ahead_ms: Audio that may wait at the far side; little if it cannot be taken back.
         marks: Whether the far side reports what it has played.
     """
 
@@ -113,7 +113,7 @@ class Traits:
 
 
 class Encoding(StrEnum):
-    """How a sample is written."""
+    """How samples are encoded."""
 
     MULAW = "mulaw"
     ALAW = "alaw"
@@ -130,10 +130,10 @@ _BYTE_ORDERS = {Encoding.L16_LITTLE: "<i2", Encoding.L16_BIG: ">i2"}
 
 @dataclass(frozen=True, slots=True)
 class AudioFormat:
-    """An encoding at a rate.
+    """An encoding at a sample rate.
 
     Raises:
-        ProtocolError: The rate is none that telephones use.
+        ProtocolError: The rate is not one that telephones use.
     """
 
     encoding: Encoding
@@ -144,7 +144,7 @@ class AudioFormat:
             raise ProtocolError(f"got the sample rate {self.rate_hz}; expected one of {RATES_HZ}")
 
     def decode(self, data: bytes) -> Samples:
-        """(T,) int16 samples of encoded audio.
+        """Decode audio into (T,) int16 samples.
 
         Raises:
             ProtocolError: The last sample is incomplete.
@@ -156,7 +156,7 @@ class AudioFormat:
         return np.frombuffer(data, _BYTE_ORDERS[self.encoding]).astype(np.int16)
 
     def encode(self, samples: Samples) -> bytes:
-        """Encoded audio of (T,) int16 samples."""
+        """Encode (T,) int16 samples."""
         if self.encoding in _G711:
             return _G711[self.encoding][1](samples)
         return samples.astype(_BYTE_ORDERS[self.encoding]).tobytes()
@@ -168,7 +168,7 @@ class CallCodec(ABC):
     A command that the protocol does not have keeps its default, which sends nothing.
 
     Attributes:
-        traits: Pace of the audio, known once the call has started.
+        traits: The pace of the audio, known once the call has started.
     """
 
     traits = Traits()
@@ -176,10 +176,10 @@ class CallCodec(ABC):
 
     @property
     def audio_format(self) -> AudioFormat:
-        """Of the audio in both directions, once the call has started.
+        """The format of the audio in both directions, known once the call has started.
 
         Raises:
-            ProtocolError: It has not.
+            ProtocolError: The call has not started.
         """
         if self._format is None:
             raise ProtocolError("got another message before the start of the call")
@@ -187,23 +187,23 @@ class CallCodec(ABC):
 
     @property
     def rate_hz(self) -> int:
-        """Rate of the audio to be sent, once the call has started."""
+        """Sample rate of the audio to send, known once the call has started."""
         return self.audio_format.rate_hz
 
     @abstractmethod
     def receive(self, message: LineMessage) -> list[CallEvent]:
-        """The events of a message, in order; none for a message of an unknown kind.
+        """The events in a message, in order; none if the message is of an unknown kind.
 
         Raises:
             ProtocolError: The message breaks the protocol; the call cannot go on.
         """
 
     def audio(self, samples: Samples) -> list[LineMessage]:
-        """Play (T,) int16 samples at ``rate_hz``, of a frame's length or, at an end, less."""
+        """Play (T,) int16 samples at ``rate_hz``: one frame, or less at the end of a reply."""
         return [self.audio_format.encode(self.frames(samples))]
 
     def answer(self) -> list[LineMessage]:
-        """Take the call."""
+        """Answer the call."""
         return []
 
     def mark(self, name: str) -> list[LineMessage]:
@@ -211,7 +211,7 @@ class CallCodec(ABC):
         return []
 
     def clear(self) -> list[LineMessage]:
-        """Drop the audio that has not been played."""
+        """Drop audio that has not been played."""
         return []
 
     def send_digits(self, digits: str) -> list[LineMessage]:
@@ -228,18 +228,18 @@ class CallCodec(ABC):
 
 
 def padded(samples: Samples, multiple: int) -> Samples:
-    """Samples with silence after them, up to a multiple of so many."""
+    """Samples, padded with silence to a multiple of ``multiple``."""
     missing = -len(samples) % multiple
     return np.concatenate([samples, np.zeros(missing, np.int16)]) if missing else samples
 
 
 def compact_json(data: Mapping[str, Any]) -> str:
-    """A JSON message without spaces."""
+    """A JSON text without spaces."""
     return json.dumps(data, separators=(",", ":"))
 
 
 def as_object(value: object, name: str) -> dict[str, Any]:
-    """The object that a field must hold.
+    """Require a field to hold an object.
 
     Raises:
         ProtocolError: It does not.
@@ -250,13 +250,13 @@ def as_object(value: object, name: str) -> dict[str, Any]:
 
 
 def as_text(value: object, name: str) -> str:
-    """The text, or number written as text, that a field must hold.
+    """Require a field to hold text, or a number, which is returned as text.
 
     Raises:
-        ProtocolError: It does not, or is too long.
+        ProtocolError: It does not, or the text is too long.
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST:
-        # Python refuses to spell numbers of thousands of digits.
+        # Python refuses to convert numbers of thousands of digits.
         value = str(value)
     if not isinstance(value, str):
         raise ProtocolError(f"{name}: got {_kind(value)}; expected text", param=name)
@@ -266,10 +266,10 @@ def as_text(value: object, name: str) -> str:
 
 
 def as_number(value: object, name: str) -> int:
-    """The whole number, or text that spells one, that a field must hold.
+    """Require a field to hold a whole number, or text that spells one.
 
     Raises:
-        ProtocolError: It does not, or has more than 18 digits.
+        ProtocolError: It does not, or the number has more than 18 digits.
     """
     text = as_text(value, name).strip()
     if not text.isascii() or not text.isdigit() or len(text) > 18:
@@ -278,21 +278,21 @@ def as_number(value: object, name: str) -> int:
 
 
 def as_key(value: object, name: str) -> str:
-    """The one character that stands for a key, or for an event such as a flash.
+    """Require a field to hold one character: a key, or an event such as a flash.
 
     Raises:
-        ProtocolError: It is not one character.
+        ProtocolError: It does not hold one character.
     """
     text = as_text(value, name)
     key = text if len(text) == 1 else text.strip()
     if len(key) != 1:
         raise ProtocolError(f"{name}: got {len(key)} characters; expected one key", param=name)
-    # One character outside ASCII may become two in capitals.
+    # A character outside ASCII may become two in upper case.
     return key.upper() if key.isascii() else key
 
 
 def parameters(value: object) -> dict[str, str]:
-    """Texts and numbers of an object that the caller's side fills; other values are left out.
+    """The texts and whole numbers among the values that the caller's side sent.
 
     Raises:
         ProtocolError: There are too many, or one is too long.

@@ -1,4 +1,4 @@
-"""Protocols of one JSON message and then binary L16: jambonz, FreeSWITCH, Vonage.
+"""Protocols that send one JSON message and then binary L16: jambonz, FreeSWITCH, Vonage.
 
 Samples are little-endian. Sources: jambonz "listen" verb, drachtio mod_audio_fork, Vonage Voice API
 "WebSockets".
@@ -32,10 +32,10 @@ from voice.telephony.codec import (
 
 
 class _L16Stream(CallCodec):
-    """The audio of these protocols: binary messages of whole frames.
+    """The audio of these protocols: binary messages of whole samples.
 
     Args:
-        query: Parameters of the address that was called.
+        query: Query parameters of the called address.
     """
 
     def __init__(self, query: dict[str, str]) -> None:
@@ -45,7 +45,7 @@ class _L16Stream(CallCodec):
     def _decode(self, message: bytes) -> list[CallEvent]:
         if len(message) % (2 * self._channels):
             raise ProtocolError(f"got {len(message)} bytes, which is no whole number of samples")
-        # The caller is the first of two channels.
+        # Of two channels, the first is the caller's.
         samples = np.ascontiguousarray(self.audio_format.decode(message)[:: self._channels])
         return [CallAudio(samples, self.rate_hz)] if len(samples) else []
 
@@ -53,8 +53,8 @@ class _L16Stream(CallCodec):
 class AudioFork(_L16Stream):
     """A call of jambonz's ``listen`` verb, or of FreeSWITCH's mod_audio_fork.
 
-    The first text describes the call. mod_audio_fork sends what its command was given, which need
-    be no JSON, or nothing: then the rate is the address's ``rate`` parameter, or 8000.
+    The first text describes the call. mod_audio_fork sends whatever its command was given, which
+    may not be JSON, or nothing; the rate is then the address's ``rate`` parameter, or 8000.
     """
 
     def receive(self, message: LineMessage) -> list[CallEvent]:
@@ -81,7 +81,7 @@ class AudioFork(_L16Stream):
         return [compact_json({"type": "killAudio"})]
 
     def hang_up(self) -> list[LineMessage]:
-        """As `CallCodec.hang_up`; jambonz goes on with what follows the verb."""
+        """As `CallCodec.hang_up`; jambonz continues with whatever follows the verb."""
         return [compact_json({"type": "disconnect"})]
 
     def _start(self, data: dict[str, Any]) -> CallStarted:
@@ -90,7 +90,7 @@ class AudioFork(_L16Stream):
         self._channels = 2 if data.get("mixType") == "stereo" else 1
         call_id = as_text(data.get("callSid", data.get("uuid", "")), "callSid")
         nested = parameters(data.get("metadata"))
-        # Of a call that was placed from here, "from" is our own number.
+        # If the call was placed from here, "from" is our own number.
         far = "to" if data.get("direction") == "outbound" else "from"
         number = as_text(data.get(far) or "", far)
         return CallStarted(call_id, self._query | parameters(data) | nested, number)

@@ -1,8 +1,9 @@
-"""Twilio Media Streams and the protocols made after it: JSON with audio in base64.
+"""Twilio Media Streams and the protocols modelled on it: JSON with audio in base64.
 
 They differ in the names of fields and commands, which a `Dialect` holds. Messages are sent exactly
-as the vendor documents them; received ones may hold more. Sources: Twilio "Media Streams WebSocket
-messages", Telnyx "Media streaming", Plivo "Audio streaming", Exotel "AgentStream WebSocket".
+as the vendor documents them; received ones may contain more. Sources: Twilio "Media Streams
+WebSocket messages", Telnyx "Media streaming", Plivo "Audio streaming", Exotel "AgentStream
+WebSocket".
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from voice.types import Samples
 
 MAX_GAP_MS = 1000
 REORDER = 4
-"""Chunks that wait for one that is late."""
+"""How many chunks wait for a late one."""
 
 _LINEAR = ("audio/x-l16", "audio/l16", "l16", "audio/x-raw", "raw/slin", "slin", "base64")
 _ENCODINGS = {
@@ -56,26 +57,27 @@ _PACE = Traits()
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Names of one vendor.
+    """How one vendor names and does things.
 
     Attributes:
-        call_id: Field of ``start`` that names the call.
-        stream_id: Field that names the stream, at the top of a message or in ``start``; sent back
-            in every command where ``echo_stream_id`` says so.
-        media_format: Field of ``start`` with encoding and rate, and ``sample_rate`` its rate.
+        call_id: Field of ``start`` with the call's id.
+        stream_id: Field with the stream's id, at the top of a message or in ``start``; sent back in
+            every command if ``echo_stream_id`` is set.
+        media_format: Field of ``start`` with encoding and rate; ``sample_rate`` is the rate's field
+            in it.
         parameters: Field with custom values, in ``start`` or at the top.
-        number: Field of ``start`` with the caller's number; empty where there is none.
+        number: Field of ``start`` with the caller's number; empty if there is none.
         linear: Byte order of 16-bit samples.
-        fallback: Encoding where ``start`` names none.
+        fallback: Encoding if ``start`` names none.
         media, mark, clear: Commands. ``played`` is the event that answers a mark.
         flat: Whether a mark's name stands at the top of its message.
-        typed_media: Whether media that is sent states encoding and rate.
-        gaps: How lost audio is detected: by timestamps in ms, or by chunk numbers, which also give
-            the order where that is not guaranteed.
-        digits: Command that presses keys; empty where there is none.
-        chunk_samples, least_samples: The length of media that is sent is a multiple of the first
-            and at least the second.
-        traits: Pace.
+        typed_media: Whether media that we send states encoding and rate.
+        gaps: How lost audio is detected: by timestamps in ms, or by chunk numbers, which also
+            restore the order where it is not guaranteed.
+        digits: Command that presses keys; empty if there is none.
+        chunk_samples, least_samples: The length of media that we send is a multiple of the former
+            and at least the latter.
+        traits: The pace of the audio.
     """
 
     call_id: str = "callSid"
@@ -133,7 +135,7 @@ EXOTEL = replace(
     number="from",
     fallback=Encoding.L16_LITTLE,
     gaps="chunk",
-    # 320 bytes, and 100 ms at the least.
+    # Multiples of 320 bytes, and at least 100 ms.
     chunk_samples=160,
     least_samples=1600,
     traits=Traits(frame_ms=200, ahead_ms=400),
@@ -141,7 +143,7 @@ EXOTEL = replace(
 
 
 class MediaStream(CallCodec):
-    """A call of such a protocol."""
+    """A call over a protocol of this family."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.traits = dialect.traits
@@ -228,7 +230,7 @@ class MediaStream(CallCodec):
 
     def _media(self, media: dict[str, Any]) -> list[CallEvent]:
         if self._format is None and self._dialect.gaps == "chunk":
-            # Where the order is not guaranteed, the first of the audio may overtake the start.
+            # Where the order is not guaranteed, the first audio may overtake the start.
             return []
         form = self.audio_format
         if media.get("track", "inbound") not in ("inbound", "inbound_track"):
@@ -251,22 +253,22 @@ class MediaStream(CallCodec):
         return [CallAudio(piece, form.rate_hz) for piece in pieces if len(piece)]
 
     def _gap(self, stamp_ms: int, samples: Samples) -> Samples:
-        """Silence in place of audio lost before a chunk."""
+        """Silence in place of audio that was lost before a chunk."""
         rate_hz = self.rate_hz
         missing_ms = 0 if self._next_ms is None else stamp_ms - self._next_ms
         self._next_ms = stamp_ms + len(samples) * 1000 // rate_hz
-        # Clocks are read in whole milliseconds; less than a frame is no gap.
+        # Timestamps are whole milliseconds, so less than a frame is no gap.
         missing_ms = min(missing_ms, MAX_GAP_MS) if missing_ms >= 20 else 0
         return np.zeros(missing_ms * rate_hz // 1000, np.int16)
 
     def _in_order(self, chunk: int, samples: Samples) -> list[Samples]:
-        """The chunks in order, as far as complete, with silence for those that never came."""
+        """The chunks that are ready, in order, with silence for those that never came."""
         if self._next_chunk is None:
             self._next_chunk = chunk
         out: list[Samples] = []
         self._late = self._late + 1 if chunk < self._next_chunk else 0
         if self._late > REORDER:
-            # No chunk is late so often: the far side has restarted its count.
+            # Late chunks are never this frequent: the far side has restarted its count.
             out = [self._early[number] for number in sorted(self._early)]
             self._early.clear()
             self._next_chunk, self._late = chunk, 0
@@ -292,7 +294,7 @@ class MediaStream(CallCodec):
 
 
 def _pairs(text: str) -> dict[str, str]:
-    """Plivo's ``name=value;name=value``, with either separator, or JSON."""
+    """Parse Plivo's ``name=value;name=value``, with either separator, or JSON."""
     if text.lstrip().startswith("{"):
         return parameters(parse_json(text))
     pairs = (pair.partition("=") for pair in re.split("[;,]", text[:4096]))

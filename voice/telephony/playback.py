@@ -1,7 +1,7 @@
 """The agent's audio on its way to a telephone: cut into frames, paced, and followed by marks.
 
-Only a little audio is sent ahead, which keeps interruptions short. What was played is known from
-marks, or from the clock where the protocol has none. No I/O: the caller brings the time.
+Only a little audio is sent ahead, which keeps interruptions short. Marks tell what has been played,
+or the clock if the protocol has none. There is no I/O: the caller passes the time.
 
 Shapes: T is a number of samples.
 """
@@ -18,9 +18,9 @@ from voice.types import Samples
 
 MARK_EVERY_MS = 200
 MAX_QUEUED_SAMPLES = 32 * 1024 * 1024
-"""64 MiB: more than an hour at 8 kHz. A reply is there long before it has been heard."""
+"""64 MiB, more than an hour at 8 kHz. A whole reply is often queued long before it is heard."""
 MARK_LATE_S = 5.0
-"""A mark that is so late never comes: the far side answers none, and has played what it got."""
+"""A mark this late never comes: the far side answers none, and has played what it got."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,12 @@ class _Reply:
     """A reply that has not been played to its end.
 
     Attributes:
-        waiting: Not sent yet.
-        samples: How many samples wait.
+        waiting: Audio that has not been sent.
+        samples: Number of samples waiting.
+        sent_ms: How much has been sent.
         marked_ms: Position of its last mark.
-        played_ms: Up to where it has been played for certain.
-        since_s: When that was, or when its first sample was to sound.
+        played_ms: Position up to which it has certainly been played.
+        since_s: When that position was reached, or when the first sample was to sound.
         ended: Whether nothing will be added.
         closed: Whether all of it has been sent and marked.
     """
@@ -58,7 +59,7 @@ class _Reply:
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """A mark in a reply; ``due_s`` is when it is reached if nothing delays the audio."""
+    """A mark in a reply; ``due_s`` is when playback reaches it if nothing delays the audio."""
 
     name: str
     reply: _Reply
@@ -67,14 +68,14 @@ class _Point:
 
 
 class Playback:
-    """What is to be played, and what has been.
+    """The audio that is to be played, and how much has been.
 
     Args:
-        rate_hz: Of all samples.
-        traits: Of the protocol.
+        rate_hz: Sample rate of all audio.
+        traits: Traits of the protocol.
 
     Attributes:
-        dry_s: When all that was sent will have been played, if nothing delays it.
+        dry_s: When everything sent will have been played, if nothing delays it.
     """
 
     def __init__(self, rate_hz: int, traits: Traits) -> None:
@@ -96,16 +97,16 @@ class Playback:
 
     @property
     def sounding(self) -> tuple[str, ...]:
-        """The replies of which something has been sent, and not all has been played."""
+        """The replies of which something has been sent but not everything has been played."""
         return tuple(reply.reply_id for reply in self._replies if reply.since_s is not None)
 
     @property
     def waiting_s(self) -> float:
-        """How much audio has not been sent."""
+        """Seconds of audio that have not been sent."""
         return sum(reply.samples for reply in self._replies) / self._rate_hz
 
     def say(self, reply_id: str, samples: Samples) -> bool:
-        """Play samples behind what waits; False when more waits than ever should."""
+        """Queue samples of a reply for playback; False if far too much is waiting."""
         if not self._replies or self._replies[-1].reply_id != reply_id:
             self._replies.append(_Reply(reply_id))
         reply = self._replies[-1]
@@ -114,7 +115,7 @@ class Playback:
         return sum(waiting.samples for waiting in self._replies) <= MAX_QUEUED_SAMPLES
 
     def flow(self, is_open: bool) -> None:
-        """The line takes audio from now on, or none."""
+        """Set whether the line accepts audio."""
         self._open = is_open
 
     def hold(self) -> None:
@@ -122,17 +123,17 @@ class Playback:
         self._held = True
 
     def release(self) -> None:
-        """Send on where sending was held."""
+        """Resume sending where it was held."""
         self._held = False
 
     def end(self, reply_id: str) -> None:
-        """All of a reply has been given."""
+        """Note that a reply is complete."""
         for reply in self._replies:
             if reply.reply_id == reply_id:
                 reply.ended = True
 
     def due(self, now_s: float) -> list[Samples | str]:
-        """What is to be sent by now, in order: frames, (T,) int16, and names of marks."""
+        """What is due to be sent by now, in order: frames, (T,) int16, and names of marks."""
         out: list[Samples | str] = []
         while (reply := self._next()) and self._send_s() <= now_s:
             if reply.samples:
@@ -144,21 +145,21 @@ class Playback:
         return out
 
     def wait_s(self, now_s: float) -> float | None:
-        """Seconds until something may be due; None when nothing is before the next change."""
+        """Seconds until something may be due; None if nothing is until the next change."""
         times = [self._send_s()] if self._next() else []
         if self._points:
             times.append(self._points[0].due_s + self._late_s)
         return max(0.0, min(times) - now_s) if times else None
 
     def elapsed(self, now_s: float) -> list[Progress]:
-        """What has been played by now, where no marks have told it."""
+        """What must have been played by now, for marks that are not used or have not come back."""
         out = []
         while self._points and self._points[0].due_s + self._late_s <= now_s:
             out.append(self._settle(self._points.popleft(), now_s))
         return out
 
     def played(self, name: str, now_s: float) -> Progress | None:
-        """Take a mark that has come back; None when it was cleared or never sent."""
+        """Handle a mark that has come back; None if it was cleared or never sent."""
         if all(point.name != name for point in self._points):
             return None
         while True:
@@ -167,7 +168,7 @@ class Playback:
                 return progress
 
     def clear(self, now_s: float) -> list[Progress]:
-        """Drop what has not been played; returns how much of each reply cut short has been."""
+        """Drop what has not been played; returns how much was played of each reply cut short."""
         cut = [Progress(r.reply_id, self._position_ms(r, now_s)) for r in self._replies]
         self._replies.clear()
         self._points.clear()
@@ -176,7 +177,7 @@ class Playback:
         return cut
 
     def _next(self) -> _Reply | None:
-        """The reply of which something can be sent, as far as the line allows."""
+        """The reply to send from next; None if nothing can be sent now."""
         reply = next((r for r in self._replies if not r.closed), None)
         if reply is None or not self._open or self._held:
             return None
@@ -206,7 +207,7 @@ class Playback:
         self._marks += 1
         name = f"m{self._marks}"
         reply.marked_ms = reply.sent_ms
-        # A millisecond past the end: the length is a sum of rounded parts.
+        # A millisecond past the end, because the length is a sum of rounded parts.
         ms = reply.sent_ms + (1 if reply.closed else 0)
         self._points.append(_Point(name, reply, ms, self.dry_s))
         return name
@@ -219,7 +220,7 @@ class Playback:
         return Progress(reply.reply_id, point.ms)
 
     def _position_ms(self, reply: _Reply, now_s: float) -> float:
-        """Estimate of how much has been played: by the clock, but not past the next mark."""
+        """Estimate how much has been played: by the clock, but not past the next mark."""
         if reply.since_s is None:
             return 0.0
         certain = max(0.0, now_s - reply.since_s) * 1000 + reply.played_ms

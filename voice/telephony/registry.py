@@ -1,4 +1,4 @@
-"""The telephone protocols over WebSockets, by the name in ``telephony.doors``: a line for each."""
+"""The telephone protocols over WebSockets, by their names in ``telephony.doors``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class LineProtocol:
     """A protocol over a WebSocket.
 
     Attributes:
-        codec: Makes the codec of a call from the parameters of the address that was called.
-        subprotocols: Accepted when the other side offers one of them.
+        codec: Makes a call's codec from the query parameters of the called address.
+        subprotocols: Accepted if the other side offers one of them.
     """
 
     codec: Callable[[dict[str, str]], CallCodec]

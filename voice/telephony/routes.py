@@ -53,10 +53,10 @@ MAX_FORM_BYTES = 64 * 1024
 
 
 class TelephoneRoutes:
-    """The routes of the lines that are configured; tokens are read from the environment now.
+    """The routes of the configured lines; tokens are read from the environment on construction.
 
     Raises:
-        ConfigError: A protocol is unknown, or its token is not set.
+        ConfigError: A protocol is unknown, its token is not set, or a number has an unknown agent.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class TelephoneRoutes:
             raise ConfigError(f"telephony.numbers: got the agent {unknown[0]!r}; name it in agents")
 
     def routes(self) -> list[BaseRoute]:
-        """The routes; none when no protocol is configured."""
+        """The routes; none if no protocol is configured."""
         routes: list[BaseRoute] = []
         if self._signatures is not None:
             routes += [
@@ -97,7 +97,7 @@ class TelephoneRoutes:
         return routes
 
     async def voice(self, request: Request) -> Response:
-        """``POST /twilio/voice``: TwiML that connects the call to the stream."""
+        """``POST /twilio/voice``: TwiML that connects the call to its stream."""
         try:
             fields = await self._signed_form(request)
             call_id = fields.get("CallSid", "")
@@ -125,7 +125,7 @@ class TelephoneRoutes:
         return Response(twiml, media_type="application/xml")
 
     async def stream(self, socket: WebSocket) -> None:
-        """``/twilio/stream``."""
+        """``/twilio/stream``: the audio of a Twilio call."""
         assert self._signatures is not None
         try:
             self._policy.origins.check_host(socket.headers)
@@ -136,7 +136,7 @@ class TelephoneRoutes:
         await self._serve(socket, TWILIO, self._calls)
 
     async def line(self, socket: WebSocket) -> None:
-        """``/telephone/<protocol>``, with or without a token after it."""
+        """``/telephone/<protocol>``, optionally followed by a token."""
         try:
             self._policy.origins.check_host(socket.headers)
             self._check_token(socket.headers, socket.path_params.get("token"))
@@ -147,7 +147,7 @@ class TelephoneRoutes:
 
     @asynccontextmanager
     async def listening(self, listener: Socket | None) -> AsyncIterator[None]:
-        """Take AudioSocket's calls while the context lasts; with it the listener and they end."""
+        """Take AudioSocket calls while the context lasts; its end closes listener and calls."""
         if listener is None:
             yield
             return
@@ -168,7 +168,7 @@ class TelephoneRoutes:
             await asyncio.gather(*calls, return_exceptions=True)
 
     async def audiosocket(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """A connection of AudioSocket's port."""
+        """Serve one connection to the AudioSocket port."""
         peer = writer.get_extra_info("peername")[0]
         networks = map(ip_network, self._config.audiosocket_peers)
         allowed = is_loopback(peer) or in_networks(peer, networks)
@@ -212,10 +212,10 @@ class TelephoneRoutes:
             raise AccessDenied("the token is wrong", 401, "invalid_token")
 
     async def _signed_form(self, request: Request) -> dict[str, str]:
-        """The fields of a POST that Twilio signed.
+        """The fields of a POST that Twilio has signed.
 
         Raises:
-            AccessDenied: It did not, or the body is too long.
+            AccessDenied: The signature is missing or wrong, or the body is too long.
         """
         assert self._signatures is not None
         too_long = AccessDenied("the body is too long", 413, "too_large")
@@ -253,7 +253,7 @@ class TelephoneRoutes:
 
 
 def _target(scope: Mapping[str, object]) -> str:
-    """Path and query as they were sent, which a signature covers."""
+    """The path and query exactly as sent, since the signature covers them."""
     path = bytes(scope["raw_path"]).decode("ascii", "replace")  # type: ignore[call-overload]
     query = bytes(scope["query_string"]).decode("ascii", "replace")  # type: ignore[call-overload]
     return f"{path}?{query}" if query else path

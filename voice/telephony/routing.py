@@ -1,4 +1,4 @@
-"""Connects a call that has started to the agent it asks for, and gives tools its line."""
+"""Connects a started call to the agent it asks for, and lets tools use its line."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ if TYPE_CHECKING:
     from voice.session.resources import Resources
 
 AGENT, CALLER, TICKET = "agent", "caller", "ticket"
-"""Parameters of a call."""
+"""Names of call parameters."""
 TRANSFERRED = "transferred"
-"""Reason of a session that ended to hand its call over."""
+"""End reason of a session whose call is to be transferred."""
 
 OpenSession = Callable[["Resources", SessionOptions, Line | None, Caller | None], Session]
-"""Makes a session; the line is that of a telephone call, and the caller None for a stranger."""
+"""Makes a session; the line is None unless it is a telephone call, the caller None if unknown."""
 
 _ARTICLES = ("a ", "an ", "the ", "my ", "your ", "some ")
 
 
 @dataclass(slots=True)
 class TelephoneLine:
-    """The line of a call, as tools may use it; see `voice.tools.scope.Line`.
+    """The line of a call, for tools; see `voice.tools.scope.Line`.
 
     Attributes:
-        numbers: Who a caller may be put through to → number; empty where the line cannot.
+        numbers: Names that a caller may be put through to → number; empty if the line cannot
+            transfer.
     """
 
     codec: CallCodec
@@ -48,7 +49,7 @@ class TelephoneLine:
     _ended: str = field(default="", init=False)
 
     def transfer(self, to: str) -> bool:
-        """Hand the call over once it ends here; False when nobody of that name is known."""
+        """Transfer the call once it ends here; False if nobody is known by that name."""
         name = to.lower()
         for article in _ARTICLES:
             name = name.removeprefix(article)
@@ -56,19 +57,19 @@ class TelephoneLine:
         return bool(self._number)
 
     def send_digits(self, digits: str) -> bool:
-        """Press keys; False when the protocol cannot."""
+        """Press keys; False if the protocol cannot."""
         messages = self.codec.send_digits(digits)
         self.send(messages)
         return bool(messages)
 
     def observe(self, event: SessionEvent) -> None:
-        """Take an event of the session."""
+        """Note the reason when the session ends."""
         if isinstance(event, SessionEnded):
             self._ended = event.reason
 
     @property
     def transferred_to(self) -> str:
-        """The number that the call goes on to; empty when the caller prevented the transfer."""
+        """The number that the call goes on to; empty unless the session ended in a transfer."""
         return self._number if self._ended == TRANSFERRED else ""
 
 
@@ -77,7 +78,7 @@ class CallRouter:
 
     Raises:
         ConfigError: An agent that calls may choose is wrong.
-        ModelError: Its recogniser cannot be loaded.
+        ModelError: The recogniser of such an agent cannot be loaded.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class CallRouter:
 
         Args:
             stack: Closed when the call is over.
-            twilio: Checks the tickets of Twilio's streams, and takes calls that are transferred.
+            twilio: Checks the tickets of Twilio's streams, and transfers calls.
         """
 
         def connect(started: CallStarted, codec: CallCodec, send: Send) -> Opened:
@@ -136,7 +137,7 @@ class CallRouter:
     def _number_of(self, started: CallStarted, twilio: TwilioCalls | None) -> str:
         if twilio is None:
             return started.parameters.get(CALLER, started.number)
-        # Twilio signs what it tells the webhook, and not what it tells the stream.
+        # Twilio signs what it tells the webhook, but not what it tells the stream.
         if not self._telephony.require_ticket:
             return ""
         return twilio.begin(started.call_id, started.parameters.get(TICKET, ""))

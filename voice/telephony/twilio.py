@@ -1,7 +1,7 @@
 """Twilio's requests: signatures, tickets for streams, and the TwiML that connects a call.
 
-A signature proves that a request is Twilio's, but it is the same for every stream, since Twilio
-signs the address alone. So each call also gets a ticket, valid once and briefly, which the stream
+A signature proves that a request is Twilio's, but it is the same for every stream, because Twilio
+signs only the address. So each call also gets a short-lived ticket, valid once, which the stream
 sends in its first message. Source: Twilio "Webhooks security" and "TwiML <Stream>".
 """
 
@@ -24,8 +24,8 @@ from voice.errors import ConfigError, ProtocolError
 SIGNATURE = "x-twilio-signature"
 SETTINGS = "x-twilio-webhooks-signature-settings"
 CALL_ID = re.compile("CA[0-9a-fA-F]{32}")
-"""Signatures cover names and values without what parts them: in a replay a call's id might have the
-next field as its end, and be that of another call."""
+"""Signatures cover names and values without separators. Without this check, a replay could move the
+next field into the call's id and pass for another call."""
 VOICE_PATH, AFTER_PATH, STREAM_PATH = "/twilio/voice", "/twilio/after", "/twilio/stream"
 TICKET_S = 60.0
 MAX_CALLS = 10_000
@@ -34,15 +34,15 @@ _XML = '<?xml version="1.0" encoding="UTF-8"?>'
 
 
 class TwilioSignatures:
-    """Checks signatures.
+    """Checks Twilio's signatures.
 
     Args:
         public_url: Origin under which Twilio reaches this server.
-        auth_token: The account's; signs with SHA-1.
-        shared_key: Secret of a shared key, which signs with SHA-256; None refuses those.
+        auth_token: The account's token, with which Twilio signs in SHA-1.
+        shared_key: Secret of a shared key, which signs in SHA-256; None refuses such signatures.
 
     Raises:
-        ConfigError: The address is no https origin.
+        ConfigError: The address is not an https origin.
     """
 
     def __init__(self, public_url: str, auth_token: str, shared_key: str | None = None) -> None:
@@ -70,8 +70,8 @@ class TwilioSignatures:
 
         Args:
             scheme: ``https``, or ``wss`` for a stream.
-            path: Of the request, with its query if it has one.
-            headers: Lower-case names.
+            path: The request's path, with its query if it has one.
+            headers: The request's headers, with lower-case names.
             form: The fields of a POST.
 
         Raises:
@@ -79,7 +79,7 @@ class TwilioSignatures:
         """
         given = headers.get(SIGNATURE, "")
         key, digest = self._key_of(headers.get(SETTINGS, ""))
-        # Every value once, sorted, as in Twilio's own validator.
+        # Each distinct field once, sorted, as in Twilio's own validator.
         fields = "".join(f"{name}{value}" for name, value in sorted(set(form)))
         right = False
         for host in self._hosts:
@@ -100,12 +100,12 @@ class TwilioSignatures:
 
 
 class TwilioCalls:
-    """Calls between the webhook that announces them and the one after their stream.
+    """Calls from the webhook that announces them to the one that follows their stream.
 
-    Bounded: the oldest call is forgotten when there are too many.
+    Bounded: if there are too many calls, the oldest is forgotten.
 
     Args:
-        clock: Seconds of any steady clock.
+        clock: Returns the seconds of any monotonic clock.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -114,13 +114,13 @@ class TwilioCalls:
         self._begun: OrderedDict[str, str] = OrderedDict()
 
     def ticket(self, call_id: str, number: str = "") -> str:
-        """A ticket for a call's stream; it replaces an earlier one.
+        """Make a ticket for a call's stream; it replaces any earlier one.
 
         Args:
-            number: Of the far side, which `begin` returns.
+            number: Number of the far side, which `begin` returns.
 
         Raises:
-            AccessDenied: The call has had its stream: the request is a replay.
+            AccessDenied: The call has already had its stream, so the request is a replay.
         """
         if call_id in self._begun:
             raise AccessDenied("the call has had its stream", 403, "replayed")
@@ -130,13 +130,13 @@ class TwilioCalls:
         return value
 
     def begin(self, call_id: str, ticket: str) -> str:
-        """Take the ticket of a stream that begins.
+        """Redeem the ticket of a stream that begins.
 
         Returns:
-            The number that `ticket` was given.
+            The number that was passed to `ticket`.
 
         Raises:
-            ProtocolError: It is not this call's, has been used, or has expired.
+            ProtocolError: The ticket is not this call's, has been used, or has expired.
         """
         digest, until_s, number = self._tickets.pop(call_id, ("", 0.0, ""))
         if self._clock() > until_s or not hmac.compare_digest(digest, _digest(ticket)):
@@ -151,7 +151,7 @@ class TwilioCalls:
         _forget(self._begun)
 
     def after(self, call_id: str) -> str:
-        """The number that a call is transferred to, once; empty when there is none."""
+        """The number that a call is transferred to, returned once; empty if there is none."""
         number = self._begun.get(call_id, "")
         if number:
             self._begun[call_id] = ""
@@ -159,11 +159,11 @@ class TwilioCalls:
 
 
 def stream_twiml(authority: str, parameters: Mapping[str, str]) -> str:
-    """TwiML that connects a call to the stream's address, and then requests `after_twiml`.
+    """TwiML that connects a call to the stream, and afterwards asks for `after_twiml`.
 
     Args:
-        authority: Public name of this server, with its port if that is not 443.
-        parameters: Sent with the stream's first message.
+        authority: Public name of this server, with its port unless that is 443.
+        parameters: Sent in the stream's first message.
     """
     inner = "".join(
         f"<Parameter name={quoteattr(name)} value={quoteattr(value)}/>"
@@ -176,13 +176,13 @@ def stream_twiml(authority: str, parameters: Mapping[str, str]) -> str:
 
 
 def busy_twiml() -> str:
-    """TwiML that tells a caller that all conversations are taken, and ends the call."""
+    """TwiML that tells the caller that all lines are busy, and hangs up."""
     said = "All lines are busy at the moment. Please call again in a minute."
     return f"{_XML}<Response><Say>{said}</Say><Hangup/></Response>"
 
 
 def after_twiml(number: str) -> str:
-    """TwiML that puts a call through to a number, or ends it."""
+    """TwiML that puts a call through to a number, or hangs up if there is none."""
     verb = f"<Dial>{escape(number)}</Dial>" if number else "<Hangup/>"
     return f"{_XML}<Response>{verb}</Response>"
 

@@ -1,1 +1,1 @@
-"""What a message means, read from its English words by program, and whether calls fit it."""
+"""What an English message means, read by rules without a model, and whether calls fit it."""

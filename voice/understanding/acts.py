@@ -1,9 +1,9 @@
-"""What somebody wants done with a thing that is kept for them, such as an appointment.
+"""What a caller wants done with a thing that is kept for them, such as an appointment.
 
-There are four acts: tell of it, change it, end it, and begin another one. They are read from words
-that are the same for all things: "call it off" ends an appointment as well as a delivery. A pronoun
-stands for the thing only where it was spoken of, and who says that he cannot come means the
-appointment that there is. It does not know what is kept. The words are English.
+There are four acts: tell about it, change it, end it, and begin another one. They are read from
+words that are the same for all things: "call it off" ends an appointment as well as a delivery. A
+pronoun stands for the thing only if it was just spoken of; "I cannot come" means the existing
+appointment. Does not know what is kept. English only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from voice.config.moments import plain_words
 
 
 class Act(StrEnum):
-    """What is to be done with a thing."""
+    """What is to be done with a kept thing."""
 
     TELL = "tell"
     CHANGE = "change"
@@ -38,16 +38,16 @@ _ABSENT = (
     r"|\btake (?:me|us|him|her|my \w+) off(?= the (?:list|book|diary|calendar|schedule)|$)"
     rf"|\b(?:cancel(?:ling)?|call off)(?= (?:\w+ ){{0,3}}?(?:on|for|{_DAY})\b|$)"
 )
-"""Says by itself that somebody does not come to what is arranged; a symptom does not."""
+"""Says by itself that somebody will not come to what is arranged; a symptom does not say so."""
 _MISSING = rf"{_NOT_ABLE} {_WORDS}?(?:make|keep|manage|attend)\b|\b(?:have|has|going) to miss\b"
-"""Says so of what it names."""
+"""Says so if the thing is named."""
 _MY_DIARY = re.compile(
     r"\b(?:is|was) there (?:any|some)thing .*\b(?:for|under) (?:me|us|my)\b"
     r"|\b(?:have|do) (?:i|you|we) (?:got |have )?(?:(?:any|some)thing|me|us)"
     r" (?:\w+ ){0,2}?(?:booked|down|in the (?:book|diary|system)|for (?:me|us))\b"
     r"|\b(?:am|are) (?:i|we) (?:\w+ )?(?:booked|down for|expected)\b"
 )
-"""Questions for what is kept that need no name for it."""
+"""Questions about the kept thing that need not name it."""
 _ENDING = (
     rf"\b(?:cancel\w*|call(?:ing)? {_WORDS}?off|scrap|scratch|drop|delete|remove|forget|bin"
     rf"|get(?:ting)? rid of|give up|take {_WORDS}?off|no longer (?:need|want)\w*"
@@ -62,7 +62,7 @@ _MOVED_HOUSE = re.compile(
     r"\b(?:i|we|he|she|they)(?: have| has| had| am| are| is)?(?: \w+)? mov(?:ed|ing)"
     r" (?:here|house|home|flat|away|in|into|to|from)\b"
 )
-"""Moves nothing that is kept."""
+"""Moving house or the like, which moves nothing that is kept."""
 _OTHER = r"(?:another|(?:an?|some) (?:different|other|earlier|later|sooner|new|better))"
 _OTHER_TIME = (
     r"\b(?:reschedul\w+|re ?arrang\w+|rebook\w*|postpon\w+)\b"
@@ -78,7 +78,7 @@ _OTHERWISE = (
     r"|\bmake (?:it|that|this)\b|\b(?:can|could) (?:we|you|i) (?:do|say|have)\b"
 )
 _ANOTHER_DAY = rf"\b{_DAY}\b.*\b(?:instead|rather)\b|\b(?:instead|rather)\b.*\b{_DAY}\b"
-"""Of what was just spoken of, which need not be named then."""
+"""A change of the thing that was just spoken of, which then need not be named."""
 _MINE = r"(?:my|our|the|his|her|that|this|it|mine)"
 _TELLING = (
     r"\b(?:when|what time|what day|what date|which day|which time)(?: is| was| are| were)?"
@@ -96,13 +96,13 @@ _STATE = re.compile(
     rf"(?:^|\b(?:so|and|but|then|wait|sorry) )(?:is|was|has) {_MINE}(?: \w+)? (?:been )?"
     r"(?:moved|changed|cancell?ed|booked|made|rescheduled|postponed|confirmed)\b"
 )
-"""Asks how it stands with the thing: "is it moved now or not"."""
+"""Asks for the state of the thing: "is it moved now or not"."""
 _TELLING_AGAIN = (
     r"\bwhat (?:is|was|were) (?:the|my) (?:\w+ )?(?:day|date|time|details)\b"
     rf"|\b(?:repeat|give me|(?:can|could|will|would) you (?:say|read)) {_MINE}\b"
     r"|^(?:when|what (?:day|date|time)) (?:is|was) (?:it|that)\b"
 )
-"""Asks for what was just said, which need not be named then."""
+"""Asks for what was just said, which then need not be named."""
 _GETTING = (
     r"\b(?:book|make|arrange|schedule|give|need|needs|want|wants|like|get|see|fit"
     r"|(?<!^i )(?<!do i )(?<!so i )have|has)\b"
@@ -129,12 +129,13 @@ _AVAILABLE = re.compile(
 def act_on(
     message: str, things: Sequence[str], spoken_of: bool = False, begun: bool = False
 ) -> Act | None:
-    """What a message wants done with a thing that is kept; None for anything else.
+    """What a message wants done with a kept thing; None for anything else.
 
     Args:
+        message: What was said.
         things: Names of the thing, in the singular.
         spoken_of: Whether the thing was just spoken of, so that "it" stands for it.
-        begun: Whether another one is being arranged, so that only what names the thing counts.
+        begun: Whether another one is being arranged, so that only messages that name it count.
 
     >>> act_on("can you call off my visit on Friday", ("appointment", "visit"))
     <Act.END: 'end'>
@@ -171,7 +172,7 @@ def act_on(
 
 
 def refuses(clause: str, things: Sequence[str]) -> bool:
-    """Whether a clause says that none is to be made: "I don't want to book".
+    """Whether a clause says that no such thing is to be made: "I don't want to book".
 
     >>> refuses("no, I don't need an appointment", ("appointment",))
     True
@@ -190,13 +191,13 @@ def refuses(clause: str, things: Sequence[str]) -> bool:
 
 
 def beside(message: str) -> str:
-    """The words by which another one is to be like the one before; empty for none."""
+    """The words that relate another one to the last, such as "as well"; empty for none."""
     found = _BESIDE.search(plain_words(message))
     return found[0] if found else ""
 
 
 def _named_act(words: str) -> Act | None:
-    """The act of a message that names the thing, while another one is arranged."""
+    """The act of a message that names the thing while another one is being arranged."""
     if re.search(_ENDING, words):
         return Act.END
     told = re.search(_TELLING, words) and not _AVAILABLE.search(words)

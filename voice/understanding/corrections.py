@@ -1,10 +1,10 @@
-"""A short correction behind a call: "no, fifteen", "sugar, not honey", "not small, sorry, medium".
+"""Short corrections after a call: "no, fifteen", "sugar, not honey", "not small, sorry, medium".
 
-The call is made again with the one argument replaced. Which one is never guessed: what is taken
-back stands in it word for word, or what is said instead is a number and only one argument has one.
-By their names, ``change_timer`` changes what ``set_timer`` made, and ``remove_from_list`` takes
-back what ``add_to_list`` did. A question may go on with the one before as well: "and in Paris?"
-asks the same of another place. Everything else is for the model. The words are English.
+The call is made again with one argument replaced. Which one is never guessed: either it contains
+the words that are taken back, or the new value is a number and only one argument has a number. By
+their names, ``change_timer`` changes what ``set_timer`` made, and ``remove_from_list`` takes back
+what ``add_to_list`` did. A question may also continue the one before: "and in Paris?" asks the same
+about another place. Everything else is left to the model. English only.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _DENIED = re.compile(rf"{_LEAD}(?:not|did you say|you said) (?:the |an? )?(?P<re
 _LENGTH = re.compile(r"\b(?:second|minute|hour|day)s?\b")
 _CLOCK = re.compile(r"noon|midnight|past|o'clock|:")
 MAKING = frozenset(("set", "add", "order", "create", "book"))
-"""How the names of tools begin that make something."""
+"""Verbs that begin the names of tools which make something."""
 _LONGEST = 12
-"""Words of a short correction; what is said instead are fewer yet."""
+"""Most words of a short correction; the new value has at most `_LONGEST_VALUE`."""
 _LONGEST_VALUE = 4
 _TELLING = frozenset(("it", "it's", "is", "are", "was", "want", "wants", "that's", "ones"))
 _POINTING = re.compile(
@@ -52,7 +52,7 @@ _RECKONS = re.compile(
     r"|\b(?:that|this|it)\b (?:plus|minus|times|divided|squared|rounded|split|up|down)\b",
     re.IGNORECASE,
 )
-"""Works on with what a sum came to: "and add twenty to that"."""
+"""Calculates on with the last result: "and add twenty to that"."""
 _POINTING_AT = re.compile(r"\b(?:that|this|it|there|the same)\b", re.IGNORECASE)
 _ALSO = re.compile(r" (?:too|as well|also|please)\b")
 _ENDING_IT = re.compile(r"\b(cancel|stop|delete|remove) (?:it|that)(?=\W*$)", re.IGNORECASE)
@@ -64,7 +64,7 @@ _ONCE_MORE = re.compile(
     r" ?(?:(?:on|at|for) )?(?P<value>(?:\S+ ){0,7}?\S+?)(?P<tail>(?: (?:too|as well|also|again))+)?"
     r"(?: please| thanks)*"
 )
-"""Asks for what was made before once more, at another time."""
+"""Asks for what was last made once more, at another time."""
 _GOES_ON = re.compile(
     r"(?:(?:ok|okay|so|right|well|thanks|hm+|oh)\W+)*(?:(?:and )?(?:what|how) about"
     r"|and(?= (?:in|on|at|till|until|to|for|from|by|into|as|next|this|today|tomorrow)\b|.*\?\s*$"
@@ -75,10 +75,10 @@ _GOES_ON = re.compile(
 
 
 def followed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> ToolCall | None:
-    """The call that the last message asks to be made once more with another value, if it is one.
+    """The call that the last message asks to repeat with another value, else None.
 
-    That is the one of the turn before, if it only read something, unless the message names what
-    another tool is for.
+    Only a read-only call of the turn before can be repeated, and only if the message does not name
+    another tool's thing.
     """
     *before, last = messages
     going_on = _GOES_ON.match(as_read(last.content)) if last.role is Role.USER else None
@@ -88,7 +88,7 @@ def followed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
     if not words or len(words) > _LONGEST or words[0] in VERBS or not calls:
         return None
     if going_on and asks(going_on["rest"]):
-        # "And what's it doing in Gdansk?" has all that it asks.
+        # "And what's it doing in Gdansk?" is a complete question.
         return None
     spec = tools.get(calls[-1].name)
     if spec is None or not (spec.read_only and spec.properties):
@@ -100,10 +100,10 @@ def followed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
 
 
 def with_the_rest(call: ToolCall, before: ToolCall, tool: ToolSpec) -> ToolCall:
-    """A call with the other values of the one before it: "and in Paris?" is of the same day.
+    """The call with the other values of the call before it: "and in Paris?" is about the same day.
 
-    One of another tool stays as it is.
-    Details of a required value go with it: another light is in no room that was named before.
+    A call of another tool stays as it is. If a required value differs, only required values are
+    taken over: another light is not in the room that was named before.
     """
     if call.name != before.name:
         return call
@@ -132,9 +132,9 @@ def repeated(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
 
 
 def pointed_out(message: str, messages: Sequence[Message]) -> str:
-    """A message with what its words point back to: "how many days until then", "cancel it".
+    """The message with words that refer back replaced: "how many days until then", "cancel it".
 
-    That is the newest day that a call before it was given, and the newest thing that was made.
+    They refer to the newest day given to a call, the last sum, or the newest thing that was made.
     """
     calls = [call for one in reversed(messages) for call in reversed(one.tool_calls)]
     parts = [part for call in calls if len(part := call.name.split("_")) == 2]
@@ -153,7 +153,7 @@ def pointed_out(message: str, messages: Sequence[Message]) -> str:
 
 
 def _worked_out(messages: Sequence[Message]) -> str:
-    """The number that the newest sum came to, where nothing else was looked up or done since."""
+    """The result of the newest calculation, if no other tool has been used since; else empty."""
     told = next((one for one in reversed(messages) if one.role is Role.TOOL), None)
     is_sum = told is not None and told.name == "calculate"
     found = re.search(r" is (-?[\d.]+)\.$", told.content) if told and is_sum else None
@@ -161,10 +161,10 @@ def _worked_out(messages: Sequence[Message]) -> str:
 
 
 def on_the_same(call: ToolCall, tool: ToolSpec, messages: Sequence[Message]) -> ToolCall:
-    """A call on the list that the turn before was on, where the user names none: "add a torch".
+    """The call, on the list of the turn before if the user names none: "add a torch".
 
-    That is an optional value which a tool has its name from. What only reads is on that list where
-    the words point at it: "what's still on it".
+    That goes for an optional argument with the name that ends the tool's own. A read-only call
+    takes it over only if the message refers to it: "what's still on it".
     """
     thing = call.name.rpartition("_")[2]
     optional = tool.properties.keys() - {*tool.required, *call.arguments}
@@ -180,12 +180,14 @@ def on_the_same(call: ToolCall, tool: ToolSpec, messages: Sequence[Message]) -> 
 def corrected(
     message: str, before: Sequence[Message], tools: Mapping[str, ToolSpec]
 ) -> tuple[ToolCall, ...]:
-    """The calls that do what a message corrects, with the ids of those before; none for the model.
+    """The calls that carry out a correction, with the ids of the calls they correct.
+
+    Empty if the message is no plain correction; the model then gets it.
 
     Args:
-        message: What is said; a correction says nothing else.
+        message: What was said; a correction says nothing else.
         before: The dialogue as the model sees it, up to the message.
-        tools: Those that run here, by name.
+        tools: The tools that run here, by name.
     """
     words = re.sub(r"[^\w':\s]", " ", message.lower().replace("’", "'")).split()
     if len(words) > _LONGEST:
@@ -193,14 +195,14 @@ def corrected(
     for new, old in _readings(" ".join(words)):
         made = list(_made(before if old else before[_last_done(before, tools) :], tools))
         calls = _again(made if old else made[:1], tools, new, old)
-        # "Make it three" of a drink with two shots may mean drinks.
+        # "Make it three" for a drink with two shots may mean three drinks.
         if calls and (old or new in _required_values(calls[-1], tools)):
             return calls
     return ()
 
 
 def _readings(words: str) -> Iterator[tuple[str, str]]:
-    """What may be said instead of what, the likeliest first; "" for a number alone."""
+    """Pairs of new and old value, likeliest first; the old one is "" for a bare number."""
     splits: list[tuple[str, str]] = []
     if denied := _DENIED.fullmatch(words):
         rest = denied["rest"].split()
@@ -215,7 +217,7 @@ def _readings(words: str) -> Iterator[tuple[str, str]]:
 
 
 def _said(words: str) -> str:
-    """The value that is said, without the words around it."""
+    """The value in some words, without those around it."""
     found = _SAID.fullmatch(words)
     return found["value"] if found else words
 
@@ -227,7 +229,7 @@ def _thing(words: str) -> str:
 def _again(
     made: Sequence[ToolCall], tools: Mapping[str, ToolSpec], new: str, old: str = ""
 ) -> tuple[ToolCall, ...]:
-    """The newest of some calls that the words fit, changed; none where they fit in two places."""
+    """The newest call that the words fit, changed; empty if they fit two of its arguments."""
     for call in made:
         fitting = {
             name: value
@@ -243,7 +245,7 @@ def _again(
 
 
 def _readable(value: str | None, name: str, tool: ToolSpec) -> str | None:
-    """A value, or the number in it where the tool can read no more: "one latte, not two"."""
+    """The value if the tool can read it, else the number in it: "one latte, not two"."""
     reading = tool.readings.get(name)
     if value is None or reading is None or reading.anywhere or reading.read(value) is not None:
         return value
@@ -252,9 +254,10 @@ def _readable(value: str | None, name: str, tool: ToolSpec) -> str | None:
 
 
 def _last_done(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> int:
-    """Where the newest turn begins that has changed something; the end, where another was read of.
+    """Index at which the newest turn that changed something begins.
 
-    What has failed did nothing.
+    The end of the messages if none did, or if another thing has been read about since. Failed calls
+    do not count.
     """
     failed, told = failed_ones(messages), {""}
     for at in range(len(messages) - 1, -1, -1):
@@ -284,19 +287,19 @@ def _made(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Iterato
 
 
 def _replaced(before: str, new: str, old: str) -> str | None:
-    """An argument with a part replaced; None where the part is not in it."""
+    """An argument with a part replaced; None if the part is not in it."""
     if not old:
         return _renumbered(before, new)
     at = re.search(rf"\b{re.escape(old)}\b", before, re.IGNORECASE)
     if at is None:
         return None
     rest = before[at.end() :]
-    # "Medium roast, not dark", of a dark roast.
+    # "Medium roast, not dark" about a "dark roast" must not give "medium roast roast".
     return before[: at.start()] + new + ("" if rest.strip() and new.endswith(rest) else rest)
 
 
 def _renumbered(before: str, new: str) -> str | None:
-    """An argument with another number or time; None where it has none, or is of another kind."""
+    """An argument with its number or time replaced; None if it has none, or one of another kind."""
     bare = re.sub("^(?:in|at|for) ", "", before.lower())
     if UNITS.intersection(new.split()) and _is_measure(bare):
         return new
@@ -310,7 +313,7 @@ def _renumbered(before: str, new: str) -> str | None:
 def _changed(
     call: ToolCall, name: str, value: str, tools: Mapping[str, ToolSpec]
 ) -> tuple[ToolCall, ...]:
-    """The calls by which an argument of a call gets another value; none where no tool does that."""
+    """The calls that give an argument of a call another value; empty if no tool does that."""
     verb, _, thing = call.name.partition("_")
     after = _with(call, call.name, {**call.arguments, name: value})
     if verb == "change":
@@ -330,12 +333,12 @@ def _changed(
 def _of_change(
     tool: ToolSpec, thing: str, before: Mapping[str, Any], name: str, value: str
 ) -> dict[str, Any]:
-    """Arguments of a tool that changes a thing; none where the argument is what it finds it by."""
+    """The arguments for a tool that changes a thing; empty if the changed one identifies it."""
     own, required = tool.properties, tool.required
     if name not in own:
         return {}
     if len(required) == 1 and required[0] not in before:
-        # An alarm is found by its time, and moved ``to`` another.
+        # An alarm is identified by its time, and moved ``to`` another.
         return {required[0]: value, name: before[name]}
     if name == thing or name in required[:-1] or not set(required) <= {name, *before}:
         return {}
@@ -353,7 +356,7 @@ def _is_value(text: str) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a text is one number or time with its unit; "half and half" is none."""
+    """Whether a text is a number or time, maybe with a unit; "half and half" is none."""
     numbers = any(kind_of(word) == "number" for word in text.split())
     return numbers and _is_measure(text) and "half and half" not in text
 

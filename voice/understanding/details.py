@@ -1,9 +1,9 @@
-"""Details that a message adds to what was made last: "make it a large one, and with oat milk".
+"""Details that a message adds to what was last made: "make it a large one, and with oat milk".
 
-Each is read by the tool that changes the thing, so nothing is guessed: every word of the message is
-part of such a value, or says nothing by itself. What names a thing is a detail of it only if it is
-there already and is pointed at ("the tea with milk", "just one tea"); else it asks for another one.
-The words are English.
+Each is read by the tool that changes the thing, so nothing is guessed: every word of the message
+must be part of such a value or mean nothing by itself. A message that names a thing adds details to
+it only if the thing exists and is referred to ("the tea with milk", "just one tea"); otherwise it
+asks for another one. English only.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from voice.understanding.remarks import only_tells
 from voice.understanding.told_apart import parts_of
 
 _LONGEST, _MOST = 5, 20
-"""Words of a value, and of a message."""
+"""Most words of a value, and of a message."""
 _ANOTHER = word_set(
     "another more second again else different others other too cancel remove not same"
 )
-"""Words by which something new is asked for, or what there is goes or is not meant."""
+"""Words that ask for something new, or say that a thing goes or is not meant."""
 _ONLY = word_set("just only total altogether")
 _POINTING = word_set("the my that this")
 _SMALL = (
@@ -44,19 +44,19 @@ _LINKS = word_set("and with in on the to for please a an of but or as is it some
 _IT = "it"
 _ALL = "everything"
 _TOLD = word_set("that's is be it's was")
-"""Behind these all has been said: "that's everything"."""
+"""After these, "everything" means that all has been said: "that's everything"."""
 _NEVER_MIND = re.compile(r"^(?:(?:oh|no|well|ok|okay)\W+)*never ?mind\W+(?=\w+ \w)", re.IGNORECASE)
 _IN_WORDS = {digit: name for name, digit in DIGITS.items() if "2" <= digit <= "8"}
 
 
 def detailed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> ToolCall | None:
-    """The call by which the last message changes what the turn before it has made.
+    """The call by which the last message changes what was last made.
 
-    None where it says anything else, or where several things were made.
+    None if it says anything else, or if several things were made and it does not name one.
     """
     *before, last = messages
     said = _NEVER_MIND.sub("", as_read(last.content))
-    # "The tea is with milk" tells of something, and is the detail.
+    # First as it is: "the tea is with milk" reads like a remark, but is the detail.
     readings = (_detailed(before, one, tools) for one in (said, _without_tales(said)))
     return next(filter(None, readings), None) if last.role is Role.USER else None
 
@@ -87,9 +87,9 @@ def _detailed(
 
 
 def shared_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> tuple[ToolCall, ...]:
-    """The calls by which several that were made last get details of their own each.
+    """The calls that give several things made last their own details each.
 
-    That is all of them, in as many parts: "two of them large, the others small", of four.
+    The parts must add up to all of them: "two of them large, the others small", of four.
     """
     *before, last = messages
     made = _made(before, tools)
@@ -115,13 +115,13 @@ def shared_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> tu
 
 
 def _of_the(call: ToolCall) -> str:
-    """A pattern of how several of a thing are pointed at."""
+    """A pattern of words that refer to some of a thing: "of the teas"."""
     thing = next(iter(call.arguments.values()), "")
     return rf"\bof (?:the|my|those) {re.escape(str(thing))}\b"
 
 
 def _alone(made: ToolCall, required: str, before: Sequence[Message]) -> str:
-    """What a call's thing is called, if nothing else that was made is; else "it"."""
+    """The name of a call's thing if nothing else was made by that name; otherwise "it"."""
     thing = made.arguments.get(required)
     calls = (one for message in before for one in message.tool_calls if one.name == made.name)
     alike = [one for one in calls if one.arguments.get(required) == thing]
@@ -129,19 +129,19 @@ def _alone(made: ToolCall, required: str, before: Sequence[Message]) -> str:
 
 
 def _without_tales(said: str) -> str:
-    """A message without what it tells behind its first clause: ", my neighbour might come in"."""
+    """A message without remarks after its first clause: ", my neighbour might come in"."""
     first, *others = re.split(r"(?<=[,.;!?])\s+", said)
     return " ".join([first, *(one for one in others if not only_tells(one))])
 
 
 def _counts(words: Sequence[str]) -> bool:
-    """Whether a number among words is how many there are to be: "just two", "make it two teas"."""
+    """Whether a number among the words is a quantity: "just two", "make it two teas"."""
     made = re.search(r"\bmake it (\w+)", " ".join(words))
     return bool(_ONLY & {*words}) or (made is not None and made[1] in NUMBERS)
 
 
 def _swaps(words: Sequence[str]) -> bool:
-    """Whether words name what is to go or stay: "soy instead of oat", "half of them with oat"."""
+    """Whether words also name what is to be replaced or kept: "soy instead of oat"."""
     pairs = [*pairwise(words)]
     changes = any(one == "change" and two not in ("it", "that", "this") for one, two in pairs)
     instead = not {("instead", "of"), ("rather", "than"), ("half", "of")}.isdisjoint(pairs)
@@ -149,9 +149,9 @@ def _swaps(words: Sequence[str]) -> bool:
 
 
 def _made(before: Sequence[Message], tools: Mapping[str, ToolSpec]) -> list[ToolCall]:
-    """The calls of the turn before, or of the one before that, that have changed anything.
+    """The calls of the last turn or the one before it that changed something.
 
-    Turns that only read are none.
+    Turns that only read are skipped, and so are failed calls.
     """
     failed = failed_ones(before)
     turns: list[list[ToolCall]] = [[]]
@@ -167,7 +167,7 @@ def _made(before: Sequence[Message], tools: Mapping[str, ToolSpec]) -> list[Tool
 
 
 def _named(words: Sequence[str], change: ToolSpec) -> str | None:
-    """The thing that is there and that words point at; "" for none, None for another thing."""
+    """The existing thing that words refer to; "" if they name none, None if it may be another."""
     required = change.required
     reading = change.readings.get(required[0]) if len(required) == 1 else None
     if reading is None or not reading.anywhere:
@@ -177,7 +177,7 @@ def _named(words: Sequence[str], change: ToolSpec) -> str | None:
             span = words[start : start + length]
             small = (_POINTING | NUMBERS) & {span[0]} or {*span} <= _SMALL | NUMBERS
             pointed = words[max(0, start - 1) : start]
-            # "A small one" is none that is there, "the small one" is.
+            # "A small one" is a new one, "the small one" exists.
             any_one = {"one", "ones"} & {*span} and not _POINTING & {*pointed}
             said = " ".join(span)
             if small or any_one or _is_detail(said, change) or not reading.read(said):
@@ -190,12 +190,12 @@ def _named(words: Sequence[str], change: ToolSpec) -> str | None:
 
 
 def _is_detail(span: str, change: ToolSpec) -> bool:
-    """Whether words are a detail of a thing, such as may also point at one: "the small"."""
+    """Whether words are a detail, even if they could also refer to a thing: "the small"."""
     return any(one.read(span) for one in change.readings.values() if not (one.free or one.anywhere))
 
 
 def _values(words: Sequence[str], change: ToolSpec, named: str) -> tuple[dict[str, str], list[str]]:
-    """The values of a message by the arguments that they are of, and its other words."""
+    """The values in a message, by argument, and its other words."""
     required = change.required
     readings = {
         name: one
@@ -215,13 +215,13 @@ def _values(words: Sequence[str], change: ToolSpec, named: str) -> tuple[dict[st
 
 
 def _spans(words: Sequence[str]) -> Iterator[tuple[slice, str]]:
-    """Runs of words, the longest first, that neither begin nor end with a joining word."""
+    """Runs of words, the longest first, that do not begin or end with a linking word."""
     for length in range(min(_LONGEST, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
             here = slice(start, start + length)
             span = " ".join(words[here])
             joined = {"and", "with"} & {*re.sub("half and half|and a half", "", span).split()}
-            # "To go" is one.
+            # "To go" is a value.
             first = {words[here.start]} - {"to"}
             if not joined and not (first | {words[here.stop - 1]}) & _LINKS:
                 yield here, span
@@ -230,11 +230,11 @@ def _spans(words: Sequence[str]) -> Iterator[tuple[slice, str]]:
 def _read(
     span: str, readings: Mapping[str, Reading], values: Mapping[str, str], words: Sequence[str]
 ) -> str:
-    """The argument whose value some words are; a number alone is one behind "just" alone."""
+    """The argument that can read a span; "" for none, and for a bare number that is no quantity."""
     number = {*span.split()} <= NUMBERS | _ONLY | {"of", "the", "them", "those", "no"}
     if number and not ({*span.split()} <= NUMBERS and _counts(words)):
         return ""
-    # How many is declared last.
+    # The quantity is declared last, so numbers try it first.
     for name, reading in [*readings.items()][:: -1 if number else 1]:
         meant = None if name in values else reading.read(span)
         if meant is not None and "" not in (meant if isinstance(meant, tuple) else (meant,)):
@@ -245,9 +245,9 @@ def _read(
 def _is_another(
     words: Sequence[str], left: Sequence[str], values: Mapping[str, str], made: ToolCall
 ) -> bool:
-    """Whether words may want another thing: "and a small one" behind a large one.
+    """Whether words may ask for another thing: "and a small one" after a large one.
 
-    Or one of several, without saying so.
+    They may also mean one of several without saying so.
     """
     again = any(made.arguments.get(name) not in (None, value) for name, value in values.items())
     corrects = {"it", "actually", "make", "no", "wait", "sorry", "that", "change"} & {*words}

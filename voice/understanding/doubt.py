@@ -1,10 +1,10 @@
-"""Whether an answer is likely to be one to what was said, and what the agent says where it is not.
+"""Whether an answer is likely to fit what was said, and what the agent says if it is not.
 
-A small model calls something for words that ask for nothing of the kind. Two signs tell such calls:
-the model was not sure of them, and they carry little of what was said. So a call in doubt that
-changes something becomes a question, and one that only reads is told with a word of caution. Where
-it carries none of the words, what is asked is what was meant: no look-alike is offered. A bare
-"I see" answers a remark, but leaves open what became of a request, so it is followed by a question.
+A small model makes calls for words that ask for nothing of the kind. Two signs give such calls
+away: the model was not sure of them, and they carry little of what was said. So a doubtful call
+that changes something becomes a question, and the result of one that only reads comes with a word
+of caution. If a call carries none of the words, the agent asks what was meant rather than offer the
+call. A bare "I see" answers a remark, but not a request, so a question follows it.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ ANYTHING_TO_DO = "Is there anything you want me to do?"
 I_SEE = f"I see. {ANYTHING_TO_DO}"
 
 LEAST_SURE = 0.84
-"""Of ten shares, nine of them the model's confidence; chosen in docs/LOG.md (2026-11-26)."""
+"""Lowest score of a call that is not in doubt: 9/10 the model's confidence, 1/10 the share of the
+request's words that are carried. Chosen in docs/LOG.md (2026-11-26)."""
 
 LEAST_SURE_OF_NAMED = 0.75
-"""The same of one call that carries every word, where its thing is named: "a reminder: …"."""
+"""The same for a single call that carries every word and whose thing is named: "a reminder: …"."""
 
 _CHANGING = re.compile(r"(?:make|put|set|turn|switch) (?:it|this|that|them|the|my)\b")
 _ACKNOWLEDGING = word_set("""
@@ -47,11 +48,11 @@ _ACKNOWLEDGING = word_set("""
 """)
 _COUNTING = NUMBERS | word_set("a an another some")
 _MOST_ASKED = 2
-"""Calls; of more than these nobody knows what a "yes" would do."""
+"""Most calls in one question; with more, nobody would know what a "yes" does."""
 _LONGEST_THING = 3
-"""Words of what a request names, where it names nothing else."""
+"""Most words of the thing that a request names."""
 _LONGEST_PHRASE = 10
-"""Words of a tool's description that are spoken."""
+"""Most words of a tool's description that are spoken."""
 _DECLINING = re.compile(r"\b(?:can't|cannot|no tool|not good at|won't|did not get|not sure)\b")
 
 
@@ -63,7 +64,7 @@ def in_doubt(
 ) -> bool:
     """Whether the calls of an answer are hardly what was asked for.
 
-    Never where the model does not say how sure it is.
+    Never if the model's confidence is unknown.
     """
     if confidence is None:
         return False
@@ -73,7 +74,7 @@ def in_doubt(
 
 
 def asked_about(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> str:
-    """The question whether calls are wanted, in the words of their tools or of the user."""
+    """The question whether calls are wanted, in the tools' own words or from their descriptions."""
     meant = [_meant(call, tools[call.name]) for call in calls]
     if all(meant):
         return f"{phrasing.sentence(phrasing.joined(meant))}, is that right?"
@@ -82,7 +83,7 @@ def asked_about(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> str
 
 
 def _is_named(call: ToolCall, request: str) -> bool:
-    """Whether a request has the word for what a call makes: "remind me", "an alarm"."""
+    """Whether a request names what a call makes: "remind me", "an alarm"."""
     thing = re.escape(call.name.rpartition("_")[2])
     return (
         re.search(rf"\b(?:{thing}s?|{thing.removesuffix('er')} me)\b", plain(request)) is not None
@@ -90,7 +91,7 @@ def _is_named(call: ToolCall, request: str) -> bool:
 
 
 def wants_a_change(request: str) -> bool:
-    """Whether a request is to change a thing, which nothing does that only reads.
+    """Whether a request asks to change a thing, which no read-only tool does.
 
     >>> wants_a_change("please make it warmer"), wants_a_change("make five euros pounds")
     (True, False)
@@ -99,11 +100,11 @@ def wants_a_change(request: str) -> bool:
 
 
 def worth_asking(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> tuple[ToolCall, ...]:
-    """Those of calls in doubt that a person could have meant; none where there are too many.
+    """The doubtful calls that a person could have meant; none if they are too many.
 
-    One that says a thing twice ("put camping on a list: camping") or again ("and camping") is none,
-    nor is one that only reads beside one that changes something. What a tool has its own words for,
-    as a drink, is asked about however many there are.
+    Left out are calls that say a thing twice ("put camping on a list: camping"), calls that repeat
+    another, and read-only calls beside ones that change something. If the tools have words of their
+    own for all the calls, as for drinks, all are asked about.
     """
     if all(_meant(call, tools[call.name]) for call in calls):
         return tuple(calls)
@@ -134,7 +135,7 @@ def named(request: str, counted: bool = False) -> str:
 
 
 def names_nothing(call: ToolCall, spec: ToolSpec) -> bool:
-    """Whether the text that a call makes something of names nothing: "both", "put it on the"."""
+    """Whether a call makes something of a text that names nothing: "both", "put it on the"."""
     given = call.arguments
     values = [plain(str(given[name])).split() for name in spec.free_texts if name in given]
     made = call.name.partition("_")[0] in MAKING
@@ -143,7 +144,7 @@ def names_nothing(call: ToolCall, spec: ToolSpec) -> bool:
 
 
 def leaves_open(reply: str, message: str) -> bool:
-    """Whether a reply says no more than that it heard a message which says something.
+    """Whether a reply only acknowledges a message that asks for something.
 
     >>> leaves_open("I see.", "bin the gravy one"), leaves_open("Okay.", "no, stop")
     (True, False)
@@ -162,19 +163,19 @@ def _meant(call: ToolCall, spec: ToolSpec) -> str:
 
 
 def declines(reply: str) -> bool:
-    """Whether a reply says that the agent cannot do what was asked for, or has not understood."""
+    """Whether a reply says that the agent cannot do what was asked, or has not understood."""
     return _DECLINING.search(plain(reply)) is not None
 
 
 def denies_the_menu(reply: str) -> bool:
-    """Whether a reply says that there is no menu or price, which another tool would know."""
+    """Whether a reply claims that it knows no menu or price, which a tool would know."""
     said = plain(reply)
     denied = declines(reply) or re.search(r"\bdon't (?:know|have)\b", said)
     return bool(denied) and re.search(r"\b(?:menu|prices?)\b", said) is not None
 
 
 def _phrase(call: ToolCall, spec: ToolSpec) -> str:
-    """What a call does: "put milk on a list", "delete an alarm: seven"."""
+    """What a call does, in words: "put milk on a list", "delete an alarm: seven"."""
     words = re.split(r"[.;:(\n]", spec.description, maxsplit=1)[0].split()
     if not 0 < len(words) <= _LONGEST_PHRASE or words[0].endswith("s"):
         # Too long to be said, or no imperative: "Gets the weather".

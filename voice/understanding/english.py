@@ -1,23 +1,23 @@
-"""English words and phrases that the conversation itself knows, whichever model is behind it."""
+"""English words and phrases that the conversation itself understands, whatever the model."""
 
 from __future__ import annotations
 
 import re
 
 LONGEST_MESSAGE = 2000
-"""Characters, the last ones, that are read by rules of a message; more than anybody says, and many
-patterns take time that is quadratic in the length. The model gets the whole."""
+"""Characters of a message that the rules read, counted from its end; more than anybody says. Many
+patterns take time that is quadratic in the length. The model gets the whole message."""
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _MUCH_SPACE = re.compile(r"(\s{8})\s+")
 
 
 def as_read(message: str) -> str:
-    """A message as rules read it: its end where it is too long for them, without runs of blanks."""
+    """A message as the rules read it: only its end if it is too long, and long blanks shortened."""
     return _MUCH_SPACE.sub(r"\1", message[-LONGEST_MESSAGE:])
 
 
 def normalised(text: str) -> str:
-    """Words alone, in lower case: "Set a timer, please!" → "set a timer please"."""
+    """The words alone, in lower case: "Set a timer, please!" → "set a timer please"."""
     return " ".join(_WORD.findall(text.lower()))
 
 
@@ -36,7 +36,7 @@ VERBS = word_set("""
     switch take tell throw time transfer translate turn unlock update wake wipe work write
     are can could did do does don't how i'd i'll is what what's when where which who will would
 """)
-"""Words with which a request begins."""
+"""Words that a request may begin with."""
 
 NUMBERS = word_set("""
     one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -46,16 +46,16 @@ NUMBERS = word_set("""
 UNITS = word_set("""
     minutes minute hours hour seconds second percent degrees and a an of past to o'clock am pm
 """)
-"""What a number or a time is said with."""
+"""Words that go with a number or a time."""
 ARTICLES = word_set("a an the my some this that")
 FUNCTION_WORDS = word_set("""
     what which who whose when where why how in on at to for from with by of into is are was do does
     did can
 """)
-"""Words with which a phrase begins that says how it belongs to the sentence."""
+"""Prepositions, question words and auxiliaries, which begin a phrase."""
 
 TAKING_BACK = r"no|nope|sorry|rather|i mean|i meant|make that|scratch that"
-"""Editing terms of a repair, between what is taken back and what is said instead."""
+"""Editing terms of a self-repair, between what is taken back and what is said instead."""
 HESITATING = r"oh|ah|uh|um|er|erm|hmm|well|wait|actually|hang on|hold on"
 
 GRAMMAR = word_set("""
@@ -70,7 +70,7 @@ GRAMMAR = word_set("""
     uh um up us wake want was we well were what when where which while who will with would yeah
     yes you your
 """)
-"""Words that name nothing, and those of politeness."""
+"""Words that name nothing, words of politeness included."""
 
 _POLITE = (
     r"oh|ok|okay|no|yes|yeah|hey|wait|hold on|please|actually|sorry|thanks|thank you|cheers|now"
@@ -111,7 +111,7 @@ _OF_THE_AGENT = re.compile(
 
 
 def asks(text: str) -> bool:
-    """Whether the words ask for facts, which changes nothing.
+    """Whether the words ask for facts and for nothing to be done.
 
     >>> asks("Does the chai have nuts in it?"), asks("how about a chai"), asks("could I have one?")
     (True, False, False)
@@ -121,12 +121,12 @@ def asks(text: str) -> bool:
 
 
 def may_ask(clause: str) -> bool:
-    """Whether words begin like a question, or like a request."""
+    """Whether words begin like a question, or like a request in question form."""
     return _MAY_ASK.match(clause.lower()) is not None
 
 
 def asks_of_the_agent(text: str) -> bool:
-    """Whether the words of a question ask about whom they are said to.
+    """Whether a question is about the agent itself.
 
     >>> asks_of_the_agent("are you there?"), asks_of_the_agent("do you have tea?")
     (True, False)
@@ -149,12 +149,12 @@ _ASIDE = r"oh|please|sorry|actually|thanks|thank you"
 
 
 def plain(text: str) -> str:
-    """Words alone, in lower case, apostrophes straight and in place: "Thats it!" → "that's it"."""
+    """The words alone, in lower case, with their apostrophes: "Thats it!" → "that's it"."""
     return _with_apostrophes(normalised(text).replace("’", "'"))
 
 
 def without_article(text: str) -> str:
-    """A text in lower case less the article that it begins with."""
+    """A lower-case text without its leading article."""
     return re.sub(r"^(?:an?|the|some) ", "", text)
 
 
@@ -163,13 +163,13 @@ _AS_TYPED = {
     "tonite": "tonight", "2nite": "tonight", "ur": "your", "plz": "please", "pls": "please",
     "thx": "thanks", "w/": "with", "appt": "appointment", "appts": "appointments",
 }  # fmt: skip
-"""How people type what they would say otherwise."""
+"""Typed abbreviations and the words they stand for."""
 _WITHOUT_APOSTROPHE = re.compile(
     r"\b(?:(that|what|there|who|how|where)(s)|(do|does|did|ca|wo|is|was|would|could|should)n(t)"
     r"|(i)(m)|(i|you|we|they)(ve)|(that|it|they|you)(ll))\b",
     re.IGNORECASE,
 )
-"""Contractions as they are typed, such as are no other words."""
+"""Contractions typed without apostrophe that cannot be other words."""
 
 
 def _with_apostrophes(text: str) -> str:
@@ -181,7 +181,7 @@ def _with_apostrophes(text: str) -> str:
 
 
 def written_out(text: str) -> str:
-    """Typed words as they are said.
+    """Typed abbreviations and contractions as they are said.
 
     >>> written_out("alarm 6:15 tmrw plz, thats all")
     "alarm 6:15 tomorrow please, that's all"
@@ -195,11 +195,11 @@ _UNMARKED = (
     (re.compile(r"\b(that|what|when|where|there|he|she|who)s\b", re.I), r"\1's"),
     (re.compile(r"\b(i)(m|ve)\b", re.I), r"\1'\2"),
 )  # fmt: skip
-"""Contractions without their apostrophe."""
+"""Contractions typed without their apostrophe, and their written form."""
 
 
 def as_said(text: str) -> str:
-    """As `written_out`, and contractions with their apostrophe.
+    """As `written_out`, with more contractions given their apostrophe.
 
     >>> as_said("whats that, i dont need an appt")
     "what's that, i don't need an appointment"
@@ -231,7 +231,7 @@ _COURTESY = re.compile(
 
 
 def is_courteous(text: str) -> bool:
-    """Whether words are no more than courtesy or praise, and ask for nothing.
+    """Whether words are mere courtesy or praise, and ask for nothing.
 
     >>> is_courteous("that's great, thanks a lot"), is_courteous("my knee hurts")
     (True, False)
@@ -240,9 +240,9 @@ def is_courteous(text: str) -> bool:
 
 
 def saying_yes(*beside: str) -> re.Pattern[str]:
-    """A pattern of words that say yes and nothing else; ``beside`` are patterns of more of them."""
+    """A pattern of words that say yes and nothing else; ``beside`` are further such patterns."""
     yes = "|".join((*beside, _YES))
-    # Without end it would take exponential time: "it is good" can be read as one and as two.
+    # Without a limit it would take exponential time: "it is good" matches as one part or as two.
     return re.compile(rf"(?:{yes})(?: (?:{yes}|thanks|thank you)){{0,7}}")
 
 
@@ -250,7 +250,7 @@ _AGREEING = saying_yes()
 
 
 def agrees(text: str, saying: re.Pattern[str] = _AGREEING) -> bool:
-    """Whether the words say yes and nothing else, as `saying_yes` has it.
+    """Whether the words say yes and nothing else, by a pattern of `saying_yes`.
 
     >>> agrees("Yes, please."), agrees("yes but first a timer")
     (True, False)
@@ -269,7 +269,7 @@ def disagrees(text: str) -> bool:
 
 
 def bare(text: str, beside: str = "") -> str:
-    """Plain words without those of politeness, and without what fits a pattern ``beside`` them.
+    """Plain words without words of politeness and without matches of the pattern ``beside``.
 
     >>> bare("No, wait, cancel that please.")
     'cancel that'

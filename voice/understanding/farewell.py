@@ -1,7 +1,7 @@
-"""Whether the user means to end the conversation: the words of goodbye, and the question before it.
+"""Whether the user means to end the conversation: words of goodbye, and the question before it.
 
-A model that is unsure ends calls over a complaint or a request for somebody else, so its wish to
-end counts only behind words like these, or a "yes" to the question. The words are English.
+An unsure model ends calls over a complaint or a request for somebody else, so its wish to end the
+call counts only after words like these, or a "yes" to the question. English only.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BESIDE = r"for (?:now|today|your help)|i (?:needed|wanted|think)"
 
 
 def says_goodbye(text: str) -> bool:
-    """Whether the words take leave or ask for the end.
+    """Whether the words say goodbye, ask for the end, or say that nothing more is wanted.
 
     >>> says_goodbye("that's all, thank you"), says_goodbye("that's all you ever say")
     (True, False)
@@ -45,7 +45,7 @@ def says_goodbye(text: str) -> bool:
 
 
 def takes_leave(text: str) -> bool:
-    """Whether the words take leave or ask for the end, rather than say that nothing more is wanted.
+    """Whether the words say goodbye or ask for the end; "that's all" alone does not.
 
     >>> takes_leave("that's all, bye"), takes_leave("that's all")
     (True, False)
@@ -57,5 +57,5 @@ def takes_leave(text: str) -> bool:
 
 
 def agrees_to_end(text: str) -> bool:
-    """Whether the words are a "yes" to `SHALL_I_END`, or take leave."""
+    """Whether the words are a "yes" to `SHALL_I_END`, or say goodbye."""
     return says_goodbye(text) or agrees(text, _ENDING)

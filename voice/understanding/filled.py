@@ -1,8 +1,9 @@
-"""Optional values that a request says and its calls have left out: "a mocha, medium".
+"""Fills in and corrects values of calls from the request: "a mocha, medium".
 
-A small model drops a detail now and then. The tool's readers know the words of each, so a span that
-one of them can read, and that no argument carries, is that value; of several, of the one that is
-declared first. What is denied is no value, nor what stands in another clause beside other words.
+A small model drops a detail now and then. The tool's readers know the words of each value, so a
+span that no argument carries and that a reader can read is that reader's value; if several can read
+it, the first one declared gets it. Denied values do not count, nor spans in another clause that has
+other words too.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from voice.understanding.left_out import AGAIN, WORD, carriers
 from voice.understanding.terms import days, is_term, tells_time
 
 _LONGEST = 5
-"""Words of a value."""
+"""Most words of a value."""
 _LONGEST_AT_AN_END = 8
-"""Words of a value that a free text begins or ends with."""
+"""Most words of a value at the beginning or end of a free text."""
 _LONGEST_REST = 3
-"""Words that a free text goes on for."""
+"""Most words that are added to a free text."""
 _DETERMINERS = word_set("a an the my our your his her their this that some")
 _DENYING = word_set("no not never without don't isn't except instead than or if hates none")
 _WITHOUT = r"(?:\bwithout|\binstead of|\brather than|(?:\band|\bwith|\bbut|,) no) (?:any )?"
@@ -35,11 +36,11 @@ _SCALE = word_set("""
     by speed level setting mode stage gear channel station notch notches step steps click clicks
     degree degrees
 """)
-"""Says what a number counts, or by how much it changes something."""
+"""Words that say what a number counts, or by how much it changes something."""
 
 
 def filled(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
-    """A call with the values that its request says and no argument carries."""
+    """The call, with optional values that its request gives and no argument carries."""
     required = spec.required
     missing = {
         name: reading
@@ -51,7 +52,7 @@ def filled(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
     words = WORD.findall(request)
     folded = [word.casefold() for word in words]
     open_ = [carrier is None for carrier in carriers(folded, [call])]
-    # From word to word.
+    # Word ranges of the clauses.
     clauses = [
         *pairwise(accumulate((len(WORD.findall(c)) for c in _CUT.split(request)), initial=0))
     ]
@@ -75,10 +76,10 @@ def filled(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
 
 
 def taken_out(call: ToolCall, spec: ToolSpec) -> ToolCall:
-    """A call whose free text does not hold another value: "pay the rent, on Friday at two".
+    """The call, with another value taken out of its free text: "pay the rent, on Friday at two".
 
-    What the text ends or begins with is that value where its reader can read it and it has more to
-    it than a number: a table may be "for eight".
+    The beginning or end of the text is that value if its reader can read it and it is more than a
+    number: a table may be "for eight".
     """
     missing = [
         name
@@ -103,9 +104,10 @@ def taken_out(call: ToolCall, spec: ToolSpec) -> ToolCall:
 
 
 def whole_text(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
-    """A call whose free text goes on to the end of the request: "check on the sourdough starter".
+    """The call, its free text extended to the request's end: "check on the sourdough starter".
 
-    What follows is a few words that name something, and no call carries them.
+    Only if the text is followed by a few words that name something and that the call does not
+    carry.
     """
     texts = spec.free_texts
     text = str(call.arguments.get(texts[0], "")) if len(texts) == 1 else ""
@@ -123,7 +125,7 @@ def whole_text(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
 
 
 def completed(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
-    """A call whose time has the day that its request says apart: "noon alarm, on Sunday"."""
+    """The call, its time completed by a day said apart from it: "noon alarm, on Sunday"."""
     if call.name.partition("_")[0] not in MAKING:
         return call
     for name, reading in spec.readings.items():
@@ -139,9 +141,10 @@ def completed(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
 
 
 def measured(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
-    """A call whose bare numbers go with what was counted, where that cannot be read: "speed three".
+    """The call, its bare numbers extended by what they count: "speed three".
 
-    Numbers of the times and lengths that there are readers for have none, nor what only reads.
+    Only if the tool cannot read the whole phrase: it then objects to that, rather than misread the
+    number. Times, lengths and read-only tools are left alone.
     """
     if spec.read_only:
         return call
@@ -173,10 +176,10 @@ _EVERY = re.compile(r"\b(?:all|both|each|every\w*|same|too|as well|likewise)\b")
 def of_their_own(
     calls: Sequence[ToolCall], request: str, tools: Mapping[str, ToolSpec]
 ) -> tuple[ToolCall, ...]:
-    """Calls of several things, each with its own number and details alone.
+    """Calls for several things, each with only its own number and details.
 
-    Of "three teas and a mocha" the number before a thing is how many there are to be; of "a tea
-    with soy and a mocha" what is said once, before the article of a thing, is of the other.
+    In "three teas and a mocha" the number before a thing is its quantity; in "a tea with soy and a
+    mocha" a detail said once, before the article of the second thing, belongs to the first.
     """
     words = [word.casefold() for word in WORD.findall(request)]
     found = [_counted(call, words, tools[call.name]) if call.name in tools else call
@@ -187,9 +190,9 @@ def of_their_own(
 
 
 def each_time_again(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-    """Calls that differ in their times, with what the last says of all: "at six and eight, daily".
+    """Calls at several times, all with the repetition said last: "at six and eight, daily".
 
-    A time that names a day of its own repeats by itself alone.
+    A time that names its own day does not take it over.
     """
     if not calls:
         return ()
@@ -214,7 +217,7 @@ def each_time_again(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
 
 
 def _counted(call: ToolCall, words: Sequence[str], spec: ToolSpec) -> ToolCall:
-    """A call with the number that stands before its thing, or before the details of it."""
+    """The call, with the number before its thing, or before the thing's details, as quantity."""
     places = [*_places(call, words, spec)]
     makes = call.name.partition("_")[0] in MAKING and "quantity" in spec.properties
     if not makes or len(places) != 1:
@@ -239,7 +242,7 @@ def _counted(call: ToolCall, words: Sequence[str], spec: ToolSpec) -> ToolCall:
 def _without_another(
     call: ToolCall, calls: Sequence[ToolCall], words: Sequence[str], tools: Mapping[str, ToolSpec]
 ) -> ToolCall:
-    """A call without details that were said once, of another thing that stands before its own."""
+    """The call without details that were said once, for another thing before its own."""
     own = [*_places(call, words, tools[call.name])] if call.name in tools else []
     others = [one for one in calls if one is not call and one.name == call.name]
     if len(own) != 1 or not others:
@@ -257,7 +260,7 @@ def _without_another(
 
 
 def _places(call: ToolCall, words: Sequence[str], spec: ToolSpec) -> Iterator[int]:
-    """Where the thing of a call stands among words."""
+    """The indices at which the call's thing begins among the words."""
     for name in spec.required[:1]:
         yield from _runs(str(call.arguments.get(name, "")), words)
 
@@ -272,7 +275,7 @@ def _is_number(word: str) -> bool:
 
 
 def without_strays(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
-    """A call without optional values that are none: those denied, and times that nothing reads."""
+    """The call without optional values that were denied, or are times its tool does not take."""
     said, required = request.lower(), spec.required
     kept = {
         name: value
@@ -287,14 +290,14 @@ def without_strays(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
 
 
 def _says_something(words: list[str], start: int, end: int) -> bool:
-    """Whether a span is not grammar or a number alone, joins nothing, and is not denied."""
+    """Whether a span is more than grammar or a number, and neither edged by "and" nor denied."""
     named = {word for word in words[start:end] if not word.isdigit()} - GRAMMAR - NUMBERS
     edges = {words[start], words[end - 1]} & _EDGES
     return bool(named) and not edges and _DENYING.isdisjoint(words[max(0, start - 2) : end])
 
 
 def _stands_alone(words: Sequence[str]) -> bool:
-    """Whether words are more than a number, than what a thing may be for, and than "evening"."""
+    """Whether words are more than a number, "evening", or what something is "for", "to" or "of"."""
     folded = [word.casefold().strip(",.;:!?") for word in words]
     bare = len(folded) == 1 and folded[0] in PARTS_OF_DAY
     return not bare and folded[0] not in ("for", "to", "of") and not NUMBERS.issuperset(folded)

@@ -1,7 +1,7 @@
-"""Calls of an answer that are not made at once: the user is asked first.
+"""Calls of an answer that are held back, because the user is asked first.
 
-A required value that cannot be read is asked for. A call that cannot be taken back is asked about,
-unless the user has asked for it plainly; so is the end of the conversation.
+A required value that cannot be read is asked for. A call that cannot be undone, or that ends the
+conversation, has to be confirmed unless the user has plainly asked for it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CHANGES_IT = re.compile(
     r"|no \w+(?: \w+)? (?:in|on|for) (?:the|mine|hers|his|it|that)\b"
     r"|(?:\w+ ){1,3}(?:is|are) for\b|the (?:\w+ ){1,3}(?:should|needs?|is|are|with|without|can)\b)"
 )
-"""Changes some of what was asked about; "make it a tea" may be instead of it."""
+"""Changes a part of what was asked about. "Make it a tea" is left out: it may replace all of it."""
 _DO_IT = re.compile(
     r"(?:(?:yes|well|so|and|oh|ok|okay|please) )*(?:can|could|will|would) you"
     r" (?:still |please |just )*"
@@ -49,11 +49,11 @@ class Question:
     """A question that the agent has asked, and what answers to it do.
 
     Attributes:
-        calls: What a "yes" makes, or of `options` the one that is chosen.
-        options: What is to be chosen between, in words, one for each call; empty for yes or no.
-        declined: What is said to a "no".
-        to_what: What was asked to be done, where the answer is to what: "turn off".
-        at_parting: Whether it was asked once more where the user took leave.
+        calls: The calls that a "yes" makes; with `options`, one call for each of them.
+        options: The words to choose between; empty for a yes-or-no question.
+        declined: What is said after a "no".
+        to_what: The action in question, such as "turn off", if the answer is to name its object.
+        at_parting: Whether it was asked once more when the user said goodbye.
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -63,19 +63,19 @@ class Question:
     at_parting: bool = False
 
     def mild(self, tools: Mapping[str, ToolSpec]) -> bool:
-        """Whether what was asked about can be changed later, and has words of its own."""
+        """Whether what was asked about can be changed later, and its tools have words for it."""
         specs = [tools[call.name] for call in self.calls if call.name in tools]
         known = bool(specs) and not self.options and len(specs) == len(self.calls)
         return known and all(one.meant and not (one.undoes or one.confirmation) for one in specs)
 
     def answered(self, message: str, tools: Mapping[str, ToolSpec]) -> tuple[ToolCall, ...] | None:
-        """The calls that a message behind the question asks for, none for a "no".
+        """The calls that an answer to the question asks for, an empty tuple for a "no".
 
-        None where it answers nothing.
+        None if the message does not answer the question.
         """
         if (chosen := _chosen(message, self.options)) is not None:
             return (self.calls[chosen],)
-        # Which one it is to replace is the tool's affair.
+        # What the thing is to replace ("instead of …") is left to the tool.
         yes = re.sub(r"\s(?:instead|rather)\b.*", "", message)
         answers = [_answer(tools[call.name], yes) for call in self.calls]
         if None in answers or not answers:
@@ -85,16 +85,16 @@ class Question:
         return self.calls if all(answers) else ()
 
     def passed_over(self, message: str, tools: Mapping[str, ToolSpec]) -> bool:
-        """Whether a message takes a yes for granted: "and a tea", "that's all", "with oat milk".
+        """Whether a message takes a "yes" for granted: "and a tea", "that's all", "with oat milk".
 
-        Only where it is `mild`.
+        Never if the question is not `mild`.
         """
         if not self.mild(tools):
             return False
         said = plain(message)
         changers = {f"change_{call.name.partition('_')[2]}" for call in self.calls}
         changes = changers <= tools.keys() and _CHANGES_IT.search(said)
-        # With what is open there will be something to place.
+        # "That's all" counts too: with the open calls there is an order to place.
         asked = (one.confirmation for one in tools.values() if not one.ends)
         ends = any(one.plainly(message) for one in asked if one and not one.always)
         return bool(_GOING_ON.match(said) or changes or ends)
@@ -103,7 +103,7 @@ class Question:
     def which(
         cls, call: ToolCall, options: Mapping[str, Sequence[str]], ids: Callable[[str], str]
     ) -> Question:
-        """Of a call's argument, which of several values is meant."""
+        """The question which of several values is meant for an argument of a call."""
         given = [(argument, value) for argument, values in options.items() for value in values]
         calls = (
             replace(call, call_id=ids("call"), arguments={**call.arguments, argument: value})
@@ -115,9 +115,9 @@ class Question:
     def whether_all(
         cls, question: str, tools: Mapping[str, ToolSpec], call_id: str
     ) -> Question | None:
-        """A reply's question whether that is all: a "yes" says that it is.
+        """The question "is that all?" of a reply, to which a "yes" means "that's all".
 
-        None for other questions, and where that would do nothing.
+        None for other questions, and if "that's all" would do nothing.
         """
         if not _IS_THAT_ALL.search(plain(question)):
             return None
@@ -127,12 +127,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """Calls that are made, and why others are not.
+    """The calls that are made, and the question in place of those held back.
 
     Attributes:
-        made: In their order.
-        question: What the user is asked where none is made.
-        unconfirmed: What a "yes" to the question makes.
+        made: The calls that are made, in order.
+        question: What the user is asked if no call is made.
+        unconfirmed: The calls that a "yes" to the question makes.
     """
 
     made: tuple[ToolCall, ...]
@@ -141,10 +141,11 @@ class HeldBack:
 
 
 def readable_ones(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> HeldBack:
-    """The calls whose required values can be read, or the question for one that cannot.
+    """The calls whose required values can be read, or the question for a value that cannot.
 
-    Beside them one is made to which its tool itself says no: "There is no back door." None is made
-    where one of them takes something back that another was to put in its place.
+    A call that its tool answers with a statement ("There is no back door.") rather than a question
+    is made beside readable ones, so that the tool says so. No call is made if a readable one undoes
+    something that an unreadable one was to replace.
     """
     asked = {call.call_id: _question(call, tools.get(call.name)) for call in calls}
     made = tuple(call for call in calls if not asked[call.call_id])
@@ -157,11 +158,11 @@ def readable_ones(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> H
 def confirmed_ones(
     calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec], message: str
 ) -> HeldBack:
-    """The calls that need no question, or have an answer to it in the user's message.
+    """The calls that need no confirmation, or get it in the user's message; others are held back.
 
-    What would end the conversation gives way to what the message asks for as plainly: "that's all,
-    thanks" places an order that is open. Who takes leave with it is not asked any more: "for
-    Emil, goodbye".
+    A call that would end the conversation gives way to one that the message plainly asks for:
+    "that's all, thanks" places the open order. With a goodbye in the message, calls beside that end
+    are not confirmed any more: "for Emil, goodbye".
     """
     specs = [tools[call.name] for call in calls if call.name in tools]
     leaves = any(spec.ends for spec in specs) and takes_leave(message)
@@ -190,7 +191,7 @@ def _instead_of_the_end(
 
 
 def _asked_for(tools: Mapping[str, ToolSpec], message: str) -> str:
-    """The tool that would ask before it does something, and that a message plainly asks for."""
+    """Name of the tool with a confirmation that a message plainly asks for; empty for none."""
     for spec in tools.values():
         asked = spec.confirmation
         if asked and not asked.always and asked.plainly(message) and asked.question({}):
@@ -199,7 +200,7 @@ def _asked_for(tools: Mapping[str, ToolSpec], message: str) -> str:
 
 
 def _chosen(message: str, options: Sequence[str]) -> int | None:
-    """Which option a message names, by its place or by words that no other has."""
+    """Index of the option that a message names, by its place or by words no other option has."""
     said = set(plain(message).split()) - GRAMMAR
     places = [place for word, place in _PLACES.items() if word in said]
     if len(options) > 1 and len(said) == len(places) == 1 and places[0] < len(options):
@@ -211,7 +212,7 @@ def _chosen(message: str, options: Sequence[str]) -> int | None:
 def _answer(spec: ToolSpec, message: str) -> bool | None:
     if spec.ends:
         return agrees_to_end(message) or None
-    # "No" to "anything else?" asks for an order plainly; here it is a no.
+    # "No" to "anything else?" would plainly ask for the order; to this question it is a no.
     if disagrees(message):
         return False
     asked = spec.confirmation
@@ -220,7 +221,7 @@ def _answer(spec: ToolSpec, message: str) -> bool | None:
 
 
 def _question(call: ToolCall, spec: ToolSpec | None) -> str:
-    """What is to be asked for want of a value; empty where all can be read."""
+    """The question for a required value that cannot be read; empty if all can."""
     if spec is None:
         return ""
     for name in spec.required:
@@ -232,7 +233,7 @@ def _question(call: ToolCall, spec: ToolSpec | None) -> str:
 
 
 def asks_plainly(message: str, spec: ToolSpec) -> bool:
-    """Whether a message asks in so many words for what a tool does that is asked about else."""
+    """Whether a message asks so plainly for what a tool does that it need not be confirmed."""
     if spec.ends:
         return says_goodbye(message)
     return spec.confirmation is not None and spec.confirmation.plainly(message)

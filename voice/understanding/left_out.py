@@ -1,8 +1,8 @@
-"""What a request named and no call carries: "add eggs, wine and bread" with calls for two of them.
+"""What a request named but no call carries: "add eggs, wine and bread" with calls for two of them.
 
-Arguments are spans of the user's words, so what lies behind the first of them, and is neither one
-itself nor a word of the tool's or of grammar, has been left out. It knows nothing of what a tool
-does; questions, behind which all kinds of words may stand, are no matter of it.
+Arguments are spans of the user's words. So words after the first argument that are in no argument,
+and are neither the tool's words nor grammar, have been left out. Knows nothing of what a tool does.
+Questions are not checked, since any words may follow them.
 """
 
 from __future__ import annotations
@@ -29,43 +29,43 @@ _ASIDE = re.compile(
     r"|we're|they're|that's|there's|is|isn't|are|was|were|would|wouldn't)\b"
     r"|(?:my|our|his|her|their) (?:\w+ ){1,3}(?:might|may|says?|said)\b"
 )
-"""Reasons, statements, for whom it is, and what is said over again: they ask for nothing."""
+"""Reasons, statements, for whom it is, and restatements: they ask for nothing."""
 _RELATIVE = frozenset(("which", "who", "where"))
 _GOING_ON = frozenset(("is", "are", "was", "were", "isn't", "does", "has"))
-"""Behind what a call has these say something of it: "Falk is the name"."""
+"""Right after a value of a call these begin a statement about it: "Falk is the name"."""
 _COUNTING = NUMBERS | {"a", "an", "another", "some"}
 _ORDERING = re.compile(
     r"(?:[\w']+ ){0,4}?(?:(?:can|could|may) (?:i|we) (?:please |just )?(?:get|have|order|take)"
     r"|(?:i|we)(?:'d like|'ll have|'ll take| want| need| would like))(?: to order)? "
 )
-"""What is asked for begins behind this."""
+"""Lead-in of an order; what is asked for follows it."""
 _LONGEST = 3
-"""Words of a thing or a detail."""
+"""Most words of a thing or a detail."""
 _ASKING = re.compile(r"(?:can|could|will|would) (?:you|we|i) (?:please )?\w+")
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-"""With what is joined to it: "o'clock", "half-past"."""
+"""A word with parts joined to it: "o'clock", "half-past"."""
 AGAIN = re.compile(
     rf",? ((?:(?:every|each) (?:single )?(?:day|morning|evening|night|{WEEKDAY})|daily"
     r"|(?:on |every |each )?(?:weekdays?|work(?:ing)? ?days?|weekends?)))$",
     re.I,
 )
-"""How a time repeats, behind it."""
+"""How a time repeats, at its end."""
 _MOST_PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Parts of a request, and the tools that were called for the others."""
+    """Parts of a request that no call carries, and the tools called for the other parts."""
 
     parts: tuple[str, ...] = ()
     called: tuple[str, ...] = ()
 
 
 def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> LeftOut:
-    """The parts of the last request that none of the calls behind it carries.
+    """The parts of the last request that none of the calls after it carries.
 
-    Nothing where no call changes anything. Where one of them failed its error says more, but not of
-    what is plainly another request.
+    Nothing if all the calls only read. If one failed, its error says more, so only parts that begin
+    with a verb, as another request does, are returned.
     """
     request, calls, results = _last_request(messages)
     specs = [tools[call.name] for call in calls if call.name in tools]
@@ -113,7 +113,7 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
 def _names_one(words: Sequence[str], start: int, end: int, specs: Sequence[ToolSpec]) -> bool:
     """Whether a part of an order asks for a thing or a detail: "milk", "an éclair", "add it".
 
-    What is told beside it is none: for whom it is, and why.
+    Remarks, such as for whom it is or why, do not.
     """
     if words[start] in VERBS or words[start] in NUMBERS or words[max(start - 1, 0)] in _COUNTING:
         return True
@@ -128,7 +128,7 @@ def _names_one(words: Sequence[str], start: int, end: int, specs: Sequence[ToolS
 
 
 def _is_denied(said: str, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) -> bool:
-    """Whether words say that a value is not wanted, and no call has it: "without sugar"."""
+    """Whether words deny a value that no call has: "without sugar"."""
     value = re.sub(r"^(?:without|no|instead of|rather than) (?:any |the )?", "", said)
     if value == said or any(value in map(str, call.arguments.values()) for call in calls):
         return False
@@ -137,9 +137,9 @@ def _is_denied(said: str, calls: Sequence[ToolCall], specs: Sequence[ToolSpec]) 
 
 
 def carried(request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> float:
-    """The share of a request's words that calls carry, or have in their tools' declarations.
+    """The share of a request's words that are in the calls or in their tools' declarations.
 
-    Words of grammar do not count, nor what is said beside the request; 1 where there are no others.
+    Words of grammar and remarks beside the request do not count; 1 if there are no other words.
     """
     values = [str(value) for call in calls for value in call.arguments.values()]
     asked = " ".join(
@@ -156,14 +156,14 @@ def carried(request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpe
 
 
 def not_understood(parts: Sequence[str]) -> str:
-    """A sentence on parts that were left out; empty for none."""
+    """A sentence that names parts which were left out; empty for none."""
     return f"I did not get this: {phrasing.joined(parts)}." if parts else ""
 
 
 def _last_request(
     messages: Sequence[Message],
 ) -> tuple[str, list[ToolCall], list[str]]:
-    """The user's last message, and the calls and results behind it."""
+    """The user's last message, and the calls and results after it."""
     calls: list[ToolCall] = []
     results: list[str] = []
     for message in reversed(messages):
@@ -176,9 +176,9 @@ def _last_request(
 
 
 def carriers(words: Sequence[str], calls: Sequence[ToolCall]) -> list[int | None]:
-    """For each word of a request, which call has it in an argument, the first as a number of 0.
+    """For each word of a request, the index of the call that has it in an argument, or None.
 
-    Behind a value the argument's own name is of it: the days of "two days".
+    The argument's own name right after its value belongs to it, like "days" in "two days".
     """
     found: list[int | None] = [None] * len(words)
     for number, call in enumerate(calls):
@@ -195,7 +195,7 @@ def carriers(words: Sequence[str], calls: Sequence[ToolCall]) -> list[int | None
 
 
 def _spellings(value: object) -> Iterator[str]:
-    """How a value may have been said: a number in words, a time without how it repeats."""
+    """The ways a value may have been said: a number in words, a time without its repetition."""
     yield str(value)
     yield AGAIN.sub("", str(value))
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -205,10 +205,10 @@ def _spellings(value: object) -> Iterator[str]:
 def _gaps(
     words: Sequence[str], carriers: Sequence[int | None], calls: Sequence[ToolCall]
 ) -> Iterator[tuple[int, int]]:
-    """Runs of words that no argument has, behind the first that one has.
+    """Runs of words in no argument, after the first word that is in one.
 
-    Those before another tool's argument ask for that tool, but for a request of its own before the
-    last "and"; and so may those at the end where a call has no argument.
+    A run before another tool's argument asks for that tool, except for a request of its own before
+    its last "and". A run at the end is skipped if a call without arguments may be what it asks for.
     """
     before = None
     first = 0
@@ -231,7 +231,7 @@ def _gaps(
 def _before(
     words: Sequence[str], carriers: Sequence[int | None], calls: Sequence[ToolCall]
 ) -> Iterator[tuple[int, int]]:
-    """What stands before the "and" or "then" ahead of the first argument: a request of its own."""
+    """The words before the last "and" or "then" ahead of the first argument: another request."""
     start = next((at for at, carrier in enumerate(carriers) if carrier is not None), 0)
     joint = max((at for at in range(start) if words[at] in ("and", "then")), default=0)
     if joint and all(call.arguments for call in calls):
@@ -244,7 +244,7 @@ def _comma(
     carriers: Sequence[int | None],
     calls: Sequence[ToolCall],
 ) -> Iterator[tuple[int, int]]:
-    """What stands before the last comma ahead of the first argument, if it begins as a request."""
+    """The words before the last comma ahead of the first argument, if they begin with a verb."""
     start = next((at for at, carrier in enumerate(carriers) if carrier is not None), 0)
     commas = [
         at for at in range(1, start) if "," in request[words[at - 1].end() : words[at].start()]
@@ -256,7 +256,7 @@ def _comma(
 
 
 def _pieces(words: Sequence[str], first: int, last: int) -> Iterator[tuple[int, int]]:
-    """A run of words, cut at each "and", without articles before and grammar behind a piece."""
+    """The pieces of a run of words between "and"s, without leading articles or final grammar."""
     ends = [at for at in range(first, last) if words[at] in _JOINTS] + [last]
     for end in ends:
         start, first = first, end + 1

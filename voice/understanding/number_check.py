@@ -1,4 +1,4 @@
-"""Whether a reply's numbers come from somewhere: the last guard against a made-up time or price."""
+"""Whether a reply's numbers have a source: the last guard against a made-up time or price."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _number_words() -> dict[str, str]:
 
 
 def numbers(text: str) -> set[str]:
-    """Numbers in a text, as digits or words; "one" is left out, for it is often no number."""
+    """Numbers in a text, in digits or words; "one" is ignored, since it is often no number."""
     words = _number_words()
     lowered = text.lower()
     found = {match.replace(",", "") for match in _NUMBER.findall(lowered)}
@@ -30,9 +30,9 @@ def numbers(text: str) -> set[str]:
 
 
 def _retold(source: str) -> Iterator[str]:
-    """Numbers by which people tell what programs write.
+    """The numbers with which people say what programs write.
 
-    "19:30" is 7:30, "2026-05-03" has a 3, and a list in JSON has a length.
+    "19:30" is said as 7:30, "2026-05-03" has a 3, and a JSON list has a length.
     """
     for hour, minute in _CLOCK.findall(source):
         yield f"{int(hour) % 12 or 12}:{minute}"
@@ -45,7 +45,7 @@ def _retold(source: str) -> Iterator[str]:
 
 
 def _lengths(value: object) -> Iterator[int]:
-    """Lengths of all lists in a value of JSON."""
+    """Lengths of all lists in a JSON value."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if isinstance(value, list):
         yield len(value)
@@ -54,7 +54,7 @@ def _lengths(value: object) -> Iterator[int]:
 
 
 def is_grounded(text: str, sources: Iterable[str]) -> bool:
-    """Whether every number of a text stands in one of the sources, or tells what stands there."""
+    """Whether every number in a text is in one of the sources, or is another form of one there."""
     known: set[str] = {"1"}
     for source in sources:
         known |= numbers(source)

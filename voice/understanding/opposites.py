@@ -1,10 +1,10 @@
 """Whether a call does the opposite of what was asked: the last guard before a tool runs.
 
-What a tool does is in the first word of its name (``cancel_alarm``), what is asked in the verbs of
-the message: both begin something, or both end something. Words that are arguments are no verbs of
-the request ("remind me to cancel the subscription"). A question for facts changes nothing, and so
-does "do not cancel it"; what is named only to say no to it is not made either. Of tools whose name
-has no such verb nothing is known, and none is refused.
+The first word of a tool's name says what it does (``cancel_alarm``), and the verbs of the message
+say what is asked: both must begin something, or both end something. Words of arguments are not
+verbs of the request ("remind me to cancel the subscription"). A question for facts changes nothing,
+nor does "do not cancel it"; a thing named only to be denied is not made. Nothing is known of tools
+whose names have no such verb, and they are not refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LEFT_ALONE = "All right, I won't."
 NOTHING_INSTEAD = "Sorry, I did not get what to put in its place, so I did nothing."
 KEPT = "All right, I'll leave it."
 _LONGEST_NAME = 3
-"""Words of what a question is about, as it is said back."""
+"""Most words of a question's subject that are repeated in the answer."""
 
 _BEGINNING = frozenset(("set", "add", "create", "make", "start", "begin", "order", "book", "new"))
 _ENDING = frozenset((
@@ -72,7 +72,7 @@ _PERMISSION = re.compile(
     rf"(?:can|could|may) (?:i|we|one|people|you and i|\w+s) (?!(?:{'|'.join(sorted(VERBS))}|also"
     r"|please|just|still)\b)\w"
 )
-"""Asks whether something may be done, which has nothing to do with the agent: "can I mix …"."""
+"""Asks whether people may do something, not for the agent to do it: "can I mix …"."""
 _DENIED = (
     r"(?:(?<!why )(?<!if )\bnot|\b(?:don't|do not|didn't|did not) (?:want|need|order|add|mean|say)"
     r"|\b(?:instead of|rather than)) (?:(?:an?|the|any|some) )?"
@@ -81,7 +81,16 @@ _NOT = re.compile(r"n't\b|\b(?:not|never|no)\b")
 
 
 class _Aim(Enum):
-    """What a request or a tool is for."""
+    """What a request asks for, or what a tool does.
+
+    Attributes:
+        BEGIN: Something is begun or made.
+        END: Something is ended or removed.
+        SET: Something is set to a value, which may begin or end it.
+        LEARN: Facts are asked for.
+        REST: Something is not to be ended ("do not cancel it").
+        KEEP: Something is to stay as it is.
+    """
 
     BEGIN = auto()
     END = auto()
@@ -93,7 +102,7 @@ class _Aim(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Opposed:
-    """Calls that are not to be made, and what the agent says where no other is."""
+    """Calls that are not to be made, and what the agent says if no other call is made."""
 
     calls: tuple[ToolCall, ...] = ()
     answer: str = UNSURE
@@ -107,15 +116,18 @@ def opposed(
     texts: frozenset[str] = frozenset(),
     whole: str = "",
 ) -> Opposed:
-    """Those of an answer's calls that do the opposite of what a message of the user's asks.
+    """The calls of an answer that do the opposite of what the user's message asks.
 
-    None where another call of the answer does what is asked: then the message asks for both.
+    There are none if another call of the answer does what is asked: then the message asks for both.
 
     Args:
+        message: What is asked.
+        calls: The calls of the answer.
         setters: Names of tools that set something to a value, and so may end it as well.
-        choosing: Whether the user was asked which one is meant: "just the milk" may go, then.
-        texts: Names of tools that take any words.
-        whole: The message, where what it asks is a part of it.
+        choosing: Whether the user was asked which thing is meant: then "just the milk" may name
+            what is to go, and does not mean that it is to stay.
+        texts: Names of tools that take free text.
+        whole: The whole message, if ``message`` is a part of it.
     """
     denied = tuple(call for call in calls if _is_denied(_plain(message), call, setters))
     if denied:
@@ -145,19 +157,19 @@ def opposed(
 
 
 def _is_denied(said: str, call: ToolCall, setters: frozenset[str]) -> bool:
-    """Whether a message names what a call makes, and only to say that it is not wanted."""
+    """Whether a message names what a call makes only to say that it is not wanted."""
     if _verb(call.name) not in _BEGINNING or call.name in setters or not call.arguments:
         return False
     value = _plain(str(next(iter(call.arguments.values()))))
     thing = re.escape(without_article(value))
-    # "No milk" is what a list is for, and a drink that is not wanted.
+    # On a list "no milk" says that milk is needed; otherwise it says that it is not wanted.
     no = "" if call.name.startswith("add") else r"\bno |"
     rest, count = re.subn(rf"(?:{no}{_DENIED}){thing}\b", " ", said)
     return count > 0 and re.search(rf"\b{thing}\b", rest) is None
 
 
 def _names(message: str, call: ToolCall) -> bool:
-    """Whether a message has the thing that a tool is for: a list."""
+    """Whether a message names the thing that a tool is for, such as a list."""
     return re.search(rf"\b{call.name.rpartition('_')[2]}", _plain(message)) is not None
 
 
@@ -167,7 +179,7 @@ def asks_to_end(message: str) -> bool:
 
 
 def _unknown(message: str, calls: Iterable[ToolCall]) -> str:
-    """What is said to a question that a model took for a request; names what it is about."""
+    """The answer to a question that the model took for a request; names its subject if short."""
     values = (str(value) for call in calls for value in call.arguments.values())
     named = (one for one in values if one and one.lower() in message.lower())
     thing = re.sub(r"^(?:the|an?|my|in) ", "", next(named, ""), flags=re.I)
@@ -176,7 +188,7 @@ def _unknown(message: str, calls: Iterable[ToolCall]) -> str:
 
 
 def setters(tools: Iterable[ToolSpec]) -> frozenset[str]:
-    """Tools that set something to a value: they need to know what and to what."""
+    """Names of the tools that set a thing to a value, and so require both."""
     return frozenset(
         tool.name
         for tool in tools
@@ -191,12 +203,12 @@ def _aim_of_tool(name: str) -> _Aim | None:
 
 
 def _verb(name: str) -> str:
-    """The first word of a tool's name: "cancel" of ``cancelAlarm``."""
+    """The first word of a tool's name: "cancel" for ``cancelAlarm``."""
     return next(iter(re.findall(r"[A-Z]?[a-z]+", name)), "").lower()
 
 
 def _aim_of_request(said: str, arguments: Sequence[str]) -> _Aim | None:
-    """What is asked for; None where the verbs say nothing, or say both."""
+    """What a request is for; None if its verbs do not tell, or tell both."""
     rest = said
     for argument in sorted(map(_plain, arguments), key=len, reverse=True):
         rest = re.sub(rf"\b{re.escape(argument)}(?!\w)", " ", rest, count=1)
@@ -218,7 +230,10 @@ def _aim_of_request(said: str, arguments: Sequence[str]) -> _Aim | None:
 
 
 def _asks(said: str, arguments: Iterable[str]) -> bool:
-    """Whether a message asks, and all its sentences with an argument: "where was I? Yes, milk"."""
+    """Whether a message asks for facts, in all sentences that contain an argument.
+
+    "Where was I? Yes, milk" does not: the sentence with "milk" is no question.
+    """
     values = [*map(_plain, arguments)]
     sentences = re.split(r"[.!?]+\s+", said)
     about = [one for one in sentences if any(value in one for value in values)]

@@ -1,8 +1,8 @@
-"""What a message tells beside what it asks for: "I'm leaving in ten minutes, turn off the light".
+"""Remarks beside what a message asks for: "I'm leaving in ten minutes, turn off the light".
 
-A message is cut into clauses at its punctuation and before a reason. One that tells of something
-asks for nothing, so a call with values from there alone was not asked for: "wake me at seven
-because work begins at eight" wants one alarm. The words are English.
+A message is cut into clauses at punctuation and before a reason. A clause that tells something asks
+for nothing, so a call with values from such clauses alone was not asked for: "wake me at seven
+because work begins at eight" wants one alarm. English only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _REASON = (
 )
 _CUT = re.compile(rf"[.!?;,]+\s+|\s+(?={_REASON})", re.IGNORECASE)
 _GOES_ON = re.compile(r"(?:in|at|on|by|with|for|from|to|until|and (?:i|my|we|the)|lol|haha)\b")
-"""How a clause begins that belongs to the one before it."""
+"""The beginning of a clause that belongs to the one before it."""
 _OPENING = (
     r"(?:(?:oh|well|so|right|honestly|you know|hey|ah|ugh|wow|and|but|hmm+|okay|ok|yeah|no|wait) )*"
 )
@@ -33,7 +33,7 @@ _DOING = re.compile(
     rf"{_OPENING}(?!any|every|some|no|dur|shopp|stri|includ|start|end|morn|even|follow|br|r)"
     r"\w{2,}ing\b(?! list)"
 )
-"""The speaker's own doing: "ordering pizza"."""
+"""Says what the speaker is doing: "ordering pizza"."""
 _WANTING = re.compile(
     r"\b(?:needs?|wants?|\w+'(?:ll|d)|please|(?:can|could|will|would) (?:you|i|we)|instead|should"
     r"|too|as well|(?:the|that|this|another|small|large|medium) one|both|the rest|meant|mean|said"
@@ -41,7 +41,7 @@ _WANTING = re.compile(
     r"|prefer|looking for|wondering|(?<!is )asking|timers?|alarms?|lists?|reminders?|orders?)\b"
 )
 _SHORTEST_TALE = 4
-"""Words."""
+"""Fewest words of a remark."""
 _NUMBER = rf"(?:\d{{1,3}}|{'|'.join(sorted(NUMBERS - word_set('half quarter noon midnight')))})"
 _AGE_OR_LENGTH = re.compile(
     rf"{_OPENING}(?:(?:he|she|they|i|we|my \w+)(?:'s|'re|'m| is| are| am)"
@@ -51,14 +51,14 @@ _AGE_OR_LENGTH = re.compile(
     rf"(?:{_NUMBER}|an?|a few|a couple of) (?:day|week|month|year)s?"
     r" (?:i'd say|i would say|i think|i guess|i suppose|or so|now|already|so far|ever since)\b.*)"
 )
-"""How old somebody is, and how long it has been so: "she's nearly eight"."""
+"""Somebody's age, or how long something has lasted: "she's nearly eight"."""
 _SUPPOSING = re.compile(
     r"\b(?:if (?:some|any)thing|in case"
     r"|if (?:i|we|he|she|they) (?:have to|need to|can't|cannot)"
     r"|(?:can|could|may|possible for|am) (?:i|we) (?:\w+ )?(?:to )?"
     r"(?:change|cancel|move|swap|pay|call|ring|decide)\b(?! (?:\w+ )?to).* (?:later|afterwards))\b"
 )
-"""What may come about later: "can I cancel it if something comes up", "may I pay later"."""
+"""What may happen later: "can I cancel it if something comes up", "may I pay later"."""
 _COMMANDS = VERBS - word_set("""
     are can could did do does don't figure have how i'd i'll is let look ring time what what's when
     where which who will work would
@@ -70,7 +70,7 @@ _COMMANDING = re.compile(
 
 
 def only_tells(message: str) -> bool:
-    """Whether a message tells of something, and neither asks nor wants anything.
+    """Whether a message only tells something, and neither asks nor wants anything.
 
     >>> only_tells("the train was so packed I stood on one leg"), only_tells("my bread is ready")
     (True, True)
@@ -90,7 +90,7 @@ def only_tells(message: str) -> bool:
 
 
 def supposes(clause: str) -> bool:
-    """Whether a clause speaks of what may come about, which is no wish yet.
+    """Whether a clause is about what may happen later, and so is not yet a wish.
 
     >>> supposes("can I change it later if something comes up"), supposes("can we do it later")
     (True, False)
@@ -99,7 +99,7 @@ def supposes(clause: str) -> bool:
 
 
 def asking_sentence(message: str) -> str:
-    """The one sentence of a message that is no remark or courtesy; the message where none is it.
+    """The only sentence of a message that is no remark or courtesy; otherwise the whole message.
 
     >>> asking_sentence("It's no secret. Remember that I like tea.")
     'Remember that I like tea.'
@@ -116,12 +116,13 @@ def asking_sentence(message: str) -> str:
 def asked_for(
     request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]
 ) -> tuple[ToolCall, ...]:
-    """The calls without those that take all their values from what is told beside the request.
+    """Drop the calls whose values all come from remarks beside the request.
 
-    All, where none would be left. What a list takes may be named in a remark ("we are out of milk,
-    and add eggs"): of the tools that are called for the rest only those are left out that read
-    all they need. What is gathered for an order, and its end, is told of: "her mum's
-    having a tea", "it's for Murray".
+    All calls are kept if none would be left. A remark may name what goes on a list ("we are out of
+    milk, and add eggs"), so a call of a tool that is also called for the request itself is dropped
+    only if the tool has readers for all it requires. Calls that gather or place an order are kept,
+    because orders are often told ("her mum's having a tea", "it's for Murray"), unless another call
+    says the same and more.
     """
     told, asked = "", ""
     for said, tells in clauses_told(request):
@@ -141,12 +142,12 @@ def asked_for(
 
 
 def _is_ordered(spec: ToolSpec | None) -> bool:
-    """Whether a tool gathers what is read back before it is done, or then does it."""
+    """Whether a tool gathers an order that is read back before it is placed, or places it."""
     return spec is not None and bool(spec.asks_next or spec.confirmation)
 
 
 def _says_less(call: ToolCall, calls: Sequence[ToolCall]) -> bool:
-    """Whether another call of the tool says the same and more."""
+    """Whether another call of the same tool has the same values and more."""
     return any(c.name == call.name and call.arguments.items() < c.arguments.items() for c in calls)
 
 
@@ -155,7 +156,7 @@ def _reads_all(spec: ToolSpec | None) -> bool:
 
 
 def _is_said(call: ToolCall, text: str, some: bool = False) -> bool:
-    """Whether values of a call, and ``some`` or all of them, are words of a text."""
+    """Whether all values of a call, or at least ``some``, are words of a text."""
     said = [f" {plain(str(value))} " in f" {text} " for value in call.arguments.values()]
     return bool(said) and (any(said) if some else all(said))
 
@@ -169,7 +170,7 @@ def _spans(message: str) -> Iterator[tuple[int, int]]:
 
 
 def clauses_told(message: str) -> Iterator[tuple[str, bool]]:
-    """The clauses of a message, and whether each tells of something."""
+    """The clauses of a message, and for each whether it is a remark."""
     tells = False
     for start, end in _spans(message):
         words = plain(message[start:end])

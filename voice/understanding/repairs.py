@@ -1,9 +1,9 @@
-"""What a message means once its speaker has corrected it: "a latte, no wait, a mocha" is a mocha.
+"""What a message means after its self-repairs: "a latte, no wait, a mocha" is a mocha.
 
 A repair has three parts: the words that are taken back, an editing term ("no", "i mean"), and the
-words in their place. The term is a closed set; what is taken back begins where the repair's first
-word has its like: the same word, another article, another number. Without a like nothing is taken
-back, for "no" says so much else. The words are English.
+words in their place. The terms are a closed set. The words taken back begin at the last word of the
+same kind as the repair's first: the same word, or another article or number. If there is none,
+nothing is taken back, for "no" has many other uses. English only.
 
 Source: Shriberg, Preliminaries to a Theory of Speech Disfluencies (1994).
 """
@@ -24,19 +24,19 @@ from voice.understanding.english import (
 )
 
 _FARTHEST = 8
-"""Words that a repair takes back, at most."""
+"""Most words that a repair takes back."""
 
 _MOST = 8
-"""Repairs of one message."""
+"""Most repairs of one message."""
 _TERM = re.compile(rf"(?:[,.;-]?\s+(?:{TAKING_BACK}|{HESITATING})\b)+[,.]?\s+", re.IGNORECASE)
 _SURE = re.compile(rf"\b(?:{TAKING_BACK})\b", re.IGNORECASE)
 _IN_NUMBERS = frozenset(("and", "past", "to", "o'clock"))
-"""What may stand between two numbers of one."""
+"""Words that may join two numbers into one number or time."""
 
 
 @lru_cache(maxsize=256)
 def repaired(message: str) -> str:
-    """A message without what its own words take back; any other as it is.
+    """A message without the words that it takes back itself.
 
     >>> repaired("set a timer for ten no fifteen minutes"), repaired("a latte no sugar")
     ('set a timer for fifteen minutes', 'a latte no sugar')
@@ -52,18 +52,18 @@ def repaired(message: str) -> str:
 
 
 def _kept(before: str, behind: str, term: str) -> str | None:
-    """What is left of the words on either side of an editing term; None where it is none."""
+    """The words around an editing term once repaired; None if it is not a repair."""
     found = list(re.finditer(r"\S+", before))
     words, repair = [_bare(one[0]) for one in found], [_bare(one) for one in behind.split()]
     kind = kind_of(repair[0]) if repair else ""
-    # "With milk, no milk": a noun behind "no" is not there, rather than taken back.
+    # "With milk, no milk": "no" with a noun denies it, and takes nothing back.
     plain = kind in ("number", "article") or kind in FUNCTION_WORDS | VERBS or term.lower() != "no"
     alike = [at for at in range(len(words)) if kind_of(words[at]) == kind]
     if not alike or not plain or len(words) - alike[-1] > _FARTHEST:
         return None
     start = alike[-1]
     if words[max(0, start - 1)] == "not":
-        # "Not the cappuccino, I meant a cortado": what is meant replaces no denial.
+        # "Not the cappuccino, I meant a cortado": a denied thing is not what is repaired.
         return None
     tail = ""
     if kind == "number":
@@ -72,7 +72,7 @@ def _kept(before: str, behind: str, term: str) -> str | None:
         rest, said = _past_number(words, start), _past_number(repair, 0)
         while words[rest : rest + 1] == repair[said : said + 1] != []:
             rest, said = rest + 1, said + 1
-        # "Ten minutes for the pasta, no fifteen": what the repair does not say stays.
+        # "Ten minutes for the pasta, no fifteen": words that the repair does not replace stay.
         if said == len(repair) and rest < len(words):
             tail = " " + before[found[rest].start() :]
     return before[: found[start].start()] + behind.rstrip(" .") + tail
@@ -83,7 +83,7 @@ def _past_number(words: Sequence[str], start: int) -> int:
 
 
 def _in_number(words: Sequence[str], at: int) -> bool:
-    """Whether a word is a number, or stands between two."""
+    """Whether a word is a number, or joins two."""
     around = words[max(at - 1, 0) : at + 2]
     if at < 0 or kind_of(words[at]) == "number":
         return at >= 0
@@ -91,7 +91,7 @@ def _in_number(words: Sequence[str], at: int) -> bool:
 
 
 def kind_of(word: str) -> str:
-    """What a word may stand in for: words of one kind replace each other."""
+    """The kind of a word; in a repair, words of one kind replace each other."""
     if word in NUMBERS or word[:1].isdigit():
         return "number"
     return "article" if word in ARTICLES else word

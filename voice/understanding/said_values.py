@@ -1,11 +1,11 @@
-"""The values of a flow that a message says, without a model: "no, Tuesday at ten".
+"""Finds the values of a flow in a message, without a model: "no, Tuesday at ten".
 
-A value is the longest span of the message that its tool can read. A bare number is one only as the
-whole answer, behind "at" or beside another value: "one moment" is no time. What nearly any words
-can be, a name or a complaint, is what an answer to the question for it leaves beside other values,
-what stands behind its name, or what says outright that it is one. A clause that tells of what was,
-"since Monday", says only what was asked for. It does not know what the values are for. The words
-are English.
+A value is the longest span of the message that its tool can read. A bare number counts only as the
+whole answer, after "at" or beside another value: "one moment" is no time. A free value, which
+nearly any words can be (a name, a complaint), is what an answer to its question leaves beside other
+values, what follows the value's name, or what says outright that it is one. A clause about the
+past, "since Monday", gives only the value that was asked for. Does not know what the values are
+for. English only.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from voice.understanding.english import (
 from voice.understanding.remarks import supposes
 
 _LONGEST, _MOST = 12, 60
-"""Words of a value, and of a message that is looked through."""
+"""Most words of a value, and of a message that are looked at."""
 _LONG = 5
-"""Digits, or words for them, of a number that can be nothing else than one."""
+"""Digits, or words for them, from which on a number is a value by itself, as a telephone's is."""
 _WORD = re.compile(r"[^\s,;!?]+")
 _CORRECTS = re.compile(rf"(?:{TAKING_BACK}|{HESITATING}|not|change|that's wrong)\b|.*\bwrong\b")
 _ASKS = re.compile(r"(?:what|when|where|which|who|how|why|is|are|was|did|will|would|has)\b")
@@ -87,7 +87,7 @@ _RULED_OUT = (
     r"|(?:is|are) (?:\w+ )?(?:no|not|out|bad|impossible|difficult|hard|tricky|awkward)\b"
     r"|(?:isn't|aren't|doesn't|don't|does not|do not|won't|wouldn't) (?!bad|mind))"
 )
-"""What stands before and behind a value that is not wanted: "not Mondays, Fridays I have choir"."""
+"""Words before and after a value that is not wanted: "not Mondays, Fridays I have choir"."""
 _PART_BEHIND = re.compile(r"(?:morning|afternoon|evening)s?", re.I)
 _TOO = r"(?:(?:is|are|would be|seems) )?(?:\w+ )?too (?:early|late|soon)\b"
 _MAY_RULE_OUT = re.compile(f"{_RULING_OUT}|\\b{_RULED_OUT}|\\b{_TOO}")
@@ -97,15 +97,15 @@ _ONE = re.compile(
     r"(?: please)?",
     re.I,
 )
-"""No number."""
+"""Phrases in which "one" is not a number."""
 _LENGTHS = word_set("minute minutes hour hours day days week weeks month months year years times")
-"""What a number before it counts, which is no value then: "about three weeks"."""
+"""Units: a number before one is a length of time and no value: "about three weeks"."""
 _HANGING = re.compile(
     r"\b(?:before|after|until|since|(?:an?|new|another|other|that|this|the|same) one)$"
 )
-"""What ends a clause, and begins no value then: "as I said before, half past three"."""
+"""At the end of a clause these do not begin a value: "as I said before, half past three"."""
 _GOES_ON = word_set("would will is sounds works suits looks seems might could if then please")
-"""What follows a bare number that is the subject of an answer: "nine would be lovely"."""
+"""Words after a bare number that is the subject of an answer: "nine would be lovely"."""
 _COUNTS = NUMBERS - word_set("half quarter noon midnight") | word_set("oh double")
 _BESIDE = word_set("""
     and at by for in on the to around about or so then maybe perhaps say said meant make made it
@@ -114,12 +114,12 @@ _BESIDE = word_set("""
     no nope yes yeah yep sure sorry please thanks thank you oh ah uh um er erm hmm well wait
     actually hello hi hey if you have possible roughly thereabouts dot exactly
 """)
-"""What stands beside the value in an answer that says nothing else."""
+"""Words that may stand beside the value in an answer that says nothing else."""
 _BEFORE_NAME = re.compile(
     rf"(?:(?:and|but|{TAKING_BACK}|{HESITATING}|it's|it is|that's|that is)\b[ ,.!]*)+", re.I
 )
 _SPELLED = re.compile(r"[ ,.]+\w(?:[ .,-]+\w\b){2,40}")
-"""A name letter by letter, behind itself."""
+"""A name spelled letter by letter, after the name itself."""
 _STARTS_OVER = re.compile(
     r"start over|start again|(?:let's )?(?:start|begin) (?:over|again)|from the beginning"
 )
@@ -135,8 +135,8 @@ class Wanted:
     """A value that may be said.
 
     Attributes:
-        reading: What its words must be readable as.
-        known: What is known of it; None where it is missing.
+        reading: How its words are read.
+        known: The value known so far; None if it is missing.
     """
 
     name: str
@@ -144,14 +144,17 @@ class Wanted:
     known: str | None = None
 
     def reads(self, words: str) -> bool:
-        """Whether some words say it, and another one than is known; a free one, outright."""
+        """Whether words give this value, and not the known one; a free one must say so outright."""
         read = self.reading.outright if self.reading.free else self.reading.read
         if self.reading.free and self.known is None:
             read = self.reading.unasked or read
         return read is not None and self.answers(words, read)
 
     def answers(self, words: str, read: Callable[[str], object] | None = None) -> bool:
-        """As `reads`, where it was asked for."""
+        """As `reads` for a value that was asked for, so that a free one may be any words.
+
+        ``read`` replaces the reading's own reader.
+        """
         meant = (read or self.reading.read)(words)
         if meant is None or self.known is None:
             return meant is not None
@@ -159,12 +162,12 @@ class Wanted:
 
 
 def clauses(message: str) -> list[str]:
-    """The parts of a message: its sentences, and what a comma or an "and I" sets apart."""
+    """The parts of a message, cut at sentence ends, commas and words such as "and I"."""
     return [part for part in _JOINT.split(_GREETS.sub("", message)) if part.strip(" ,.;!?")]
 
 
 def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[str, str]:
-    """Values by their names, in the words of the message; that which was ``asked`` for first."""
+    """The values that a message gives, by name, in its words; ``asked`` is what was asked for."""
     ordered = sorted(wanted, key=lambda one: (one.name != asked, one.known is not None))
     free = [one for one in ordered if one.reading.free]
     for one in free:
@@ -182,7 +185,7 @@ def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[s
                 known = [other for other in free if other.known is not None]
                 said = (part for part in left if part not in names.values())
                 told = one.reading.unasked or (lambda _: None)
-                # "It's a great pain" is no courtesy.
+                # "It's a great pain" is not a courtesy.
                 new = (part for part in said if told(part) or not is_courteous(part))
                 words = _left_for(one, [part for part in new if not _says_again(part, known)])
                 return {**spans.found, **names, **({one.name: words} if words else {})}
@@ -195,13 +198,13 @@ def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[s
 
 
 def ruled_out(message: str, wanted: Iterable[Wanted]) -> Mapping[str, Sequence[str]]:
-    """Values by their names that a message says are not wanted, in its words."""
+    """The values that a message says are not wanted, by name, in its words."""
     known = _unknown(wanted)
     return _Spans(message, known).ruled_out if _MAY_RULE_OUT.search(plain(message)) else {}
 
 
 def _full_names(parts: Iterable[str], free: Sequence[Wanted]) -> dict[str, str]:
-    """The first that is a name of two words with capitals, new or fuller than the known one."""
+    """The first part that is a full name: capitalised words that add to the known name, if any."""
     full = [part for part in parts if len(part.split()) > 1 and _is_proper(part)]
     for part, one in product(full, free):
         fuller = {*(one.known or "").split()} < {*part.split()}
@@ -211,7 +214,7 @@ def _full_names(parts: Iterable[str], free: Sequence[Wanted]) -> dict[str, str]:
 
 
 def _left_for(one: Wanted, left: Sequence[str]) -> str:
-    """What is left of an answer that a free value can be: all, a part of it, or a name in it."""
+    """The words left of an answer that a free value can be: all, one part, or a name in them."""
     if one.answers(", ".join(left)):
         return ", ".join(left)
     names = (" ".join(name) for part in left for name in _capitals(part.split()))
@@ -220,14 +223,14 @@ def _left_for(one: Wanted, left: Sequence[str]) -> str:
 
 
 def _capitals(words: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Runs of words with capitals, which may be names."""
+    """Runs of capitalised words, which may be names."""
     for proper, run in groupby(words, _is_proper):
         if proper:
             yield [*run]
 
 
 def says_again(message: str, wanted: Iterable[Wanted]) -> bool:
-    """Whether a message says nothing but what is known."""
+    """Whether a message only repeats a known value, or consists of values alone."""
     wanted = [*wanted]
     known = [one for one in wanted if one.reading.free and one.known]
     return _says_again(message, known) or _is_whole(message, wanted)
@@ -238,34 +241,34 @@ def _says_again(words: str, known: Iterable[Wanted]) -> bool:
 
 
 def taken_back(message: str, known: Iterable[str]) -> str:
-    """The value that a message says is wrong, "not the time", without saying another; else ""."""
+    """The name of the value that a message says is wrong, "not the time"; otherwise empty."""
     words = plain(message)
     if _ASKS.match(words) or asks(words):
         return ""
     named = next((name for name in known if _names(words.split(), name)), "")
-    # "Jim Day" says a name.
+    # "Jim Day" is a name, although it has the word "day".
     alone = {*words.split()} <= ARTICLES | {*named.split("_")}
     return named if alone or _CORRECTS.match(words) else ""
 
 
 def gives_up(message: str) -> bool:
-    """Whether a message takes back all that was said: "never mind", "start over"."""
+    """Whether a message takes back everything: "never mind", "start over"."""
     return _GIVES_UP.fullmatch(bare(message)) is not None or starts_over(message)
 
 
 def starts_over(message: str) -> bool:
-    """Whether it is all to be said anew: "start over"."""
+    """Whether a message wants to begin again: "start over"."""
     return _STARTS_OVER.fullmatch(bare(message)) is not None
 
 
 def answer_to(message: str, known: Iterable[Wanted], plainly: bool = False) -> bool | None:
-    """Whether a message says yes or no to a question; None where it says something else.
+    """Whether a message says yes or no to a question; None if it says something else.
 
-    What it repeats of ``known`` values is neither: "yes, Tuesday at ten". Where only what is said
-    ``plainly`` counts, "lovely" is no yes.
+    Repeated ``known`` values are ignored: "yes, Tuesday at ten". With ``plainly``, only a plain yes
+    counts, and "lovely" is none.
     """
     if disagrees(message):
-        # "Don't cancel it" repeats no value.
+        # Before values are taken out: "Don't cancel it" repeats none.
         return False
     for span in _Spans(message, _unknown(known)).found.values():
         message = message.replace(span, " ", 1)
@@ -276,7 +279,7 @@ def answer_to(message: str, known: Iterable[Wanted], plainly: bool = False) -> b
 
 
 def answer_among(message: str, wanted: Sequence[Wanted], plainly: bool) -> bool | None:
-    """As `answer_to`; a clause that says yes does among questions, courtesies and values too."""
+    """As `answer_to`, but a yes may also stand among questions, courtesies and values."""
     if (answer := answer_to(message, wanted, plainly)) is not None:
         return answer
     parts = clauses(message)
@@ -294,11 +297,11 @@ def _thanks_for_yes(clause: str) -> bool:
 
 
 class _Spans:
-    """The values of a message, and its words.
+    """The words of a message, and the values found among them.
 
     Attributes:
-        found: Values by their names, in the words of the message.
-        ruled_out: The same for those that are not wanted.
+        found: The values by name, in the words of the message.
+        ruled_out: The same for values that are not wanted.
     """
 
     def __init__(self, message: str, wanted: Iterable[Wanted], asked: str = "") -> None:
@@ -314,19 +317,19 @@ class _Spans:
         self.found: dict[str, str] = {}
         self.ruled_out: dict[str, list[str]] = {}
         self._meant_out: list[tuple[str, object]] = []
-        # A free one that was asked for is what is left.
+        # A free value that was asked for is what the others leave.
         wanted = [one for one in wanted if not (one.reading.free and one.name == asked)]
         lengths = range(min(_LONGEST, len(self._words)), 0, -1)
         if _MAY_RULE_OUT.search(plain(message)):
             for length, one in product(lengths, (one for one in wanted if not one.reading.free)):
                 self._rule_out(one, length)
-        # Bare numbers last: whether they count depends on what is beside them.
+        # Bare numbers last: whether they count depends on the values beside them.
         for bare_ones, length, one in product((False, True), lengths, wanted):
             if one.name not in self.found:
                 self._find(one, length, bare_ones)
 
     def left(self) -> list[str]:
-        """The words of each clause that are in no value, but those of questions and "in case"."""
+        """The words that are in no value, by clause, without questions and "in case" clauses."""
         places = zip(self._words, self._open, self._clauses, strict=True)
         parts = [
             " ".join(word for word, open_, _ in run if open_)
@@ -340,7 +343,10 @@ class _Spans:
         return {word.lower() for word, left in zip(self._words, self._open, strict=True) if left}
 
     def _rule_out(self, one: Wanted, length: int) -> None:
-        """Close the spans that are not wanted; what reads "not" itself has found a value."""
+        """Take out spans of this length that rule the value out.
+
+        If the value's reader understands "not …" itself, that is a value found.
+        """
         for start in range(len(self._words) - length + 1):
             here = slice(start, start + length)
             span = " ".join(self._words[here])
@@ -357,28 +363,28 @@ class _Spans:
             self._open[first:last] = [False] * (last - first)
 
     def _around(self, here: slice) -> tuple[int, int]:
-        """The first word and that behind the last of what rules a span out; both 0 for nothing."""
+        """Start and end of the words that rule out a span, the span included; (0, 0) for none."""
         clause, words = self._clauses[here.start], self._words
         first = self._clauses.index(clause)
         end = len(words) - self._clauses[::-1].index(clause)
         behind = plain(" ".join(words[here.stop : end]))
         if re.match(_TOO, behind):
-            # What it is too early for says more: "later".
+            # "Too early" says more, that a later time is wanted, so only the span is taken out.
             return here.start, here.stop
         if re.match(_RULED_OUT, behind):
             return here.start, end
         before = [words[n] if self._open[n] else "_" for n in range(first, here.start)]
-        # What is ruled out goes on: "not Mondays or Fridays".
+        # Ruling out goes on over "or": "not Mondays or Fridays".
         said = re.sub(r"_ n?or$", "_", plain(" ".join(before)))
         found = re.search(rf"{_RULING_OUT}$|_$", said)
         if found is None or (found[0] == "_" and said[-1:] == "_" and before[-1] == "_"):
             return 0, 0
-        # "Not one of them" rules out no time, but "no, not twelve" does.
+        # "Not one of them" does not rule out a time, but "no, not twelve" does.
         rest = {word.lower() for word in (*words[: here.start], *words[here.stop : end])}
         bare = _is_bare(" ".join(words[here])) and not _behind_at(words, here)
         if bare and not rest - {*found[0].split()} <= _BESIDE:
             return 0, 0
-        # The day is out with its part: "not Monday mornings".
+        # The part of the day belongs to it: "not Monday mornings".
         part = bool(_PART_BEHIND.fullmatch(" ".join(words[here.stop : here.stop + 1])))
         return here.start - len(found[0].split()), here.stop + part
 
@@ -391,7 +397,7 @@ class _Spans:
             if (one.name, one.reading.read(span)) in self._meant_out:
                 continue
             if not one.reads(span):
-                # A part of what is known is no other value.
+                # A part of the known value is not another value.
                 says = one.reading.outright if one.reading.free else one.reading.read
                 again = one.known is not None and says is not None and says(span) is not None
                 self._open[here] = [not again] * length
@@ -408,7 +414,7 @@ class _Spans:
             return
 
     def _counts(self, one: Wanted, here: slice) -> bool:
-        """Whether a value may be said here: of no past, not excluded, a free one in a clause."""
+        """Whether a value counts here: not past, not excluded, and if free, in a single clause."""
         first, last = self._clauses[here.start], self._clauses[here.stop - 1]
         before = self._words[max(0, here.start - 1) : here.start]
         end, behind = self._words[here.stop - 1].lower(), {*self._words[here.stop : here.stop + 1]}
@@ -419,7 +425,7 @@ class _Spans:
         return not (_EXCLUDING & {*before}) and (first == last or not one.reading.free)
 
     def _hangs(self, here: slice) -> bool:
-        """Whether a clause within a span ends with a word that goes with what is before it."""
+        """Whether a span crosses the end of a clause that ends with a word such as "before"."""
         for clause, run in groupby(range(here.start, here.stop), self._clauses.__getitem__):
             last = [*run][-1]
             end = " ".join(self._words[max(0, last - 1) : last + 1]).lower()
@@ -428,7 +434,7 @@ class _Spans:
         return False
 
     def _answers(self, here: slice, asked: bool) -> bool:
-        """Whether a span stands beside another value, or with nothing but words of an answer."""
+        """Whether a bare number stands beside another value or among mere words of an answer."""
         if not all(self._open[max(0, here.start - 1) : here.stop + 1]):
             return True
         if asked and {*self._words[here.stop : here.stop + 1]} & _GOES_ON:
@@ -437,14 +443,14 @@ class _Spans:
         outside = [at for at, left in enumerate(self._open) if left and at not in within]
         if not asked:
             return {self._words[at].lower() for at in outside} <= _BESIDE
-        # Of several clauses one may be the answer: "that's too early, like three or four".
+        # One of several clauses may be the answer: "that's too early, like three or four".
         several = len({*self._clauses}) > 1
         beside = {self._words[at].lower() for at in outside if self._clauses[at] == clause}
         return all(one in _BESIDE or (several and _is_bare(one)) for one in beside)
 
 
 def _is_bare(value: str) -> bool:
-    """Whether a value is a number alone, and no long one such as a telephone's."""
+    """Whether a value is only a number, and not a long one such as a telephone number."""
     words = value.lower().replace("-", " ").split()
     counts = all(word in _COUNTS or word.isdigit() for word in words)
     return counts and len(words) < _LONG and sum(map(str.isdigit, value)) < _LONG
@@ -455,7 +461,7 @@ def _behind_at(words: list[str], here: slice) -> bool:
 
 
 def _is_whole(message: str, wanted: Iterable[Wanted]) -> bool:
-    """Whether a message says values that are not free, known or not, and nothing else."""
+    """Whether a message consists of values that are not free, known or new, and nothing else."""
     spans = _Spans(message, _unknown(one for one in wanted if not one.reading.free))
     return bool(spans.found) and spans.beside <= _BESIDE
 
@@ -465,7 +471,7 @@ def _unknown(wanted: Iterable[Wanted]) -> list[Wanted]:
 
 
 def _named(message: str, one: Wanted) -> str:
-    """The words of a free value behind its name: "and the name is Mia"; empty for none."""
+    """The words of a free value after its name: "and the name is Mia"; empty for none."""
     name = one.name.replace("_", " ")
     match = re.search(rf"\b{re.escape(name)}(?: is|'s| should be) (.+)", message, re.I)
     words = match[1].strip(" .,!") if match else ""
@@ -474,7 +480,7 @@ def _named(message: str, one: Wanted) -> str:
 
 
 def _proper_name(message: str) -> str:
-    """A name that corrects another, "no, Lea Rott" or "Lea Rott", by its capitals; else empty."""
+    """A capitalised name that corrects another, "no, Lea Rott" or "Lea Rott"; otherwise empty."""
     lead = _BEFORE_NAME.match(message)
     rest = message[lead.end() if lead else 0 :].strip(" .,!")
     led = lead is not None or len(rest.split()) > 1
@@ -482,12 +488,12 @@ def _proper_name(message: str) -> str:
 
 
 def _is_proper(words: str) -> bool:
-    """Whether every word has a capital, as in a name."""
+    """Whether every word is capitalised, as in a name."""
     return bool(words) and all(word[0].isupper() for word in words.split())
 
 
 def _trimmed(span: str, reading: Reading) -> str:
-    """A span without words at its ends that join it to others: "Tuesday" of "on Tuesday at"."""
+    """A span without joining words at its ends: "on Tuesday at" → "Tuesday"."""
     words, meant = span.split(), reading.read(span)
     for end, rest in ((-1, slice(None, -1)), (0, slice(1, None))):
         while words[end].lower() in _JOINING and reading.read(" ".join(words[rest])) == meant:

@@ -1,10 +1,10 @@
-"""What a request makes its wish depend on, and no call can: a time, a condition, an exception.
+"""Terms of a request that no call can keep: a time, a condition, an exception.
 
 A tool that acts at once knows nothing of "in ten minutes", "unless it rains" or "except the hall",
-and without them a call does what nobody has asked for. So the user is told first, and asked. What
-is an argument of a call is its tool's affair, and so is a time that the tool could read. What is
-told beside a request ("I'll be there at six"), politeness ("if you can") and reasons are no terms.
-The words are English.
+and a call without them does what nobody has asked for. So the user is told, and asked, first. Words
+in an argument of a call are left to its tool, and so is a time if the tool takes one. Remarks
+beside a request ("I'll be there at six"), politeness ("if you can") and reasons are not terms.
+English only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from voice.understanding.english import ARTICLES, GRAMMAR, NUMBERS, VERBS, word_
 from voice.understanding.left_out import carriers
 
 _LONGEST, _MOST = 7, 80
-"""Words of a time, and of a request that are read."""
+"""Most words of a time, and of a request that are read."""
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _ENDS = re.compile(r"[.!?;]+(?:\s|$)")
 _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -44,7 +44,7 @@ _TELLING = word_set("""
     i'm i'll i've we're we'll we've you're he's he she's she it's they're they there's that's is are
     are was were i we comes arrives arriving wants
 """)
-"""A time behind such a word is of what it tells; so is one before most of them."""
+"""A time after such a word belongs to a statement; so does a time before most of them."""
 _WISHING = word_set("i we want need would")
 _SMALL = GRAMMAR | VERBS | {"only"}
 _POLITE = (
@@ -67,21 +67,24 @@ _CONDITION = re.compile(
     r"|\bby the time\b|\b(?:otherwise|or else) (?:an?|the|some|one|two)\b"
 )
 _ALTERNATIVE = re.compile(r"\bunless\b|\b(?:otherwise|or else)\b")
-"""Conditions of an order that are meant: "if there is any" and "if it's no bother" are none."""
+"""The only conditions that count in an order: "if there is any" and "if it's no bother" do not."""
 _IN_TURN = re.compile(r"\bafter (?=(?:i|we|he|she|they|the|my|our)\b)")
-"""Free texts hold such words; what acts at once does not wait for them, and is done before."""
+"""Such words may be part of a free text, but a tool that acts at once cannot wait for them."""
 _EXCEPTION = re.compile(
     r"\b(?:except|apart from|excluding|aside from"
     r"|(?:all|every\w*)(?: \w+){0,3} (?:but(?! with| no\b)|other than))\b"
 )
 _NAMING = re.compile(r"(?:change|move|update|edit|cancel|remove|delete|clear)(?![a-z])")
-"""Tools that take the time of a thing for its name."""
+"""Tools that use the time of a thing to name it."""
 _DENYING = re.compile(r"\b(?:nothing|anything|not|no|none)\b|n't\b")
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A request in lower case, its words, and whether a call has each in an argument."""
+    """A request in lower case, its words, and for each word whether it is in an argument of a call.
+
+    Such words are called taken.
+    """
 
     text: str
     words: tuple[re.Match[str], ...]
@@ -95,7 +98,7 @@ class _Said:
         return cls(text, words, tuple(number is not None for number in has))
 
     def sentences(self) -> Iterator[tuple[int, int]]:
-        """From word to word, the sentences of which a call has any; all, where it has no words."""
+        """The sentences with a taken word, as word ranges; all of them if no word is taken."""
         ends = [one.start() for one in _ENDS.finditer(self.text)] + [len(self.text)]
         first = 0
         for end in ends:
@@ -105,7 +108,7 @@ class _Said:
             first = last
 
     def finds(self, pattern: re.Pattern[str], first: int, last: int) -> re.Match[str] | None:
-        """The first place in a sentence that a pattern fits and no call has."""
+        """The first match of a pattern in a sentence that is neither taken nor in a statement."""
         area = self.words[first].start(), self.words[last - 1].end()
         for found in pattern.finditer(self.text, *area):
             start, end = (
@@ -116,7 +119,7 @@ class _Said:
         return None
 
     def times(self, first: int, last: int) -> Iterator[str]:
-        """The times in a sentence, the longest first, that no call has and nothing is told of."""
+        """The times in a sentence that are neither taken nor in a statement, the longest first."""
         for start in range(first, last):
             if self.taken[start] or self._is_told(first, start) or self._behind_for(start):
                 continue
@@ -127,9 +130,10 @@ class _Said:
                     yield said
 
     def _is_told(self, first: int, start: int) -> bool:
-        """Whether a word is part of a statement, since the last one that a call has.
+        """Whether a word is part of a statement, which begins after the last taken word.
 
-        So is one that stands apart with words that say something: ", Tom comes on Monday".
+        It also is if it is set apart by punctuation, with other words that mean something:
+        ", Tom comes on Monday".
         """
         at = start
         while at > first and not self.taken[at - 1] and not self._parted(at):
@@ -142,11 +146,11 @@ class _Said:
         return at > 0 and not self.taken[at - 1] and self.words[at - 1][0] == "for"
 
     def _parted(self, at: int) -> bool:
-        """Whether anything but a blank stands before a word."""
+        """Whether punctuation stands before a word."""
         return bool(self.text[self.words[at - 1].end() : self.words[at].start()].strip())
 
     def _is_closed(self, end: int, last: int) -> bool:
-        """Whether words end here: no noun follows ("on the second floor"), and no statement."""
+        """Whether a phrase ends here: no noun ("on the second floor") or statement follows."""
         if end == last:
             return True
         here, then = self.words[end][0], self.words[min(end + 1, last - 1)][0]
@@ -155,7 +159,7 @@ class _Said:
 
 
 def days(request: str, calls: Sequence[ToolCall]) -> Iterator[str]:
-    """The days of a request that no call carries, the longest in words first.
+    """The days in a request that no call carries, those of most words first.
 
     >>> [*days("alarm at six, but only on Fridays", [ToolCall("", "set_alarm", {"when": "six"})])]
     ['on fridays', 'fridays']
@@ -169,15 +173,15 @@ def days(request: str, calls: Sequence[ToolCall]) -> Iterator[str]:
 
 
 def unkept(request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> str:
-    """What the user is told and asked before calls that drop a term; empty where none does.
+    """What the user is told and asked before calls that drop a term; empty if none is dropped.
 
-    What only reads, or ends the conversation, is on no terms.
+    Calls that only read, or that end the conversation, have no terms.
     """
     specs = [tools[call.name] for call in calls if call.name in tools]
     if all(spec.read_only or spec.ends for spec in specs):
         return ""
     said = _Said.of(request, calls)
-    # What is gathered first is read back before it is done.
+    # An order is gathered first and read back before it is placed.
     gathered = all(spec.asks_next for spec in specs)
     condition = _ALTERNATIVE if gathered else _CONDITION
     at_once = all(map(_is_bound, specs))
@@ -200,12 +204,12 @@ def unkept(request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec
 
 
 def _is_bound(spec: ToolSpec) -> bool:
-    """Whether a tool reads all that it needs: it acts on what there is, and notes no text."""
+    """Whether a tool has readers for all it requires: it acts at once, and notes no free text."""
     return bool(spec.readings) and {*spec.required} <= {*spec.readings}
 
 
 def is_term(value: str, request: str, spec: ToolSpec) -> bool:
-    """Whether a text of a call is a time, of a tool that takes none: the room "at midnight"."""
+    """Whether a text in a call is a time that its tool does not take: the room "at midnight"."""
     said, lead = value.lower(), r"(?:in|at|on|until|till|by) "
     before = re.search(rf"\b{lead}(?={re.escape(said)}\b)", request.lower())
     time = f"{before[0]}{said}" if before else said
@@ -214,7 +218,7 @@ def is_term(value: str, request: str, spec: ToolSpec) -> bool:
 
 
 def tells_time(reading: Reading) -> bool:
-    """Whether a parameter takes a moment."""
+    """Whether a parameter takes a time."""
     return not reading.free and reading.read("tomorrow at noon") is not None
 
 

@@ -1,8 +1,8 @@
-"""Several of one kind with details of their own: "two lattes, one small and one with oat milk".
+"""Several of one kind, each with its own details: "two lattes, one small and one with oat milk".
 
-Each detail is put to its thing, so that every part can stand alone: "one small latte", "one latte
-with oat milk". What is said once of all stands in each; of those left over nothing more is said.
-The words are English.
+Each detail is put with its thing, so that every part can stand alone: "one small latte", "one latte
+with oat milk". Details of all are repeated in each part; things left over form a part without
+details of their own. English only.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _COUNTED = re.compile(
     rf"(?:[,;]? (?:and|plus) |[,;.] )(?=(?:an?|{_NUMBER}) (?P<thing>[\w' -]+?) with(?:out)? )",
     re.IGNORECASE,
 )
-"""Where another thing is counted, with what it is to have or not to have."""
+"""The beginning of another counted thing that is to be with or without something."""
 _OF_ALL = re.compile(r"[,;]? (?:and )?(?:both|all|each)(?: of them)? (?P<rest>.+)", re.IGNORECASE)
 _BEHIND = re.compile(r"(?:with|without|no|in|for|at|to|plus)\b", re.IGNORECASE)
 _PLAIN = ("without", "not", "plain", "none", "normal", "regular")
-"""Says that a part has none of what the others have."""
+"""Details that mean none of what the others have."""
 _SMALL = re.compile(
     r"^(?:(?:should be|is|are|being|to be|made|an?)\b ?)+"
     r"|(?: (?:please|thanks|then|as well))*[\s,.;?]*$",
@@ -48,12 +48,12 @@ _SMALL = re.compile(
 
 
 def told_apart(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]:
-    """The parts of a request for several of one kind; the request itself where it is none.
+    """The parts of a request for several of one kind; for other requests, the request alone.
 
     Args:
         request: In the user's words.
-        is_thing: Whether words name what there may be several of: "two lattes, one tea" is no
-            tea latte.
+        is_thing: Whether words name a thing by themselves: "two lattes, one tea" asks for no tea
+            latte.
 
     >>> told_apart("two lattes, one of them decaf", lambda words: "latte" in words)
     ('one decaf latte', 'one latte')
@@ -88,7 +88,7 @@ def told_apart(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]
 
 
 def parts_of(message: str, many: str) -> tuple[tuple[str, str], ...]:
-    """How many of so many things get which details; none unless each gets some.
+    """How many of ``many`` things get which details; empty unless each of them gets some.
 
     >>> parts_of("two of them large, the others small", "four")
     (('two', 'large'), ('two', 'small'))
@@ -109,7 +109,7 @@ def parts_of(message: str, many: str) -> tuple[tuple[str, str], ...]:
 
 
 def _counted(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]:
-    """Things of which each is counted, and one is to be without something; none for others."""
+    """The parts of a request for counted things, one of them without something; else empty."""
     joints = [one for one in _COUNTED.finditer(request) if is_thing(one["thing"])]
     starts = [0, *(one.end() for one in joints)]
     parts = [
@@ -120,7 +120,7 @@ def _counted(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]:
     )
     if not (joints and first and is_thing(first["thing"]) and re.search(r"\bwithout \w", request)):
         return ()
-    # What others are with goes without saying.
+    # "Without" something that another part is "with" goes without saying.
     return tuple(
         re.sub(
             r" without (?:any )?([\w' ]+)", lambda m: "" if f"with {m[1]}" in request else m[0], one
@@ -130,14 +130,14 @@ def _counted(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]:
 
 
 def _count(some: str, left: int) -> int:
-    """How many a part is of: "the other three", or all that are left."""
+    """How many things a part is about: "the other three", or all that are left."""
     numbers = [_NUMBERS.index(word) + 1 for word in some.lower().split() if word in _NUMBERS]
     rest = re.match(r"(?:the )?rest|(?:the )?other(?:s| ones)", some, re.IGNORECASE)
     return left if rest else numbers[-1] if numbers else 1
 
 
 def _whole(count: int, things: str, detail: str, common: str) -> str:
-    """One part in words that can stand alone."""
+    """A part in words that can stand alone."""
     name = re.sub(r"(?<=[^s])s$", "", things) if count == 1 else things
     before = [one for one in (detail, common) if one and not _BEHIND.match(one)]
     behind = [one for one in (detail, common) if one and _BEHIND.match(one)]
@@ -149,7 +149,7 @@ def _detail(said: str) -> str:
 
 
 def _led(lead: str, parts: list[str]) -> Iterator[str]:
-    """The parts behind what stands before them, which may be another request."""
+    """The parts with the words that led up to them, which may be a request of their own."""
     other = re.fullmatch(r"(?P<first>.+\b(?:an?|one|some|the) .+?),? and ", lead, re.IGNORECASE)
     if other:
         yield other["first"]

@@ -1,8 +1,8 @@
-"""What is said behind tools: their own words, and of the model's none that carries a fact.
+"""What is said after tools have run: their own words, and none of the model's that state a fact.
 
-A small model that rephrases a result now and then says another word than the tool did, and drops
-one; which, is only known when it is through. So a result is told by a rule
-(`voice.tools.spoken_results`), without the model where a request's calls are all in one answer.
+A small model that rephrases a result sometimes changes or drops a word, which shows only once it
+has finished. So results are told by rule (`voice.tools.spoken_results`), and without asking the
+model if all calls for a request are in one answer.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ a all and any anything are be can correct do does else for get happy have help i
 like may me more need of okay or order please right shall some something sound sounds so that
 that's the there this to want we what what's will with would you your
 """
-"""Words of a question by which the agent hands the turn over; they state nothing."""
+"""Words of questions that only hand the turn over and state nothing."""
 
 
 def own_words(messages: Sequence[Message]) -> str:
-    """The results that stand behind the last words of either side, as sentences; empty for none."""
+    """The results since either side last spoke, as sentences; empty for none."""
     told: list[str] = []
     for message in reversed(messages):
         if message.role is Role.TOOL:
@@ -33,7 +33,7 @@ def own_words(messages: Sequence[Message]) -> str:
 
 
 def closing_question(text: str) -> str:
-    """The question at the end of a model's words, if it states nothing; else empty.
+    """The question that ends a model's words, if it states nothing; otherwise empty.
 
     >>> closing_question("One latte, got it. Anything else?")
     'Anything else?'

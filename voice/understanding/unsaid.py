@@ -1,7 +1,7 @@
-"""Required values that nobody said, which a small model fills with whatever there is.
+"""Finds required values that nobody said, which a small model fills with whatever there is.
 
 "Cancel the booking for Miller" says no number, and "book a bike for nine" no name; such a value is
-asked for. Values that are read (`Reading`) and words to choose from are no matter of it.
+asked for. Values with a reader (`Reading`) and fixed choices are not checked here.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from voice.understanding.english import word_set
 
 _NUMBERS = ("integer", "number")
 _COMPUTED = word_set("total sum difference average mean overall remaining result")
-"""Words in the names of numbers that need not be said."""
+"""Words in parameter names whose numbers are computed and need not be said."""
 _IDENTIFYING = word_set("id number no code")
 _INEXACT = re.compile(r"\b(?:half|halfway|quarter|third|full|fully|max|maximum|min|minimum)\b")
-"""Of these nobody knows here which number they are."""
+"""Words that stand for a number which is not known here."""
 _AMOUNTS = {
     **dict.fromkeys(("no", "none", "nothing"), 0),
     **dict.fromkeys(("a", "an", "another", "once", "single"), 1),
@@ -33,18 +33,18 @@ _JOINING = word_set("at by for from in on to with")
 
 
 def unsaid(call: ToolCall, spec: ToolSpec, messages: Sequence[Message]) -> str:
-    """What the user is asked for the first required value of a call that nobody said.
+    """The question for the first required value of a call that nobody said.
 
-    A number is said by the newest message, by what tools and the agent have said, or by one of the
-    user's that was said since the last call: the nine of "tomorrow at nine" is not a booking's. One
-    that a call before had by the same name may be meant once more. A text is not said by the verb
-    of the tool's name, nor by what another argument has, nor by what a call before had by another
-    name alone.
+    A number counts as said if it is in the newest message, in what tools or the agent have said, or
+    in a user message since the last call: the nine of an earlier "tomorrow at nine" is no booking
+    number. So does a number that an earlier call had under the same name. A text counts as not said
+    if it is only the verb of the tool's name or the value of another argument, or known only from
+    an earlier call under another name.
 
     Returns:
-        A question; empty where all was said.
+        A question; empty if all values were said.
     """
-    # What somebody wants looked up is a question, and "What is the query?" none of its own.
+    # The value of a look-up is the user's own question; "What is the query?" would make no sense.
     required = () if spec.looks_up else spec.required
     taken: set[str] = set()
     for name in required:
@@ -71,7 +71,7 @@ def _is_any_number(schema: Mapping[str, Any]) -> bool:
 
 
 def _is_of_another(text: str, name: str, messages: Sequence[Message]) -> bool:
-    """Whether a text is known only from what an earlier call had by another name."""
+    """Whether a text is known only as another argument of an earlier call."""
     newest = next((one for one in reversed(messages) if one.role is Role.USER), None)
     if newest is None or text in newest.content.casefold():
         return False

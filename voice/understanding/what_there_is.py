@@ -1,7 +1,7 @@
-"""Which of the things that there are a call is about: an ordered drink, a device of the house.
+"""Which existing thing a call is about: an ordered drink, a device of the house.
 
-A model of few words changes what is not there, makes again what is, and takes the thing of the
-turn before where the user has named another. What a tool's readings know decides.
+A small model changes things that are not there, makes things again that are, and takes the thing
+of the turn before although the user has named another. The tools' readings know what there is.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from voice.understanding.opposites import asks_to_end
 _CHANGING = re.compile(
     r"\b(?:change|make|swap|switch|replace|turn|instead|it|that|them|one|mine)\b", re.IGNORECASE
 )
-"""Says that something is there already."""
+"""Words that refer to something that is already there."""
 _POINTING = GRAMMAR | {"only", "first", "last"}
-"""Names no thing by itself."""
+"""Words that name no thing by themselves."""
 _SEVERAL = word_set("all both everything everybody everyone them these those they lot each")
 _LONGEST_NAME = 3
-"""Words."""
+"""Most words of a thing's name."""
 
 
 def made_instead(call: ToolCall, tools: Mapping[str, ToolSpec], message: str) -> ToolCall:
-    """A change of what is not there, as a call that makes it, unless a message speaks of one.
+    """The call; a change of something that is not there becomes a call that makes it.
 
-    "I also want an espresso" changes none.
+    "I also want an espresso" changes none. Messages that speak of a change keep their call.
     """
     verb, _, thing = call.name.partition("_")
     makers = (tools.get(f"{one}_{thing}") for one in sorted(MAKING))
@@ -59,18 +59,18 @@ def about_the_named(
     before: Sequence[Message] = (),
     whole: str = "",
 ) -> list[ToolCall]:
-    """Calls about the things that a message names: "and the tea, make that decaf".
+    """The calls, made about the things that the message names: "and the tea, make that decaf".
 
-    Another one is taken where no word of the message names a call's own thing, or a second call has
-    the same: what the message names and no call has; else, of "a bit brighter", the newest thing
-    that a call of the messages before was about.
+    A call's thing is replaced if no word of the message names it, or if another call has the same
+    one. It becomes a thing that the message names and no call has; failing that, as for "a bit
+    brighter", the thing of the newest earlier call.
 
     Args:
-        calls: For what is asked.
-        tools: By name.
+        calls: The calls for what is asked.
+        tools: The tools by name.
         message: What is asked, which may be a part of the ``whole`` message.
         before: The dialogue.
-        whole: The message.
+        whole: The whole message.
     """
     words = WORD.findall(message)
     folded = [word.casefold() for word in words]
@@ -95,9 +95,9 @@ def about_the_named(
 
 
 def on_the_named(call: ToolCall, message: str) -> ToolCall:
-    """A call on the list that a message names, where the call has another: "the shopping list".
+    """The call, on the list that the message names if the call has another: "the shopping list".
 
-    That is a value which a tool has its name from.
+    That goes for any argument with the name that ends the tool's own: ``list`` in ``add_to_list``.
     """
     thing = call.name.rpartition("_")[2]
     named = re.search(rf"\b(?:the|my|our) (\w+) {re.escape(thing)}\b", message, re.IGNORECASE)
@@ -110,7 +110,7 @@ def on_the_named(call: ToolCall, message: str) -> ToolCall:
 def _about_the_newest(
     call: ToolCall, spec: ToolSpec, name: str, before: Sequence[Message]
 ) -> ToolCall:
-    """A call about what the newest one with this argument was about, in the same room."""
+    """The call, about the thing of the newest earlier call, its details (the room) included."""
     made = (one for message in reversed(before) for one in reversed(message.tool_calls))
     newest = next((one for one in made if name in one.arguments), None)
     if newest is None or newest.arguments[name] == call.arguments[name]:
@@ -121,7 +121,7 @@ def _about_the_newest(
 
 
 def _named(words: Sequence[str], open_: Sequence[bool], spec: ToolSpec, name: str) -> str:
-    """Words that no call has and that name a thing there is; empty where there are none."""
+    """Words in no call that name an existing thing; empty if there are none."""
     for length in range(_LONGEST_NAME, 0, -1):
         for start in range(len(words) - length + 1):
             span = " ".join(words[start : start + length])
@@ -133,6 +133,6 @@ def _named(words: Sequence[str], open_: Sequence[bool], spec: ToolSpec, name: st
 
 
 def _taken(call: ToolCall, spec: ToolSpec) -> dict[str, object]:
-    """The arguments of a call that another tool takes."""
+    """The arguments of a call that another tool also takes."""
     known = spec.properties
     return {name: value for name, value in call.arguments.items() if name in known}

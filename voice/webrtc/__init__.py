@@ -1,1 +1,1 @@
-"""Calls by WebRTC: the Realtime protocol on a data channel, and sound as Opus beside it."""
+"""WebRTC calls: the Realtime protocol on a data channel, with the audio as Opus beside it."""

@@ -1,7 +1,7 @@
-"""One call by WebRTC: the Realtime connection over the data channel, with the sound beside it.
+"""One WebRTC call: the Realtime connection over the data channel, with the audio beside it.
 
-Sound is paced and accounted for as on a telephone line: what has been sent will be played, so the
-history keeps those words and no others. The clock is that of the frames sent.
+Audio is paced and accounted for as on a telephone line: whatever has been sent counts as played, so
+the history keeps exactly those words. The clock counts the frames sent.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 FRAME_S = 0.02
 SILENCE = bytes(2 * round(MEDIA_RATE_HZ * FRAME_S))
 _MOST_LATE_S = 0.2
-"""A pause that was longer than this is not caught up with: the client has bridged it by then."""
+"""Delays beyond this are not caught up on, because the client has bridged them by then."""
 _BURST_S = 10.0
 _KEY_S = 0.25
-"""What a key counts for: whoever presses some asks for replies, as whoever speaks does."""
+"""Seconds of audio that a key counts as, since pressing keys asks for replies as speech does."""
 _DRAIN_S = 0.5
 """How long the last frame may take to be heard."""
 
@@ -48,9 +48,9 @@ _log = logging.getLogger(__name__)
 
 
 class _Frames(CallCodec):
-    """The agent's sound as frames of 16-bit samples."""
+    """The agent's audio as frames of 16-bit samples."""
 
-    # The clock counts frames: a little ahead, so that no rounding makes one late.
+    # The clock counts frames; sending slightly ahead keeps rounding from delaying a frame.
     traits = Traits(frame_ms=20, ahead_ms=5, marks=False)
     _format = AudioFormat(Encoding.L16_LITTLE, MEDIA_RATE_HZ)
 
@@ -63,13 +63,13 @@ class _Over(Exception):
 
 
 class Call:
-    """One call.
+    """One WebRTC call.
 
     Args:
         peer: Has answered the client's offer.
-        begun: Its protocol is one ``by_media``.
+        begun: The conversation, whose protocol is ``by_media``.
         observe: Called with every session event.
-        config: Limits and times.
+        config: All options; gives limits and times.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Call:
                 self._bridge.from_line(event)
 
     async def _speak(self) -> None:
-        """Send a frame every 20 ms, of the agent's sound or of silence."""
+        """Send a frame every 20 ms, of the agent's audio or of silence."""
         clock = asyncio.get_running_loop().time
         due_s = clock()
         while True:
@@ -160,7 +160,7 @@ class Call:
             await asyncio.sleep(due_s - clock())
 
     async def _play_out(self) -> None:
-        """Let a client that is still there hear the agent out, whose words may be a farewell."""
+        """Let a client that is still there hear the agent's last words, such as a farewell."""
         unheard_s = self._bridge.unheard_s()
         if unheard_s is not None and not self._peer.events.gone.is_set():
             with suppress(TimeoutError):

@@ -1,7 +1,7 @@
-"""One WebRTC connection: an offer is answered, then sound and events go in and out.
+"""One WebRTC connection: answers an offer, then passes audio and events in and out.
 
-The only module that imports aiortc. It knows nothing of sessions; who may call, and how many, is
-decided before.
+The only module that imports aiortc. It knows nothing of sessions; who may call, and how many may,
+is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _ADDRESSES = ("a=candidate:", "a=end-of-candidates")
 _OPUS, _KEYS = "audio/opus", "audio/telephone-event"
 
 
-# aiortc answers with those codecs of its list that were offered. Keys never reach its decoders:
-# `_Packets` takes them before.
+# aiortc answers with those codecs of this list that were offered. Keys never reach its decoders,
+# because `_Packets` takes them first.
 CODECS["audio"] += [
     RTCRtpCodecParameters(mimeType=_KEYS, clockRate=rate_hz, channels=1, payloadType=payload_type)
     for rate_hz, payload_type in ((RATE_HZ, 110), (8000, 126))
@@ -57,14 +57,14 @@ CODECS["audio"] += [
 class EventChannel:
     """The data channel, as a `voice.realtime.connection.Channel`.
 
-    Bounded both ways: `send_text` waits for a client that does not read, and one that sends far
-    more than is read counts as gone.
+    Bounded both ways: `send_text` waits for a client that does not read, and a client that sends
+    far faster than its messages are read counts as gone.
 
     Args:
-        offered: Whether the client will open one; what is sent to one that does not is dropped.
+        offered: Whether the client will open a channel; if not, whatever is sent is dropped.
 
     Attributes:
-        gone: Set when the client is.
+        gone: Set once the client is gone.
     """
 
     def __init__(self, offered: bool) -> None:
@@ -87,7 +87,7 @@ class EventChannel:
         self._changed.set()
 
     def end(self) -> None:
-        """The client is gone. May be called again."""
+        """Mark the client as gone. May be called again."""
         self.gone.set()
         self._changed.set()
 
@@ -99,7 +99,7 @@ class EventChannel:
             self.end()
 
     async def receive(self) -> Message:
-        """The next message, as ASGI has it."""
+        """The next message, in ASGI's format."""
         while not self.gone.is_set():
             if self._incoming:
                 return self._incoming.popleft()
@@ -108,14 +108,14 @@ class EventChannel:
         return {"type": "websocket.disconnect"}
 
     async def send_text(self, data: str) -> None:
-        """Send a message, once the channel is open and what was sent has mostly left.
+        """Send a message, once the channel is open and most of what was sent before has left.
 
         Raises:
             RuntimeError: The client is gone.
         """
         while self._offered and not self.gone.is_set():
             if self._channel and self._channel.bufferedAmount <= _MOST_BUFFERED_BYTES:
-                # Nothing is sent in a channel that the client is closing.
+                # Sending fails once the client is closing the channel.
                 with suppress(InvalidStateError):
                     self._channel.send(data)
                     return
@@ -126,11 +126,11 @@ class EventChannel:
             raise RuntimeError("the client is gone")
 
     async def close(self, code: int, reason: str | None = None) -> None:
-        """Does nothing: a data channel has no close code, and `Peer.close` ends it."""
+        """Do nothing: a data channel has no close code, and `Peer.close` ends it."""
 
 
 class _Voice(MediaStreamTrack):
-    """What the client hears. Full, it makes who plays wait: what has not been sent is not heard."""
+    """The audio that the client hears. When full, `play` waits, since unsent audio is unheard."""
 
     kind = "audio"
 
@@ -153,9 +153,9 @@ class _Voice(MediaStreamTrack):
 
 
 class _Packets:
-    """Stands where aiortc has its jitter buffer, and hands packets on as they come.
+    """Takes the place of aiortc's jitter buffer, and passes packets on as they come.
 
-    That buffer holds back 80 ms of audio, after the first loss 320 ms, and leaves losses out.
+    That buffer delays audio by 80 ms, or 320 ms after the first loss, and leaves losses out.
     """
 
     def __init__(self, keys: frozenset[int | None], heard: asyncio.Queue[Packet]) -> None:
@@ -178,7 +178,7 @@ class _Packets:
 
 
 class _OpusDecoder:
-    """Decodes the packets of one stream, to `RATE_HZ`, mono."""
+    """Decodes the packets of one stream to mono at `RATE_HZ`."""
 
     def __init__(self) -> None:
         self._codec = av.AudioCodecContext.create("libopus", "r")
@@ -187,7 +187,7 @@ class _OpusDecoder:
         self._codec.sample_rate = RATE_HZ
 
     def decode(self, payload: bytes) -> Samples:
-        """(T,) int16 samples; as `voice.webrtc.rtp_input.Decode`."""
+        """Decode to (T,) int16 samples; a `voice.webrtc.rtp_input.Decode`."""
         try:
             frames = self._codec.decode(av.Packet(payload))
         except av.FFmpegError as error:
@@ -201,10 +201,10 @@ class Peer:
 
     Attributes:
         answer: SDP for the client.
-        events: The data channel; its ``gone`` is the end of the connection.
-        connected: Set once sound and events can pass, or never will.
+        events: The data channel; its ``gone`` marks the end of the connection.
+        connected: Set once audio and events can pass, or never will.
         decode: Decodes the client's audio, packet by packet.
-        heard: The client's audio. Overflow rule: what finds the queue full is lost.
+        heard: The client's packets. Overflow rule: packets that find the queue full are lost.
     """
 
     def __init__(self, connection: RTCPeerConnection, voice: _Voice, answer: str) -> None:
@@ -226,13 +226,13 @@ class Peer:
 
     @classmethod
     async def answering(cls, offer: str, config: WebRtcConfig) -> Peer:
-        """Answer an offer; the connection is made behind this.
+        """Answer an offer; the connection is established in the background.
 
-        Without ICE servers the addresses that the client names are not used: it finds the server,
-        and the server sends to where it comes from and nowhere else.
+        Without ICE servers the addresses in the client's offer are not used: the client finds the
+        server, which sends only to where the client's packets come from.
 
         Raises:
-            ProtocolError: It is none, or of another kind than clients of the Realtime API send.
+            ProtocolError: It is not an offer, or not of the kind that Realtime clients send.
         """
         offer = offer if config.ice_servers else _without_addresses(offer)
         connection = RTCPeerConnection(RTCConfiguration(iceServers=_servers(config)))
@@ -249,18 +249,18 @@ class Peer:
             return cls(connection, voice, connection.localDescription.sdp)
         except BaseException as error:
             await connection.close()
-            # aiortc's parser raises whatever the text makes it stumble over.
+            # aiortc's parser raises whatever exception the text happens to cause.
             if isinstance(error, Exception) and not isinstance(error, ProtocolError | OSError):
                 raise ProtocolError(f"sdp: {OFFER}", "invalid_sdp", "sdp") from error
             raise
 
     async def play(self, pcm: bytes) -> None:
-        """Send a frame of 20 ms, 16-bit samples at `PLAYED_HZ`, if the client wants to hear any."""
+        """Send a 20 ms frame, 16-bit samples at `PLAYED_HZ`, if the client wants to hear audio."""
         if self._is_heard:
             await self._voice.play(pcm)
 
     async def watch(self, gone_after_s: float) -> None:
-        """Take the client for gone when nothing has come for so long; until cancelled."""
+        """Count the client as gone if nothing comes for ``gone_after_s``; runs until cancelled."""
         received, silent_s = 0, 0.0
         while True:
             await asyncio.sleep(gone_after_s / 4)
@@ -273,12 +273,12 @@ class Peer:
                 self.events.end()
 
     def end(self) -> None:
-        """Nobody need wait for the connection any more. May be called again."""
+        """Release everyone who waits for the connection. May be called again."""
         self.events.end()
         self.connected.set()
 
     async def close(self) -> None:
-        """End the connection; the client is told. Waits a second at most."""
+        """Close the connection and tell the client. Waits a second at most."""
         self.events.end()
         with suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_S):
@@ -293,7 +293,7 @@ class Peer:
 
 
 def _without_addresses(offer: str) -> str:
-    # Whatever ends a line for `splitlines` does so for aiortc.
+    # aiortc accepts the same line endings as `splitlines`.
     lines = (line for line in offer.splitlines() if not line.startswith(_ADDRESSES))
     return "".join(f"{line}\r\n" for line in lines)
 
@@ -310,6 +310,6 @@ def _check(offer: str) -> None:
 
 
 def _servers(config: WebRtcConfig) -> list[RTCIceServer]:
-    # None, aiortc's default, would be a public server.
+    # Without this list aiortc would use a public server by default.
     credential = secret(config.ice_credential_env)
     return [RTCIceServer(url, config.ice_user or None, credential) for url in config.ice_servers]

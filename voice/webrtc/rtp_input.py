@@ -1,10 +1,10 @@
-"""The packets of one audio stream, made the caller's audio and keys again. No I/O and no clock.
+"""Turns the packets of one audio stream back into audio and keys. No I/O and no clock.
 
-Nobody listens to this audio in real time, so none of it waits to be played: a packet is decoded as
-soon as those before it are. Only one that is missing is waited for, until so many behind it are
-there that it counts as lost; Opus then makes up what it may have been.
+Nobody listens to this audio in real time, so none of it is held back for playback: a packet is
+decoded as soon as its predecessors are. Only a missing packet is waited for, until so many later
+ones have come that it counts as lost; Opus then conceals it.
 
-Sources: RFC 3550 (sequence numbers), RFC 6716 section 3.2.1 (a frame without data is a lost one),
+Sources: RFC 3550 (sequence numbers), RFC 6716 section 3.2.1 (a frame without data counts as lost),
 RFC 4733 (keys).
 """
 
@@ -17,24 +17,24 @@ from voice.telephony.codec import CallAudio, CallEvent, KeyPressed
 from voice.types import Samples
 
 RATE_HZ = 48_000
-"""Of all Opus in RTP."""
+"""The clock rate of all Opus in RTP."""
 MOST_WAITING = 5
-"""Packets that are kept for a missing one: 100 ms, which most jitter is within."""
+"""Packets that wait for a missing one: 100 ms, which covers most jitter."""
 MOST_CONCEALED = 10
-"""Lost packets in a row that are made up: Opus falls silent within that."""
+"""Lost packets in a row that are concealed; by then Opus has faded to silence."""
 _RESTART = 1000
-"""A packet so far from the expected one begins the stream anew."""
+"""A packet this far from the expected one restarts the stream."""
 _KEYS = "0123456789*#ABCD"
 _LONGEST_KEY = 0xFFFF
-"""A key that is held longer goes on in another event, which begins so much later."""
+"""A key held for longer continues in another event, whose timestamp is later by this much."""
 
 Decode = Callable[[bytes], Samples]
-"""Samples, (T,) int16 at `RATE_HZ`, of an Opus packet; a ValueError where it is none."""
+"""Decodes an Opus packet to samples, (T,) int16 at `RATE_HZ`; ValueError if it is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A packet of RTP; ``is_key`` tells an event of RFC 4733 from Opus."""
+    """An RTP packet; ``is_key`` distinguishes an RFC 4733 event from Opus."""
 
     sequence: int
     timestamp: int
@@ -43,10 +43,10 @@ class Packet:
 
 
 class RtpInput:
-    """One stream.
+    """One audio stream.
 
     Args:
-        decode: Of this stream: Opus keeps a state.
+        decode: Decoder of this stream alone, since Opus keeps state.
     """
 
     def __init__(self, decode: Decode) -> None:
@@ -54,19 +54,19 @@ class RtpInput:
         self._next: int | None = None
         self._waiting: dict[int, Packet] = {}
         self._lost = 0
-        # The first byte of a packet, which says how long its frames are, is a whole lost one.
+        # A packet of only its first byte, which states the frame length, counts as one lost frame.
         self._silent_frame = b""
         self._key_at: int | None = None
 
     def receive(self, packet: Packet) -> list[CallEvent]:
-        """What is known with this packet, in order."""
+        """The events that this packet makes available, in order."""
         expected = packet.sequence if self._next is None else self._next
         ahead = (packet.sequence - expected + 0x8000) % 0x10000 - 0x8000
         if abs(ahead) > _RESTART:
             self._waiting.clear()
             expected, ahead = packet.sequence, 0
         self._next = expected
-        # What comes later than this has been made up.
+        # An earlier packet than expected has already been concealed.
         if ahead >= 0:
             self._waiting[packet.sequence] = packet
         return self._in_order(expected)
@@ -101,7 +101,7 @@ class RtpInput:
         return [CallAudio(self._decode(self._silent_frame), RATE_HZ)]
 
     def _key(self, packet: Packet) -> list[CallEvent]:
-        """A key when its first packet comes; the others of the event have the same timestamp."""
+        """Report a key at its first packet; the others of the event have the same timestamp."""
         number = packet.payload[0] if len(packet.payload) >= 4 else len(_KEYS)
         before, self._key_at = self._key_at, packet.timestamp
         goes_on = before is not None and packet.timestamp - before in (0, _LONGEST_KEY)

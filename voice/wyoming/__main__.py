@@ -1,6 +1,6 @@
 """``python -m voice.wyoming``: the agent's ears, voice and mind for Home Assistant, over Wyoming.
 
-Wyoming has no access control: whoever reaches the address is this machine's user to the agent.
+Wyoming has no access control: the agent takes whoever reaches the address for this machine's user.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from voice.errors import ConfigError, VoiceError
 
 DEFAULT_URI = "tcp://127.0.0.1:10700"
 SERVICE = "_wyoming._tcp.local."
-"""What Home Assistant looks for in its network."""
+"""The service type that Home Assistant looks for on its network."""
 _MULTICAST = ("224.0.0.251", 5353)
 
 
@@ -29,7 +29,7 @@ def address(uri: str) -> tuple[str, int]:
     """Host and port of ``tcp://host:port``.
 
     Raises:
-        ConfigError: It is something else.
+        ConfigError: The address has another form.
     """
     try:
         split = urlsplit(uri)
@@ -47,7 +47,7 @@ async def serve(config: Config, uri: str, satellites: Sequence[str], name: str |
         config: All options.
         uri: Where to listen.
         satellites: Addresses of satellites to connect to.
-        name: What the server is called where it announces itself; None announces nothing.
+        name: The name under which the server announces itself; None announces nothing.
 
     Raises:
         VoiceError: An option is wrong, the port is taken, a model cannot be loaded, or wyoming is
@@ -76,15 +76,16 @@ async def serve(config: Config, uri: str, satellites: Sequence[str], name: str |
 
 @asynccontextmanager
 async def announced(name: str, host: str, port: int) -> AsyncGenerator[None]:
-    """Tell the network of the server, and take that back at the end.
+    """Announce the server on the network, and withdraw the announcement at the end.
 
     Args:
-        name: What it is called there.
-        host: Where it listens; for everywhere, this machine's address in its network is told.
-        port: At that address.
+        name: The server's name there.
+        host: Where it listens; for all interfaces, this machine's own network address is announced.
+        port: The port at that address.
 
     Raises:
-        ConfigError: Another server there has the name, it cannot be told, or there is no network.
+        ConfigError: Another server there has the name, it cannot be announced, or there is no
+            network.
     """
     from zeroconf import Error
     from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
@@ -106,7 +107,7 @@ async def announced(name: str, host: str, port: int) -> AsyncGenerator[None]:
 
 
 def _own_address() -> str:
-    """This machine's, in the network that multicasts go to; nothing is sent."""
+    """This machine's address on the network that multicasts go to; nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         asked.connect(_MULTICAST)
         address: str = asked.getsockname()[0]

@@ -1,6 +1,6 @@
 """Typed conversations with the agent, by the ids that Home Assistant gives them.
 
-Each request of Home Assistant comes over a connection of its own; its conversation is kept for a
+Each of Home Assistant's requests comes over its own connection. The conversation is kept for a
 while, so that the next message may refer to it.
 """
 
@@ -21,22 +21,22 @@ from voice.session.session import Session
 from voice.types import Message, Role
 
 MOST_CONVERSATIONS = 16
-"""That are kept; the one that has been silent longest is forgotten for another."""
+"""Conversations that are kept; for a new one, the one silent for longest is forgotten."""
 KEPT_S = 300.0
 MOST_EVENTS = 1024
-"""Of a reply; one with more ends its conversation. Between replies nothing is kept."""
+"""Events of one reply; exceeding them ends the conversation. Between replies none are kept."""
 LONGEST_TEXT = 2000
-"""Characters of a message."""
+"""Most characters in a message."""
 
 _log = logging.getLogger(__name__)
 
 
 class Conversations:
-    """Holds conversations.
+    """Holds the conversations of all connections.
 
     Args:
-        resources: What they are made of.
-        group: In which they run.
+        resources: What the conversations are made of.
+        group: The task group in which they run.
     """
 
     def __init__(self, resources: Resources, group: asyncio.TaskGroup) -> None:
@@ -45,14 +45,15 @@ class Conversations:
         self._kept: OrderedDict[str, _Conversation] = OrderedDict()
 
     async def answer(self, words: str, conversation_id: str) -> AsyncGenerator[str]:
-        """Tell the agent something; the answer, as it is made.
+        """Tell the agent something, and yield its answer as it is made.
 
         Args:
-            words: Of the user.
-            conversation_id: Of one that goes on, or begins.
+            words: The user's words.
+            conversation_id: Id of the conversation; an unknown one begins a new conversation.
 
         Raises:
-            ProtocolError: There is nothing to answer, it is too long, or too many talk at once.
+            ProtocolError: The message is empty or too long, or too many conversations are under
+                way.
             ModelError: The agent failed.
         """
         if not words.strip() or len(words) > LONGEST_TEXT:
@@ -71,20 +72,20 @@ class Conversations:
             yield delta
 
     def forget(self, conversation_id: str) -> None:
-        """End a conversation, if there is one of the id."""
+        """End the conversation with this id, if there is one."""
         if one := self._kept.pop(conversation_id, None):
             one.session.close()
 
     def close(self) -> None:
-        """End all."""
+        """End all conversations."""
         for conversation_id in list(self._kept):
             self.forget(conversation_id)
 
 
 class _Conversation:
-    """One of them; ``running`` is done once the agent, or a failure, has ended it.
+    """One conversation; ``running`` is done once the agent or a failure has ended it.
 
-    Nobody is there to hear a timer ring, so the agent has no tools that would set one.
+    Nobody is there to hear a timer ring, so the agent gets no tools that would set one.
     """
 
     def __init__(self, resources: Resources, group: asyncio.TaskGroup) -> None:
@@ -100,18 +101,18 @@ class _Conversation:
 
     @property
     def free(self) -> bool:
-        """Whether it is not being asked anything."""
+        """Whether no question is being answered."""
         return not self._turn.locked()
 
     @property
     def age_s(self) -> float:
-        """Since it was asked last."""
+        """Seconds since the last question was answered."""
         return asyncio.get_running_loop().time() - self._used_s
 
     async def answer(self, words: str) -> AsyncGenerator[str]:
         """See `Conversations.answer`."""
         async with self._turn:
-            # A session takes requests once it runs.
+            # A session accepts requests only once it runs.
             await asyncio.sleep(0)
             self.session.add_item(new_id("item"), Message(Role.USER, words), None)
             reply_id = self.session.create_response()
@@ -144,5 +145,5 @@ class _Conversation:
         try:
             await self.session.run(self._take)
         except Exception as error:
-            # It costs this conversation only; the errors' texts may quote it.
+            # A failure ends this conversation only. It is logged without texts, which may quote it.
             _log.error("a conversation failed\n%s", origins(error))

@@ -22,7 +22,7 @@ _ENGLISH = ["en"]
 
 
 def description(resources: Resources) -> Info:
-    """The ears, the voices and the agent."""
+    """Describe the recogniser, the voices and the agent."""
     had, program = resources, _artifact("quicksilver")
     own = had.synthesizer.name
     voices = [own, *(name for name in had.voices.names if name != own)]

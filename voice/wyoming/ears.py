@@ -1,4 +1,4 @@
-"""Sound that is streamed, understood an utterance at a time while the rest still arrives."""
+"""Recognises streamed audio, one utterance at a time while the rest still arrives."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from voice.session.resources import Resources
 from voice.types import FRAME_MS, SAMPLE_RATE_HZ, Samples
 
 LONGEST_S = 600
-"""Of a stream."""
+"""Longest stream."""
 
 
 class Ears:
-    """Of one stream.
+    """Recognises the speech of one stream.
 
     Args:
-        resources: Have the recogniser and its threads.
-        language: Code of the speaker's; None or empty is what it sounds like.
+        resources: Hold the recogniser and its threads.
+        language: Code of the speaker's language; None or empty lets the recogniser detect it.
 
     Raises:
-        ProtocolError: The recogniser does not hear that language.
+        ProtocolError: The recogniser does not know that language.
     """
 
     def __init__(self, resources: Resources, language: str | None = None) -> None:
@@ -45,7 +45,7 @@ class Ears:
         self._length_s = 0.0
 
     def push(self, samples: Samples, rate_hz: int) -> list[Samples]:
-        """Take the next samples; utterances that are complete, (T,) int16 at 16 kHz each.
+        """Take the next samples; returns the utterances now complete, (T,) int16 at 16 kHz each.
 
         Raises:
             ProtocolError: The stream is too long.
@@ -58,12 +58,12 @@ class Ears:
         return self._framed(self._resampler.push(samples))
 
     def rest(self) -> list[Samples]:
-        """Utterances that the end of the stream completes, as `push`."""
+        """The utterances that the end of the stream completes, as from `push`."""
         complete = self._framed(self._resampler.flush())
         return [*complete, np.concatenate(self._kept)] if self._spoke else complete
 
     async def words(self, utterance: Samples) -> str:
-        """What was said in it."""
+        """Recognise the words of an utterance."""
         had, loop = self._resources, asyncio.get_running_loop()
         work = partial(had.recognizer.transcribe, utterance, language=self._language)
         return (await loop.run_in_executor(had.recognition_threads, work)).text

@@ -1,7 +1,7 @@
 """A satellite's conversation: a microphone and a loudspeaker in a room, which stream over Wyoming.
 
-The protocol stops no sound that was sent, so the agent is not interrupted: the microphone is deaf
-while the agent is heard.
+The protocol cannot stop audio that has been sent, so the agent cannot be interrupted: the
+microphone is muted while the agent speaks.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from voice.session.session import Session
 from voice.types import Samples
 
 OUTPUT_HZ = 22_050
-"""Of the agent's sound; satellites are set to it by default."""
+"""Rate of the agent's audio, and the default of satellites."""
 ECHO_TAIL_S = 0.3
 NOTHING_S = 15.0
-"""Of sound without speech, after which a satellite that waits for words is told to stop."""
+"""Audio without speech after which a satellite that waits for words is told to stop."""
 
 Outbox = asyncio.Queue[Event | None]
-"""What is sent to a client; None is its end. Full, it lets who answers wait, or ends a session."""
+"""Events to send to a client, then None. If full, answers wait, but a satellite's session ends."""
 
 
 class Satellite:
-    """Of one connection, once it begins.
+    """The conversation of one connection, once the satellite begins it.
 
     Args:
-        resources: Of the session.
-        outbox: To the satellite.
-        group: In which the conversation runs.
+        resources: What the session is made of.
+        outbox: Takes the events for the satellite.
+        group: The task group in which the conversation runs.
     """
 
     def __init__(self, resources: Resources, outbox: Outbox, group: asyncio.TaskGroup) -> None:
@@ -53,7 +53,7 @@ class Satellite:
         self.begun = False
 
     async def begin(self) -> None:
-        """Somebody is going to speak."""
+        """Begin to listen, since somebody is about to speak."""
         self.begun, self._waited_s = True, 0.0
         if self._session is None:
             options = replace(
@@ -64,13 +64,13 @@ class Satellite:
             )
             self._session = Session(self._resources, options, None, LOCAL)
             self._group.create_task(self._run(self._session))
-            # A session takes sound once it runs.
+            # A session accepts audio only once it runs.
             await asyncio.sleep(0)
 
     async def hear(self, samples: Samples, rate_hz: int) -> None:
-        """Sound of the microphone, (T,) int16 mono."""
+        """Take audio from the microphone, (T,) int16 mono."""
         if self._session is None:
-            # The agent has said goodbye, and the satellite streams on.
+            # The agent has said goodbye, but the satellite goes on streaming.
             await self.begin()
         if asyncio.get_running_loop().time() < self._silent_at_s + ECHO_TAIL_S:
             samples = np.zeros_like(samples)
@@ -83,7 +83,7 @@ class Satellite:
             self._tell(Transcript(text=""))
 
     def close(self) -> None:
-        """The satellite has left."""
+        """End the conversation, because the satellite has left."""
         if self._session is not None:
             self._session.close("client disconnected")
 
@@ -115,7 +115,7 @@ class Satellite:
         loop, length_s = asyncio.get_running_loop(), len(samples) / OUTPUT_HZ
         self._silent_at_s = max(loop.time(), self._silent_at_s) + length_s
         self._lengths_ms[reply_id] += round(length_s * 1000)
-        # The protocol does not tell what was heard; the clock does.
+        # The protocol does not report what was heard, so go by the clock.
         loop.call_at(self._silent_at_s, session.played, reply_id, self._lengths_ms[reply_id])
 
     def _end(self, reply_id: str) -> None:

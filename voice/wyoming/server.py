@@ -1,7 +1,7 @@
-"""The Wyoming server's sockets: who may connect, how much may come, how events are read and sent.
+"""The Wyoming server's sockets: who may connect, how much they may send, and the events' transport.
 
-A peer that sends what is no event is told so and disconnected; one that sends a bad event is told
-so and stays. What events mean is known to `voice.wyoming.services`.
+A peer that sends something other than an event is told so and disconnected; one that sends a wrong
+event is told so and stays. `voice.wyoming.services` interprets the events.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from voice.wyoming.services import Services
 
 MOST_CONNECTIONS = 32
 LARGEST_PART_BYTES = 256 * 1024
-"""Of an event's data or payload; a second of sound at 48 kHz in stereo is 192,000 bytes."""
+"""Size of an event's data or payload; a second of 48 kHz stereo audio is 192,000 bytes."""
 IDLE_S = 300.0
-"""A client that sends nothing for so long is disconnected."""
+"""A client that sends nothing for this long is disconnected."""
 SEND_S = 10.0
-"""A client that takes nothing for so long is."""
+"""A client that reads nothing for this long is disconnected."""
 PING_S = 20.0
-"""A satellite to which nothing else is sent is pinged so often; one that sends nothing for three
-times as long is connected to anew."""
+"""A satellite is pinged after this long without another event to it. If it sends nothing for three
+times as long, the server reconnects to it."""
 AGAIN_S = 5.0
-"""Between attempts to reach a satellite."""
+"""Pause between attempts to reach a satellite."""
 
 _log = logging.getLogger(__name__)
 
 
 class WyomingServer:
-    """Serves clients, and connects to satellites, which wait for a server to connect to them.
+    """Serves clients, and connects to satellites, which wait to be connected to.
 
     Args:
-        resources: Loaded; they stay the caller's.
+        resources: Already loaded; the caller closes them.
     """
 
     def __init__(self, resources: Resources) -> None:
@@ -57,14 +57,14 @@ class WyomingServer:
 
         Args:
             host: Where to listen.
-            port: 0 takes a free one.
+            port: The port to listen on; 0 takes a free one.
             satellites: Hosts and ports to connect to.
 
         Yields:
-            The port.
+            The port that is listened on.
 
         Raises:
-            ConfigError: The address cannot be listened on.
+            ConfigError: The server cannot listen on the address.
         """
         async with asyncio.TaskGroup() as group:
             conversations = Conversations(self._resources, group)
@@ -118,7 +118,7 @@ class WyomingServer:
         except* (OSError, TimeoutError):
             _log.debug("a client has left")
         except* Exception as error:
-            # One bad peer costs itself only; the errors' texts may quote the conversation.
+            # A bad peer affects only itself. The errors' texts may quote the conversation.
             _log.error("a connection failed\n%s", origins(error))
         finally:
             writer.close()
@@ -127,7 +127,7 @@ class WyomingServer:
 async def _receive(
     reader: asyncio.StreamReader, services: Services, outbox: Outbox, idle_s: float
 ) -> None:
-    """Take events until the peer leaves, sends nothing for too long, or what is no event."""
+    """Handle events until the peer leaves, is silent for too long, or sends no proper event."""
     bounded = _Bounded(reader)
     while True:
         try:
@@ -167,16 +167,16 @@ async def _turn_away(writer: asyncio.StreamWriter) -> None:
 
 
 class _Bounded:
-    """Reads events as `wyoming` does, which alone would wait for as much as a peer announces."""
+    """Reads events as `wyoming` does, but bounds what is read to what a peer may announce."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader
 
     async def event(self) -> Event | None:
-        """The next one; None where the peer has left.
+        """The next event; None if the peer has left.
 
         Raises:
-            ProtocolError: It is none, or too large.
+            ProtocolError: It is not an event, or too large.
         """
         try:
             event = await async_read_event(self)  # type: ignore[arg-type]
@@ -187,11 +187,11 @@ class _Bounded:
         return event
 
     async def readline(self) -> bytes:
-        """The header; asyncio limits its length."""
+        """Read the header, whose length asyncio limits."""
         return await self._reader.readline()
 
     async def readexactly(self, size: int) -> bytes:
-        """Data or payload.
+        """Read data or payload.
 
         Raises:
             ProtocolError: It is larger than `LARGEST_PART_BYTES`.

@@ -1,4 +1,4 @@
-"""What a Wyoming client may ask for: ears, voice, mind, or a satellite's conversation."""
+"""What a Wyoming client may ask for: transcripts, speech, answers, a satellite's conversation."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ class Services:
     """Answers the events of one connection.
 
     Args:
-        resources: Shared by all.
-        conversations: Typed ones, of all connections.
-        outbox: What is sent to the client.
-        group: In which a satellite's conversation runs; it ends with the connection.
+        resources: Shared by all connections.
+        conversations: The typed conversations of all connections.
+        outbox: Takes the events for the client.
+        group: The task group of a satellite's conversation, which ends with the connection.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Services:
         self._conversations = conversations
         self._outbox = outbox
         self._own_id = f"connection {id(self)}"
-        """Of the conversation of a client that names none."""
+        """Id of the conversation of a client that names none."""
         self._satellite = Satellite(resources, outbox, group)
         self._ears: Ears | None = None
         self._heard: list[str] = []
@@ -96,15 +96,15 @@ class Services:
         self._sounding = False
 
     async def close(self) -> None:
-        """The client has left."""
+        """End what belongs to the connection, because the client has left."""
         self._satellite.close()
         self._conversations.forget(self._own_id)
 
     async def take(self, event: Event) -> None:
-        """Answer an event; one of an unknown type is ignored.
+        """Answer an event; unknown types are ignored.
 
         Raises:
-            VoiceError: Something in it is wrong, or what it asks for failed.
+            VoiceError: Something in the event is wrong, or what it asks for failed.
         """
         match event.type:
             case "describe":
@@ -143,7 +143,7 @@ class Services:
 
     async def _hear(self, event: Event) -> None:
         form = validated(_Audio, event.data)
-        # A chunk may end within a sample: Home Assistant sends a request's body as it comes.
+        # A chunk may end within a sample: Home Assistant sends a request's body as it arrives.
         data = self._cut + (event.payload or b"")
         whole = len(data) - len(data) % (form.width * form.channels)
         data, self._cut = data[:whole], data[whole:]
@@ -171,7 +171,7 @@ class Services:
         self._heard, self._ears, self._cut = [], None, b""
 
     async def _handle(self, wanted: _Request) -> None:
-        """Let the agent answer; its tools run here."""
+        """Let the agent answer a message; its tools run in this process."""
         named = wanted.context and wanted.context.conversation_id
         text = ""
         try:
@@ -218,7 +218,7 @@ class Services:
         loop, threads = asyncio.get_running_loop(), self._resources.synthesis_threads
         while True:
             try:
-                # A piece at a time, so that the threads are shared with the conversations.
+                # One piece at a time, so that conversations get their share of the threads.
                 made = await loop.run_in_executor(threads, step)
             except ModelError:
                 self._voice, self._sounding = None, False

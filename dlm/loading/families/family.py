@@ -1,7 +1,7 @@
-"""What a family of checkpoints is: a reading of config.json and names of weights.
+"""What defines a family of checkpoints: how config.json is read, and the names of weights.
 
-Weights are named relative to the model's own parameters (`dlm.network.model`). Where the model has
-one matrix and the checkpoint several, these stand behind one another in rows.
+Names of weights are given for the model's own parameters (`dlm.network.model`). If the model has
+one matrix where the checkpoint has several, the rows of these follow one another.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names on disk.
+    """Names of weights on disk.
 
     Attributes:
-        outer: Of the parameters outside of layers.
-        layer: What the names of a layer's weights begin with; ``{}`` is its number.
-        inner: Of a layer's parameters, each in one or several weights; ``{expert}`` repeats the
-            tuple for each expert of a mixture.
+        outer: Names of the parameters outside layers.
+        layer: Prefix of the names of a layer's weights; ``{}`` stands for its number.
+        inner: For each parameter of a layer, the names of the weights that hold it. If a name has
+            ``{expert}``, the tuple is repeated for each expert of a mixture.
     """
 
     outer: Mapping[str, str]
@@ -43,9 +43,9 @@ class Names:
         """The weights that a parameter is made of, in order.
 
         Args:
-            config: Of the model.
-            name: Of the parameter.
-            shape: Of the parameter.
+            config: The model's shape.
+            name: The parameter's name.
+            shape: The parameter's shape.
         """
         if name in self.outer:
             return [Part(self.outer[name], tuple(shape))]
@@ -69,10 +69,12 @@ class Family:
     """A family of checkpoints.
 
     Attributes:
-        model_type: As config.json has it.
-        architectures: Of these config.json must have one, where it has any; none takes all.
-        read: config.json to a model's shape; ValueError where it is not of the family after all.
-        names: Of its weights.
+        model_type: The ``model_type`` in config.json.
+        architectures: If config.json names architectures, one of them must be among these; if this
+            is empty, any will do.
+        read: Turns config.json into a model's shape; raises a ValueError if the family does not fit
+            after all.
+        names: Names of the weights.
     """
 
     model_type: str
@@ -100,14 +102,14 @@ QWEN = Names(
         "mlp.down_proj.weight": ("mlp.down_proj.weight",),
     },
 )
-"""Names of Qwen2, Qwen3 and their kin."""
+"""Names of weights in Qwen2, Qwen3 and related families."""
 
 
 def demand(raw: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    """Refuse a config that says otherwise than the model can do; what it does not say passes.
+    """Refuse a config whose values differ from what the model supports; missing keys pass.
 
     Raises:
-        ValueError: Names the key, got and expected.
+        ValueError: A value differs; the text names the key, what was got and what is expected.
     """
     for key, value in expected.items():
         if raw.get(key) not in (None, value):
@@ -115,7 +117,7 @@ def demand(raw: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
 
 
 def first(value: Any) -> Any:
-    """An id where config.json may hold several."""
+    """The first id, if config.json holds several."""
     return value[0] if isinstance(value, list) and value else value
 
 
@@ -123,12 +125,12 @@ def dense(raw: Mapping[str, Any], **own: Any) -> ModelConfig:
     """The shape of a dense Transformer whose config is written with Qwen's keys.
 
     Args:
-        raw: config.json.
-        own: What the family knows, and values for ids and sizes that the config does not name.
+        raw: The content of config.json.
+        own: What the family determines, and defaults for ids and sizes that the config lacks.
 
     Raises:
-        ValueError: A dimension is missing or impossible, or something is asked for that the model
-            does not do; the text names it.
+        ValueError: A dimension is missing or impossible, or the config asks for something that the
+            model does not support; the text names it.
     """
     demand(raw, {"hidden_act": "silu", "use_sliding_window": False})
     heads = needed(raw, "num_attention_heads")
@@ -156,10 +158,10 @@ def dense(raw: Mapping[str, Any], **own: Any) -> ModelConfig:
 
 
 def needed(raw: Mapping[str, Any], key: str) -> int:
-    """A number that a config must have.
+    """A number above 0 that a config must have.
 
     Raises:
-        ValueError: It has none.
+        ValueError: It does not have it.
     """
     value = raw.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or value <= 0:

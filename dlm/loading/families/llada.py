@@ -1,4 +1,4 @@
-"""LLaDA: a dense Transformer that sees everything, with names of its own.
+"""LLaDA: a dense Transformer in which every position sees all others, with its own weight names.
 
 Source: Large Language Diffusion Models (arXiv 2502.09992).
 """
@@ -11,7 +11,7 @@ from typing import Any
 from dlm.loading.families.family import Family, Names, demand, first, needed
 from dlm.network.config import ModelConfig
 
-# What the model class could do, and these checkpoints do not.
+# Options that LLaDA's model class has but that these checkpoints do not use.
 _FIXED = {
     "activation_type": "silu",
     "block_type": "llama",

@@ -1,4 +1,4 @@
-"""LLaDA2 and 2.1: a mixture of experts that goes block by block.
+"""LLaDA2 and 2.1: a mixture of experts that decodes block by block.
 
 Source: LLaDA2.0 (arXiv 2512.15745); the architecture is that of Ling 2.0.
 """

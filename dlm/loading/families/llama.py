@@ -1,4 +1,4 @@
-"""Llama's layout, as of SmolLM2: causal models of next tokens, from which ours are made.
+"""Llama's layout, as in SmolLM2: causal next-token models, which ours are made from.
 
 Source: Llama (arXiv 2302.13971), SmolLM2 (arXiv 2502.02737).
 """
@@ -14,7 +14,7 @@ from dlm.network.config import ModelConfig
 
 def _read(raw: Mapping[str, Any]) -> ModelConfig:
     demand(raw, {"attention_bias": False, "mlp_bias": False})
-    # It has no mask of its own, and another token in its place could not be generated.
+    # Llama has no mask by itself, and an ordinary token used as mask could not be generated.
     needed(raw, "mask_token_id")
     return dense(raw, qk_norm=False, commit="causal")
 

@@ -1,4 +1,4 @@
-"""The shipped family: Qwen3's shape, positions committed causally, drafts verified."""
+"""The shipped family: Qwen3's shape, causally committed positions, verified drafts."""
 
 from __future__ import annotations
 

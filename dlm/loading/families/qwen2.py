@@ -1,7 +1,8 @@
 """Diffusion models made from Qwen2.5: Fast-dLLM v2 and Dream.
 
-Both kept their origin's shifted head: the logits of a position predict the next one's token, also
-where that is masked. Fast-dLLM v2 commits blocks that saw all of themselves; Dream sees everything.
+Both keep the shifted head of their origin: the logits of a position predict the next position's
+token, even if that is masked. Fast-dLLM v2 commits blocks whose positions saw all of their block;
+in Dream, every position sees all others.
 
 Source: Fast-dLLM v2 (arXiv 2509.26328); Dream 7B (arXiv 2508.15487).
 """

@@ -1,9 +1,11 @@
 """Diffusion models made from Qwen3: SDAR, and those of dLLM's A2D recipe.
 
-Both read a masked position's own logits (unshifted) and commit blocks that saw all of themselves.
+Both use a masked position's own logits (unshifted), and commit blocks whose positions saw all of
+their block.
 
-Source: SDAR (arXiv 2510.06303); A2D of the dLLM project, whose ``bd3lm`` checkpoints go block by
-block. Its ``mdlm`` ones have the same config and see everything: their block is the whole answer.
+Source: SDAR (arXiv 2510.06303); A2D of the dLLM project, whose ``bd3lm`` checkpoints decode block
+by block. Its ``mdlm`` checkpoints have the same config, but there every position sees all others:
+their block is the whole answer.
 """
 
 from __future__ import annotations

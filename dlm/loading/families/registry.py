@@ -1,4 +1,4 @@
-"""Which family a checkpoint directory is of."""
+"""Recognises the family of a checkpoint directory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def recognise(directory: Path) -> tuple[Family, ModelConfig]:
 
     Raises:
         FileNotFoundError: There is no config.json.
-        ValueError: It is of no known family, or malformed; the text says how.
+        ValueError: The checkpoint is of no known family, or malformed; the text says which.
     """
     raw = _json(directory / "config.json")
     generation = directory / "generation_config.json"

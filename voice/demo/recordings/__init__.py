@@ -1,7 +1,7 @@
-"""The user's side of two recorded conversations: what is said, and the tool that it should call.
+"""The user's side of two recorded conversations: the lines, and the tool that each should call.
 
 The audio beside this module is synthetic speech, 16 kHz mono FLAC, made from the lines below by
-benchmarks/voice/make_recordings.py. Nothing here knows how a recording is played or judged.
+benchmarks/voice/make_recordings.py. How recordings are played or judged is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def load(name: str) -> Samples:
 
 
 def decoded(path: Path) -> Samples:
-    """A sound file of any format and rate, (T,) int16 mono at 16 kHz.
+    """Decode a sound file of any format and rate to (T,) int16 mono at 16 kHz.
 
     Raises:
         OSError: It cannot be read, or holds no sound.

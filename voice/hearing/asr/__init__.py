@@ -1,8 +1,8 @@
 """Speech recognition: audio frames in, interim and final transcripts out.
 
-It knows nothing of turns beyond the id that it is given. Recognisers are loaded once and shared by
-all sessions; a stream belongs to one turn. Everything here is synchronous and meant to be called
-from a thread; calls on one stream must not overlap.
+Of turns it knows only the id. Recognisers are loaded once and shared by all sessions; a stream
+belongs to one turn. Everything here is synchronous and meant to be called from a thread; calls on
+one stream must not overlap.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from voice.hearing.asr.whisper import WhisperRecognizer
 
 SLOWEST_S = 1.5
-"""Some five times what one core of a busy machine takes for it."""
+"""Longest acceptable decode of a second of sound: about five times that of one busy core."""
 
 
 class RecognizerStream(Protocol):
@@ -40,7 +40,8 @@ class RecognizerStream(Protocol):
         """An interim transcript, if one is due and has new words.
 
         Args:
-            fell_silent: The last frame is the first without speech, so that this may be the end.
+            fell_silent: Whether the last frame is the first without speech, so that the turn may
+                have ended.
 
         Raises:
             ModelError: The recogniser failed.
@@ -50,8 +51,8 @@ class RecognizerStream(Protocol):
     def finish(self) -> Transcript:
         """Decode what has been accepted, and return the final transcript.
 
-        More frames may be accepted afterwards and `finish` called again: it then answers for all of
-        the audio.
+        More frames may be accepted afterwards and `finish` called again; its transcript then covers
+        all of the audio.
 
         Raises:
             ModelError: The recogniser failed.
@@ -63,7 +64,7 @@ class Recognizer(Protocol):
     """A loaded recogniser.
 
     Attributes:
-        tells_times: Whether it knows when each word was said.
+        tells_times: Whether it can tell when each word was said.
     """
 
     name: str
@@ -71,30 +72,30 @@ class Recognizer(Protocol):
 
     @property
     def translates(self) -> bool:
-        """Whether `translate` can be asked for."""
+        """Whether it can `translate`."""
         ...
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Codes of the languages that it hears."""
+        """Codes of the languages that it recognises."""
         ...
 
     def open(self, turn_id: int, domain: Domain = ANYTHING) -> RecognizerStream:
         """Begin the recognition of a turn; may be called from any thread.
 
         Args:
-            turn_id: Of the turn.
-            domain: What its user is likely to say. The first turn of a domain is slow to open.
+            turn_id: The turn's id.
+            domain: What the user is likely to say. The first turn of a domain is slow to open.
         """
         ...
 
     def transcribe(self, audio: Samples, language: str = "", times: bool = False) -> Transcribed:
-        """Recognise a recording of seconds.
+        """Recognise a recording of a few seconds.
 
         Args:
             audio: (T,) int16 at 16 kHz.
-            language: One of `languages`; empty is the one that it sounds like.
-            times: Whether the words' times are wanted, where it can tell them.
+            language: One of `languages`; empty detects it from the sound.
+            times: Whether the words' times are wanted, if it can tell them.
 
         Raises:
             ModelError: The recogniser failed.
@@ -102,12 +103,12 @@ class Recognizer(Protocol):
         ...
 
     def translate(self, audio: Samples, language: str = "") -> Transcribed:
-        """What is said in a recording of seconds, in English. As `transcribe`."""
+        """Recognise a recording as `transcribe` does, but with the text in English."""
         ...
 
 
 MakesRecognizer = Callable[[AsrConfig, AgentConfig, Iterable[Recognizer]], tuple[Recognizer, str]]
-"""What loads a recogniser, as `make_recognizer` does."""
+"""Loads a recogniser, as `make_recognizer` does."""
 
 
 def make_recognizer(
@@ -116,13 +117,13 @@ def make_recognizer(
     """Load the recogniser that the configuration names.
 
     Args:
-        config: ``engine`` "auto" is whisper, or sphinx where whisper cannot be loaded or takes
-            longer than `SLOWEST_S` for a second of sound.
+        config: ``engine`` "auto" is whisper, or sphinx if whisper cannot be loaded or takes longer
+            than `SLOWEST_S` for a second of sound.
         agent: Its phrases and values tell the recogniser what to expect.
-        loaded: Recognisers whose model may be taken over.
+        loaded: Recognisers that may be reused.
 
     Returns:
-        The recogniser, and one line for people that says which it is and why.
+        The recogniser, and a line that tells people which one it is and why.
 
     Raises:
         ModelError: The model cannot be loaded.
@@ -143,13 +144,13 @@ def make_recognizer(
 
 
 class Recognizers:
-    """Recognisers that were loaded, so that none is loaded twice: one for each language model.
+    """The recognisers loaded so far, so that none is loaded twice.
 
-    Agents that expect the same words share all of it, and under whisper all agents share the model.
-    May be used from any thread.
+    Agents with the same settings, phrases and values share a recogniser; with whisper the settings
+    alone matter. May be used from any thread.
 
     Args:
-        make: Loads one.
+        make: Loads a recogniser.
     """
 
     def __init__(self, make: MakesRecognizer = make_recognizer) -> None:
@@ -158,7 +159,7 @@ class Recognizers:
         self._loaded: dict[str, tuple[Recognizer, str]] = {}
 
     def of(self, config: AsrConfig, agent: AgentConfig) -> tuple[Recognizer, str]:
-        """The recogniser for an agent; slow the first time. As `make_recognizer`."""
+        """As `make_recognizer`; slow the first time an agent's words are seen."""
         expected = [config.model_dump(mode="json"), agent.phrases, agent.values]
         key = json.dumps(expected, sort_keys=True)
         with self._lock:

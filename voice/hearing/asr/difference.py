@@ -1,10 +1,11 @@
-"""A fine-tuned model.bin as its difference to the weights that it was made from.
+"""A fine-tuned model.bin stored as its difference from the weights that it was made from.
 
-The difference is a model.bin as well. Of its numbers, those that the original has in 8-bit integers
-have been subtracted, bit patterns of floats as integers, and what is too large wraps around; so
-adding them gives every bit back. What was not tuned is zeros, and zlib leaves little of it.
+The difference is a model.bin too. Each of its numbers is the tuned one less the original one, which
+is first quantised to 8-bit integers where the tuned model is. Floats are subtracted as the integers
+of their bit patterns. Results wrap around, so addition restores every bit. Weights that were not
+tuned become zeros, which zlib compresses to almost nothing.
 
-``python -m voice.hearing.asr.difference MODEL_BIN ORIGINAL_BIN OUT`` writes it and shows the
+``python -m voice.hearing.asr.difference MODEL_BIN ORIGINAL_BIN OUT`` writes it and prints the
 digests that `voice.hearing.asr.packaged` needs.
 """
 
@@ -23,13 +24,13 @@ from numpy.typing import NDArray
 from voice.hearing.asr.model_file import eight_bit, read
 
 _ROWS = 256
-"""Quantised at once: few enough that they stay in the processor's cache."""
+"""Rows quantised at a time: few enough to stay in the processor's cache."""
 
 _Integers = NDArray[Any]
 
 
 def restored(difference: bytes, original: bytes) -> bytes:
-    """The model.bin of which `difference` was made with the same original."""
+    """The model.bin that `difference` was given with the same original."""
     data = bytearray(zlib.decompress(difference))
     for numbers, others in _pairs(data, original):
         numbers += others
@@ -37,17 +38,17 @@ def restored(difference: bytes, original: bytes) -> bytes:
 
 
 def difference(model: bytes, original: bytes) -> bytes:
-    """A model.bin's difference to another one of the same network, which has float16 or float32."""
+    """A model.bin's difference from one of the same network in float16 or float32, compressed."""
     data = bytearray(model)
     for numbers, others in _pairs(data, original):
         numbers -= others
-    # Runs of zeros, and a code of its own for each stretch of numbers; nothing else repeats.
+    # Z_RLE: only runs of zeros repeat, so run lengths and Huffman codes are all that helps.
     packer = zlib.compressobj(9, memLevel=9, strategy=zlib.Z_RLE)
     return packer.compress(data) + packer.flush()
 
 
 def _pairs(data: bytearray, original: bytes) -> Iterator[tuple[_Integers, _Integers]]:
-    """Pieces of a model's numbers, to be written to, with the original's; both as integers."""
+    """Writable pieces of a model's numbers, with the original's; both as integers."""
     arrays, known = read(data).arrays, read(original).arrays
     for name, array in arrays.items():
         scales = arrays.get(name + "_scale")

@@ -1,7 +1,7 @@
 """What a session's users are likely to say: names, and which words follow each other.
 
-It is made of text alone: of the phrases and values in the agent's file, and of the declarations of
-the tools that the session has, its client's included. It knows nothing of sounds.
+It is derived from text alone: the phrases and values in the agent's file, and the declarations of
+the session's tools, including the client's.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ Words = tuple[str, ...]
 Pair = tuple[str, str]
 
 _MOST_NAMES, _LONGEST_NAME = 2000, 60
-"""A client declares what it likes; a decode looks through every name, and a sentence is none."""
+"""Limits on names from tool declarations, which a client chooses: every decode searches all names,
+and a longer text is a sentence, not a name."""
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """What is said of few things, and how.
+    """The names, words and pairs of words that users are likely to say.
 
     Attributes:
-        names: What a request may be about, as it is written: values of an agent's slots, options of
-            arguments, and words that the declarations of tools use.
-        words: Of the names and the phrases, in their spoken form.
+        names: What a request may be about, as written: values of an agent's slots, options of
+            arguments, and words from the declarations of tools.
+        words: The words of the names and phrases, in their spoken form.
         pairs: Words that follow each other in a name or a phrase.
-        language: Code of the language that it is said in; empty where that is to be heard.
+        language: Code of the language that is spoken; empty if it has to be detected.
     """
 
     names: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ class Domain:
 
     @classmethod
     def of(cls, agent: AgentConfig) -> Domain:
-        """What the agent's file expects."""
+        """The domain of an agent's phrases and values."""
         values = {slot: [*map(words_of, said)] for slot, said in agent.values.items()}
         phrases = [[*_places(phrase, values)] for phrase in agent.phrases]
         said = [words for of_slot in values.values() for words in of_slot]
@@ -58,7 +59,7 @@ class Domain:
         )
 
     def including(self, tools: Collection[ToolSpec]) -> Domain:
-        """What is said where the model may also call these tools; itself where there are none."""
+        """The domain extended by the declarations of tools; itself if there are none."""
         if not tools:
             return self
         named: dict[str, None] = {}
@@ -75,12 +76,12 @@ class Domain:
         )
 
     def knows(self, words: Sequence[str]) -> bool:
-        """Whether they are all of the domain, and each follows the one before it there."""
+        """Whether the domain has all of these words, and each pair of neighbours among them."""
         return self.words.issuperset(words) and self.pairs.issuperset(pairwise(words))
 
 
 ANYTHING = Domain()
-"""Nothing is likelier than anything else."""
+"""No expectations."""
 
 
 def words_of(text: str) -> Words:
@@ -89,7 +90,7 @@ def words_of(text: str) -> Words:
 
 
 def _places(phrase: str, values: Mapping[str, Sequence[Words]]) -> Iterator[list[Words]]:
-    """What may stand at each place of a phrase, one after another."""
+    """For each place of a phrase in turn, the words that may stand there."""
     for index, part in enumerate(_SLOT.split(phrase)):
         if index % 2:
             yield [words for words in values.get(part, ()) if words]
@@ -99,7 +100,7 @@ def _places(phrase: str, values: Mapping[str, Sequence[Words]]) -> Iterator[list
 
 
 def _options(schema: Any) -> Iterator[str]:
-    """Texts that a JSON schema lets an argument be."""
+    """The texts that a JSON schema names as options or examples of an argument."""
     for key, value in _entries(schema):
         if key in ("enum", "examples", "const"):
             for option in value if isinstance(value, list) else [value]:
@@ -109,7 +110,7 @@ def _options(schema: Any) -> Iterator[str]:
 
 
 def _told(schema: Any) -> Iterator[str]:
-    """Names of a JSON schema's properties, and what it says of them."""
+    """The names of a JSON schema's properties, and its descriptions."""
     for key, value in _entries(schema):
         if key == "properties" and isinstance(value, dict):
             yield from map(identifiers.words, value)
@@ -118,7 +119,7 @@ def _told(schema: Any) -> Iterator[str]:
 
 
 def _entries(schema: Any) -> Iterator[tuple[str, Any]]:
-    """Every key in a schema, however deep, with what it holds."""
+    """Every key in a schema with its value, at any depth."""
     waiting = [schema]
     while waiting:
         node = waiting.pop()

@@ -1,7 +1,7 @@
-"""Guessed pronunciations for words that no dictionary has, by espeak-ng's letter-to-sound rules.
+"""Guessed pronunciations of words that no dictionary has, by espeak-ng's letter-to-sound rules.
 
-espeak-ng keeps its voice in globals of the process, and a synthesiser may be using it here; so the
-rules run in a process of their own. It is only needed when a language model is built.
+espeak-ng keeps its voice in process globals, and a synthesiser may be using it in this process, so
+the rules run in a separate one. That is only needed when a language model is built.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def pronounce(words: Sequence[str]) -> dict[str, str]:
         words: Lower-case words.
 
     Returns:
-        Word → ARPAbet phones with a space between; a word that could not be guessed is not in it.
+        Word → ARPAbet phones separated by spaces; words that could not be guessed are left out.
     """
     if not words:
         return {}
@@ -56,7 +56,7 @@ def pronounce(words: Sequence[str]) -> dict[str, str]:
 
 
 def arpabet(ipa: str) -> str:
-    """ARPAbet phones of an IPA word as espeak-ng writes it; "" when a sound is unknown."""
+    """ARPAbet phones of a word in espeak-ng's IPA; "" if a sound is unknown."""
     phones = []
     start = 0
     while start < len(ipa):

@@ -1,4 +1,4 @@
-"""CTranslate2's model.bin, version 6 of the format, and its matrices in 8-bit integers.
+"""Reads and writes CTranslate2's model.bin (version 6), and quantises matrices to 8-bit integers.
 
 Source: CTranslate2's ``model_spec.py``.
 """
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 _VERSION = 6
 _TYPES = ("<f4", "i1", "<i2", "<i4", "<f2")
-"""numpy's type for each number that stands for one in the file."""
+"""numpy's type for each type number of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """What a model.bin holds. ``arrays`` keeps the file's order, ``aliases`` are (alias, name)."""
+    """A model.bin's contents. ``arrays`` keeps the file's order; ``aliases`` are (alias, name)."""
 
     spec: str
     revision: int
@@ -30,10 +30,10 @@ class ModelFile:
 
 
 def read(data: bytes | bytearray) -> ModelFile:
-    """Read a model.bin. The arrays are views of ``data``, to be written to if that is a bytearray.
+    """Read a model.bin. The arrays are views of ``data``, writable if it is a bytearray.
 
     Raises:
-        ValueError: It is of another version of the format.
+        ValueError: It has another version of the format, or an array of the wrong size.
     """
     file = _Reader(data)
     version = file.number("I")
@@ -61,7 +61,7 @@ def write(model: ModelFile, path: Path) -> None:
 
 
 def eight_bit(rows: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Rows (R, C) in 8-bit integers, and the scales (R,) by which they were multiplied."""
+    """Rows (R, C) quantised to 8-bit integers, and the scales (R,) that multiplied them."""
     largest = np.abs(rows).max(axis=1)
     scales = np.where(largest == 0, 1, 127 / np.where(largest == 0, 1, largest))
     return np.rint(rows * scales[:, None]).astype(np.int8), scales.astype(np.float32)

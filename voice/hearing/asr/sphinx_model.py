@@ -1,12 +1,12 @@
-"""What pocketsphinx expects an agent's users to say: a language model and a dictionary on disk.
+"""Builds the language model and the dictionary with which pocketsphinx hears an agent's users.
 
-The language model is a trigram model of the agent's example phrases. Each phrase counts the same
-however many values its slots have: a slot's values share the phrase's weight. Smoothing is Witten
-and Bell's, because it stays sound on the fractional counts this gives.
+The language model is a trigram model of the agent's example phrases. All phrases count equally,
+because a slot's values share the phrase's weight. That gives fractional counts, so smoothing is
+Witten-Bell, which stays sound on them.
 
-The files are built once per agent. Their name is made from everything that they depend on, so a
-change of phrases makes new ones. Two processes that build the same files at once do no harm: each
-writes aside, and the first to rename wins.
+The files are built once per agent. Their folder is named by a hash of everything they depend on, so
+changed phrases get new files. Two processes may build the same files at once: each writes to a
+temporary folder, and the first to rename it wins.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 _LOG = logging.getLogger(__name__)
 _FORMAT = 1
-"""Raised when the files are built differently, so that old ones are not used."""
+"""Increased when the way the files are built changes, so that old ones are not used."""
 _BACKCHANNELS = ("uh huh", "mhm", "hmm", "i see", "oh", "wow")
-"""Every agent expects them, lest they be recognised as something else."""
+"""Expected by every agent, so that they are not recognised as something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class SphinxFiles:
-    """What a decoder is made from."""
+    """The files that a decoder is made from."""
 
     language_model: Path
     dictionary: Path
@@ -55,8 +55,8 @@ def sphinx_files(agent: AgentConfig, cache_dir: str) -> SphinxFiles:
     """Find or build the files for an agent.
 
     Args:
-        agent: Its phrases and values are what the recogniser will expect; with no phrases these are
-            pocketsphinx's own files, for general English.
+        agent: Its phrases and values are what the recogniser will expect. Without phrases,
+            pocketsphinx's own files for general English are returned.
         cache_dir: Where built files are kept; "" means the user's cache directory.
 
     Raises:
@@ -131,8 +131,8 @@ def dictionary(words: Iterable[str], general: Path) -> list[str]:
             are listed as ``word(2)``.
 
     Returns:
-        Lines in the dictionary's order, then guessed ones; words that cannot even be guessed are
-        left out with a warning, and so are the phrases that hold them.
+        Lines in the dictionary's order, then guessed ones. Words that cannot be guessed either are
+        left out with a warning that their phrases will not be recognised.
     """
     wanted = set(words)
     entries = []
@@ -154,7 +154,7 @@ def dictionary(words: Iterable[str], general: Path) -> list[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Lower-case words of a phrase, apostrophes kept, other punctuation dropped."""
+    """Lower-case words of a phrase, with apostrophes but no other punctuation."""
     return re.findall(r"[a-z0-9]+(?:'[a-z]+)*'?", text.lower().replace("’", "'"))
 
 
@@ -168,7 +168,7 @@ def expand(
         values: Slot → its values.
 
     Yields:
-        Words of one filled phrase, and its weight. The same input always gives the same output.
+        The words of a filled phrase, and its weight. The same input always gives the same output.
 
     Raises:
         ValueError: A phrase names a slot that has no values.
@@ -190,7 +190,7 @@ def expand(
 
 
 class _Deck:
-    """Values in random order, each once before any comes again."""
+    """Draws values in random order, each once before any is repeated."""
 
     def __init__(self, values: Sequence[str], chosen: random.Random) -> None:
         self._values = values
@@ -205,7 +205,7 @@ class _Deck:
 
 
 def arpa(sentences: Iterable[tuple[Sequence[str], float]]) -> str:
-    """An ARPA trigram model of weighted sentences, with Witten-Bell smoothing by interpolation.
+    """An ARPA trigram model of weighted sentences, with interpolated Witten-Bell smoothing.
 
     Args:
         sentences: Words and weight of each sentence.
@@ -234,7 +234,7 @@ def arpa(sentences: Iterable[tuple[Sequence[str], float]]) -> str:
 def _smooth(
     counts: list[Counter[Gram]],
 ) -> tuple[list[dict[Gram, float]], dict[Gram, float]]:
-    """Probability of each gram seen, and what a history leaves for grams not seen after it."""
+    """The probability of each n-gram seen, and each history's back-off weight for unseen ones."""
     del counts[0][("<s>",)]
     total = sum(counts[0].values())
     probabilities: list[dict[Gram, float]] = [

@@ -1,4 +1,4 @@
-"""A recording's words as a recogniser tells them."""
+"""What a recogniser returns for a recording."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Word:
     end_s: float
 
     def later(self, seconds: float) -> Word:
-        """The word so much later."""
+        """The word, moved later by some seconds."""
         return Word(self.text, self.start_s + seconds, self.end_s + seconds)
 
     def said(self, first: int) -> SaidWord:
-        """The word in the session's audio, of which sample ``first`` is the first decoded one."""
+        """The word with its place in the session's audio; ``first`` is the first decoded sample."""
         start, end = (first + round(s * SAMPLE_RATE_HZ) for s in (self.start_s, self.end_s))
         return SaidWord(self.text, start, end)
 
@@ -30,9 +30,9 @@ class Transcribed:
     """What was said in some audio.
 
     Attributes:
-        text: As people are shown it; empty where nothing was understood.
-        language: Its code.
-        words: With their times, if they were asked for.
+        text: The written text; empty if nothing was understood.
+        language: Code of its language.
+        words: The words with their times, if times were asked for.
     """
 
     text: str

@@ -1,7 +1,7 @@
 """The audio of one turn as a recogniser collects it.
 
-It tells whether what has come since a final decode is more speech or only the silence that follows,
-so that a recogniser need not decode silence again and again while a turn waits for its end.
+It tells whether the audio since a final decode is more speech or only silence, so that a recogniser
+need not decode silence again and again until the turn ends.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FAINT_BELOW_PEAK_DB = 35.0
 
 
 class TurnAudio:
-    """Grows by a frame at a time.
+    """The audio of a turn, which grows frame by frame.
 
     Attributes:
         length: Samples so far.
@@ -57,9 +57,9 @@ class TurnAudio:
         return np.concatenate(kept) if kept else np.empty(0, np.int16)
 
     def mark(self) -> None:
-        """Remember that everything up to here has been decoded."""
+        """Mark everything so far as decoded."""
         self._loud_since_mark = 0
 
     def speech_since_mark(self) -> bool:
-        """Whether sound about as loud as the speech before has come since `mark`."""
+        """Whether sound about as loud as the speech before it has arrived since `mark`."""
         return self._loud_since_mark >= _SPEECH_FRAMES

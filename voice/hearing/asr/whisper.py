@@ -1,10 +1,10 @@
 """Whisper through faster-whisper, as a stream.
 
 Whisper hears a whole window at once, so interim transcripts come from decoding the growing window
-again and again; words count as recognised once two decodes in a row agree on them. The decoding
-itself is done here and not by ``WhisperModel.transcribe``, which always pads to 30 s:
-the encoder's context is as short as the weights allow (`Needs`). Each window is decoded once, at
-temperature 0, without the text before it.
+again and again; words count as recognised once two decodes in a row agree on them. Decoding is done
+here and not by ``WhisperModel.transcribe``, which always pads to 30 s; here the encoder's context
+is as short as the weights allow (`Needs`). Each window is decoded once, at temperature 0, without
+the preceding text as a prompt.
 
 Sources: Radford et al. 2022 (thresholds); Macháček et al. 2023, "Turning Whisper into Real-Time
 Transcription System" (agreement of successive hypotheses).
@@ -44,21 +44,21 @@ from voice.types import SAMPLE_RATE_HZ, AudioFrame, SaidWord, Samples, Transcrip
 _LONGEST_WINDOW_S = 30.0
 _WINDOW_STEP_S = 0.5
 _QUIET_MS = 200
-"""The length of the quietest part of a long recording, in the middle of which it is cut: what is
-left is as long as a word at least, since Whisper makes words of less."""
+"""A long recording is cut in the middle of its quietest part of this length. No piece is then
+shorter than a word; Whisper invents words for less."""
 _FRAMES_PER_S = 100
 _MAX_NEW_TOKENS = 160
 _TOKENS_PER_S = 8
-"""More than anybody says; cuts a decoder that repeats itself short."""
+"""Faster than anybody speaks; stops a decoder that repeats itself."""
 _LEAST_PROBABILITY = 1e-10
 _SHARE_OF_TIME = 0.35
 """Interim decodes take at most this share of real time."""
 _DECODES_AT_ONCE = 2
-"""As many as there are threads that recognise: `voice.session.resources`."""
+"""As many as there are recognition threads in `voice.session.resources`."""
 _SURE_OF_LANGUAGE = 0.5
-"""Probability from which on another language than English is taken for it."""
+"""A language that is less probable than this is taken to be English."""
 _DOMAINS = 16
-"""Domains kept ready; a session whose client declares tools has one of its own."""
+"""Domains kept in memory; a session whose client declares tools has one of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,10 @@ class Decoded:
 
     Attributes:
         confidence: Mean probability of its tokens, in [0, 1].
-        language: Code of the language that it is in.
-        language_confidence: How sure that is, in [0, 1]; 1 where it was said.
-        find_words: Tells when each word was said; slow, for any thread. Raises a `ModelError`.
+        language: Code of its language.
+        language_confidence: How sure the language is, in [0, 1]; 1 if it was given.
+        find_words: Tells when each word was said. Slow; may be called from any thread; may raise
+            `ModelError`.
     """
 
     text: str
@@ -84,10 +85,10 @@ class Needs:
     """What weights need in order not to lose or repeat words.
 
     Attributes:
-        shortest_s: The shortest encoder context, of which audio fills the beginning.
+        shortest_s: The shortest encoder context; audio fills its beginning.
         silence_s: How much silence has to follow the audio.
-        repetition_penalty: Keeps a decoder in a context shorter than it was trained with from
-            saying a word for ever.
+        repetition_penalty: Keeps the decoder from repeating a word for ever in a context shorter
+            than the weights were trained with.
         longest_s: Longer audio is decoded in pieces.
     """
 
@@ -97,12 +98,12 @@ class Needs:
     longest_s: float = _LONGEST_WINDOW_S
 
     def window_s(self, seconds: float) -> float:
-        """The encoder context for so much audio."""
+        """Length of the encoder's context for this much audio, in seconds."""
         steps = math.ceil(round((seconds + self.silence_s) / _WINDOW_STEP_S, 6))
         return max(seconds, min(_LONGEST_WINDOW_S, max(self.shortest_s, steps * _WINDOW_STEP_S)))
 
     def pieces(self, audio: Samples) -> list[Samples]:
-        """The audio in pieces of the longest length at most, cut where it is quietest."""
+        """The audio in pieces of at most `longest_s`, cut where it is quietest."""
         longest, quiet = samples_of_ms(self.longest_s * 1000), samples_of_ms(_QUIET_MS)
         found, rest = [], audio
         while len(rest) > longest:
@@ -115,17 +116,17 @@ class Needs:
 
 
 STOCK = Needs(shortest_s=8.0, silence_s=1.0, repetition_penalty=1.1)
-"""Of weights that were trained with 30 s; measured with tiny.en (docs/LOG.md)."""
+"""Needs of weights that were trained with 30 s; measured with tiny.en (docs/LOG.md)."""
 SHORT = Needs(shortest_s=1.0, silence_s=0.2, repetition_penalty=1.0, longest_s=10.0)
-"""Of weights fine-tuned by `voice.finetune`, which heard nothing longer. By the silence they tell
-that nothing follows: with less of it they may write a text twice (docs/LOG.md)."""
+"""Needs of weights fine-tuned by `voice.finetune`, which were trained on nothing longer. The
+silence tells them that nothing follows; with less they may write a text twice (docs/LOG.md)."""
 
 
 class WhisperRecognizer:
     """A loaded Whisper model, shared by all sessions.
 
     Attributes:
-        decode_s: What a second of silence took, the faster time of two.
+        decode_s: Seconds to decode a second of silence, the faster of two runs.
 
     Raises:
         ModelError: The model cannot be found, loaded or used.
@@ -142,13 +143,13 @@ class WhisperRecognizer:
         self._pronunciation = cache(Pronunciation)
         self._repair = lru_cache(_DOMAINS)(self._repair_of)
         try:
-            # Some of what is missing, as a file or CUDA's libraries, is missed here first.
+            # Some missing files or CUDA libraries are noticed only at the first decode.
             self.decode_s = min(self.timed_s() for _ in range(2))
         except ModelError as error:
             raise ModelError(f"whisper {config.model} cannot be used: {error}") from error
 
     def timed_s(self) -> float:
-        """What a second of silence takes now."""
+        """Seconds that it takes now to decode a second of silence."""
         began = time.perf_counter()
         self.decode(np.zeros(SAMPLE_RATE_HZ, np.int16), beam_size=1)
         return time.perf_counter() - began
@@ -157,7 +158,8 @@ class WhisperRecognizer:
         """Begin the recognition of a turn; may be called from any thread.
 
         Raises:
-            ModelError: What reads the domain's names is missing or not what was expected.
+            ModelError: The dictionary or weights that pronounce the domain's names are missing or
+                not the expected ones.
         """
         return WhisperStream(self, turn_id, self.repair(domain), domain.language)
 
@@ -173,7 +175,7 @@ class WhisperRecognizer:
 
     @property
     def translates(self) -> bool:
-        """See `Recognizer`; only multilingual weights have learnt it."""
+        """See `Recognizer`; only multilingual weights can translate."""
         return bool(self._model.model.is_multilingual)
 
     @property
@@ -182,14 +184,14 @@ class WhisperRecognizer:
         return tuple(self._model.supported_languages)
 
     def repair(self, domain: Domain) -> Repair | None:
-        """What repairs transcripts of a domain; slow the first time. Raises as `open`."""
+        """The repair of a domain's transcripts; slow the first time. Raises what `open` raises."""
         return self._repair(replace(domain, language="")) if domain.names else None
 
     def _repair_of(self, domain: Domain) -> Repair:
         return Repair(domain, self._pronunciation(), self._is_ordinary)
 
     def _is_ordinary(self, word: str) -> bool:
-        """Whether the word is so common that the model's vocabulary has all of it."""
+        """Whether the word is so common that it is a single token."""
         return len(self._model.hf_tokenizer.encode(f" {word}", add_special_tokens=False)) == 1
 
     def decode(
@@ -205,12 +207,12 @@ class WhisperRecognizer:
         Args:
             audio: The samples.
             beam_size: 1 is greedy.
-            repair: Puts names of a domain in place of what sounds like them.
-            language: Its code; empty takes the configuration's, or what it sounds like.
-            translate: Whether the text is to be English whatever was said.
+            repair: Replaces words by names of the domain that sound like them.
+            language: Code of the language; empty takes the configuration's, or detects it.
+            translate: Whether to translate the text into English.
 
         Raises:
-            ModelError: CTranslate2 failed, or the model's weights are no numbers.
+            ModelError: CTranslate2 failed, or the model's probabilities are NaN.
         """
         heard: dict[float, Decoded] = {}
         offset_s = 0.0
@@ -259,7 +261,7 @@ class WhisperRecognizer:
         tokens = result.sequences_ids[0]
         if math.isnan(result.scores[0]):
             raise ModelError("whisper failed: got words of the probability nan, expected a number")
-        # The score is the mean over the tokens; the end token is one more.
+        # The score is a mean over the tokens without the end token; this one includes it.
         log_probability = result.scores[0] * len(tokens) / (len(tokens) + 1)
         text = tokenizer.decode(tokens).strip()
         if not self._credible(text, log_probability, result.no_speech_prob):
@@ -277,7 +279,7 @@ class WhisperRecognizer:
         return Decoded(text, math.exp(min(0.0, log_probability)), language, sure, words)
 
     def _judge(self, encoded: Any, tokenizer: Any, text: str) -> list[Token]:
-        """How likely the sound makes each token of a text."""
+        """Where each token of a text ends, and its log probability given the sound."""
         tokens = self._model.hf_tokenizer.encode(f" {text}", add_special_tokens=False)
         frames = encoded.shape[1]
         sequence = list(tokenizer.sot_sequence)
@@ -298,7 +300,7 @@ class WhisperRecognizer:
         return np.ascontiguousarray(features[:, :frames])
 
     def _language(self, encoded: Any, wanted: str) -> tuple[str, float]:
-        """The language of a window, and how sure that is; in doubt it is English."""
+        """The language of a window, and how sure it is; English if in doubt."""
         if not self._model.model.is_multilingual:
             return "en", 1.0
         if wanted or self.config.language:
@@ -321,7 +323,7 @@ class WhisperRecognizer:
         return [token for token in found if token is not None]
 
     def _credible(self, text: str, log_probability: float, no_speech: float) -> bool:
-        """Whether the text is what was said and not what Whisper makes of silence or noise."""
+        """Whether the text is speech, and not something Whisper made up from silence or noise."""
         config = self.config
         if not text or log_probability < config.log_prob_threshold:
             return False
@@ -336,11 +338,11 @@ _Repairs = TypeVar("_Repairs", contravariant=True)
 
 
 class Decoder(Protocol[_Repairs]):
-    """What decodes for a `WhisperStream`; its repairs are what `decode` takes for one."""
+    """Decodes for a `WhisperStream`; the type parameter is what `decode` takes as its repair."""
 
     @property
     def config(self) -> WhisperConfig:
-        """How it decodes."""
+        """Its settings."""
         ...
 
     def decode(
@@ -380,10 +382,11 @@ class WhisperStream(Generic[_Repairs]):
         self._final = None
 
     def interim(self, fell_silent: bool = False) -> Transcript | None:
-        """Decode what has been accepted, if that is due; words that two decodes agree on, if new.
+        """Decode what has been accepted, if due; return words that two decodes agree on, if new.
 
-        Where speech falls silent it is due at once, with the beams of a final decode: if nothing
-        more is said, that was the final decode, and the silence that ends the turn overlaps it.
+        When speech falls silent a decode is due at once, with the beam size of a final one. If
+        nothing more is said it serves as the final decode, and has overlapped the silence that ends
+        the turn.
 
         Raises:
             ModelError: CTranslate2 failed.
@@ -396,7 +399,7 @@ class WhisperStream(Generic[_Repairs]):
         return self._agree(self._decode(beam_size=1))
 
     def finish(self) -> Transcript:
-        """Decode what has been accepted, unless that is done, and return the final transcript.
+        """Decode what has been accepted, unless already done, and return the final transcript.
 
         More frames may be accepted afterwards and `finish` called again.
 
@@ -419,7 +422,7 @@ class WhisperStream(Generic[_Repairs]):
         )
 
     def _decode(self, beam_size: int) -> Decoded:
-        # The one clock: a decode slower than real time would put the stream ever further behind.
+        # The only clock read here: with slow decodes the stream would fall ever further behind.
         started = time.perf_counter()
         decoded = self._recognizer.decode(
             self._audio.samples(), beam_size, self._repair, self._language
@@ -447,19 +450,19 @@ class WhisperStream(Generic[_Repairs]):
 
 
 def _words_of(heard: Mapping[float, Decoded]) -> tuple[Word, ...]:
-    """The words of windows by where these begin, in seconds."""
+    """The words of windows, which are keyed by where they begin, in seconds."""
     with _failures():
         return tuple(w.later(at_s) for at_s, part in heard.items() for w in part.find_words())
 
 
 def _said_words(decoded: Decoded, first: int) -> tuple[SaidWord, ...]:
-    """The words of a turn whose audio begins at a sample of the session's."""
+    """The words of a turn whose audio begins at sample ``first`` of the session's."""
     return tuple(word.said(first) for word in decoded.find_words())
 
 
 @contextmanager
 def _failures() -> Iterator[None]:
-    """Raise what CTranslate2 does as a `ModelError`."""
+    """Turn an error that CTranslate2 raises into a `ModelError`."""
     try:
         yield
     except RuntimeError as error:
@@ -467,7 +470,7 @@ def _failures() -> Iterator[None]:
 
 
 def _said(decoded: Decoded) -> str:
-    """The words that were said, where it is known how they are written in that language."""
+    """The spoken form of a text if it is English; other languages are left as written."""
     return spoken_form(decoded.text) if decoded.language == "en" else decoded.text
 
 
@@ -482,7 +485,7 @@ def _bare(word: str) -> str:
 
 
 def _needs(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Needs:
-    """What the weights need, by the configuration or by the `window_s` of their config.json."""
+    """The weights' needs, from the `window_s` of their config.json and the configuration."""
     file = Path(config.model).expanduser() / "config.json"
     if files is not None:
         said = json.loads(files["config.json"])
@@ -501,7 +504,7 @@ def _load(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Any:
     from faster_whisper import WhisperModel
     from threadpoolctl import threadpool_limits
 
-    # The features are numpy's; its other threads wait for the next product on a core that is needed
+    # numpy computes the features. Its other threads would spin on cores that are needed elsewhere,
     # and make the features cost five times as much.
     threadpool_limits(1, "blas")
     device = config.device
@@ -510,12 +513,12 @@ def _load(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Any:
     compute_type = config.compute_type
     if compute_type == "auto":
         compute_type = "float16" if device == "cuda" else "int8"
-    # faster-whisper would ask the hub for what a folder lacks.
+    # Otherwise faster-whisper would ask the hub for what the folder lacks.
     folder = Path(config.model).expanduser()
     if files is None and folder.is_dir() and not (folder / "tokenizer.json").is_file():
         raise ModelError(f"whisper {config.model} cannot be loaded: it has no tokenizer.json")
-    # The threads of a decode wait for one another at every product: with more of them than cores
-    # that are free, a decode of tens of milliseconds may take seconds.
+    # The threads of a decode wait for one another at every matrix product. With more threads than
+    # free cores, a decode of tens of milliseconds may take seconds.
     threads = max(1, min(4, (os.cpu_count() or 1) // _DECODES_AT_ONCE))
     try:
         here = files is not None or folder.is_dir()
@@ -528,7 +531,7 @@ def _load(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Any:
             num_workers=_DECODES_AT_ONCE,
             files=files,
         )
-    except Exception as error:  # of CTranslate2's, the tokenizer's and the hub's libraries
+    except Exception as error:  # raised by CTranslate2, the tokenizer or the hub's library
         why = str(error)
         if files is None and not folder.is_dir():
             first = why.splitlines()[0] if why else type(error).__name__
@@ -540,7 +543,7 @@ def _load(config: WhisperConfig, files: Mapping[str, bytes] | None) -> Any:
 
 
 def _from_hub(model: str) -> str:
-    """The folder of a model in the hub's cache, fetched if it is not whole there."""
+    """The folder of a model in the hub's cache, downloaded if it is not complete there."""
     from faster_whisper import download_model
     from huggingface_hub.errors import LocalEntryNotFoundError
 

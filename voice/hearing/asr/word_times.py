@@ -1,7 +1,7 @@
 """When each word of a decoded text was said, from Whisper's cross-attention.
 
-Each token is put at the frames that its attention rests on (dynamic time warping over the heads
-that the weights' config.json names), and a word begins where its first token does.
+Dynamic time warping over the attention heads named in the weights' config.json aligns each token
+with the frames it attends to. A word begins where its first token does.
 
 Source: Whisper's own ``timing.py``; CTranslate2's ``Whisper.align``.
 """
@@ -16,27 +16,27 @@ import numpy as np
 from voice.hearing.asr.transcribed import Word
 
 _STEPS_PER_S = 50
-"""Of the encoder."""
+"""Frames per second of the encoder's output."""
 _UNSPACED = ("zh", "ja", "th", "lo", "my", "yue")
 
 
 def word_times(
     model: Any, tokenizer: Any, encoded: Any, text: str, seconds: float
 ) -> tuple[Word, ...]:
-    """The words of a text that was decoded.
+    """The words of a decoded text with their times.
 
     Args:
         model: CTranslate2's Whisper.
         tokenizer: faster-whisper's, for the text's language.
         encoded: The encoder's output.
-        text: Not empty.
-        seconds: Of sound; the encoder's context may be longer.
+        text: The decoded text, not empty.
+        seconds: Length of the sound; the encoder's context may be longer.
     """
     tokens = tokenizer.encode(f" {text}")
     frames = min(encoded.shape[1] * 2, max(2, round(seconds * _STEPS_PER_S * 2)))
     aligned = model.align(encoded, list(tokenizer.sot_sequence), [tokens], frames)[0].alignments
     places = np.array(aligned, dtype=np.int64).reshape(-1, 2)
-    # Where the path enters each token, and the end behind the last.
+    # The frame at which the path enters each token, and the end of the last.
     first = np.searchsorted(places[:, 0], np.arange(len(tokens) + 1))
     entered = np.append(places[:, 1], places[-1:, 1] + 1)[np.minimum(first, len(places))]
     texts, parts = tokenizer.split_to_word_tokens(tokens)
@@ -45,7 +45,7 @@ def word_times(
     found: list[Word] = []
     for part, start, end in zip(texts, times[:-1], times[1:], strict=True):
         if found and not any(letter.isalnum() for letter in part):
-            # What ends a sentence is silence: the word before it does not last as long.
+            # A mark at the end of a sentence is aligned with silence, so it leaves the end alone.
             found[-1] = replace(found[-1], text=found[-1].text + part.strip())
         elif found and not part.startswith(" ") and tokenizer.language_code not in _UNSPACED:
             found[-1] = Word(found[-1].text + part, found[-1].start_s, end)

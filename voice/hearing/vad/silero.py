@@ -1,11 +1,12 @@
-"""Silero's neural detector, from the ONNX file that faster-whisper ships, with the level's fall.
+"""Silero's neural detector, from the ONNX file that faster-whisper ships, with a level gate.
 
-It wants windows of 512 samples, each behind the last 64 samples of the one before, and carries a
-recurrent state. Frames of 320 samples are collected here until a window is full; in between, the
-last probability stands. Source: faster_whisper/vad.py (MIT), which runs it over whole recordings.
+The network takes windows of 512 samples, each preceded by the last 64 samples of the one before,
+and carries a recurrent state. Frames of 320 samples are collected until a window is full; until
+then the last probability stands. Source: faster_whisper/vad.py (MIT), which runs it over whole
+recordings.
 
-The network holds on for 60 to 100 ms after speech ends; where the room is quiet, the level has
-fallen by then, and says so sooner.
+The network goes on reporting speech for 60 to 100 ms after it ends. In a quiet room the level falls
+sooner than that, so a low level sets the probability to 0.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ WINDOW_SAMPLES = 512
 CONTEXT_SAMPLES = 64
 _STATE_SHAPE = (1, 1, 128)
 _SPEECH = 0.5
-"""Probability from which on a frame's level counts as that of speech."""
+"""Probability at and above which a frame's level counts as that of speech."""
 _BELOW_PEAK_DB = 30.0
 _PEAK_DECAY_DB = 0.1
-"""Per frame: a voice that grows softer by 5 dB in a second is followed down."""
+"""Per frame, so that the peak follows a voice that grows softer by 5 dB a second."""
 
 
 class SileroVad:
@@ -72,7 +73,7 @@ class SileroVad:
         return probability
 
     def network(self, frame: AudioFrame) -> float:
-        """Probability of speech as the network alone sees it, in [0, 1]."""
+        """Probability of speech in [0, 1] by the network alone."""
         self._waiting = np.concatenate([self._waiting, frame.samples])
         while len(self._waiting) >= WINDOW_SAMPLES:
             window = self._waiting[:WINDOW_SAMPLES].astype(np.float32)[None] / 32768
@@ -96,7 +97,7 @@ class SileroVad:
 def _load_model() -> InferenceSession:
     import onnxruntime
 
-    # Found without importing the package, which loads a speech recogniser's libraries.
+    # Find the package without importing it, which would load a speech recogniser's libraries.
     package = find_spec("faster_whisper")
     folders = package.submodule_search_locations if package else None
     files = sorted(f for at in folders or () for f in Path(at).glob("assets/silero_vad*.onnx"))

@@ -1,8 +1,8 @@
 """WebRTC's detector behind a level gate that follows the noise floor.
 
-On its own WebRTC's Gaussian mixtures take keyboards, dishes and steady noise for speech, and hold
-on for 140 ms after speech ends. A frame counts here only if it also stands out of the background,
-the quietest of the last seconds, and is not far below the loudest speech heard lately.
+On its own, WebRTC's Gaussian mixtures take keyboards, dishes and steady noise for speech, and go on
+reporting speech for 140 ms after it ends. Here a frame counts only if it also stands out from the
+background (the quietest of the last seconds) and is not far below the loudest recent speech.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class WebRtcVad:
         self._probability = 0.0
 
     def probability(self, frame: AudioFrame) -> float:
-        """Share of recent frames, newest first in weight, that hold speech; in [0, 1]."""
+        """Share of recent frames that hold speech, newer ones weighted more; in [0, 1]."""
         level = level_dbfs(frame.samples)
         self._levels.append(level)
         says_speech = self._detector.is_speech(pcm16_from_samples(frame.samples), SAMPLE_RATE_HZ)

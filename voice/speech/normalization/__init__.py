@@ -1,8 +1,8 @@
-"""Writes text out as it is to be spoken: numbers, money, times, dates, units, addresses and signs.
+"""Writes text out as it is spoken: numbers, money, times, dates, units, addresses and signs.
 
-`spoken_words` also gives where in the text each spoken word ends, so that playback progress can be
-marked in the written text. English; letters of other languages pass unchanged. Knows nothing of
-sentences and voices. Each kind of token has its rules in a module of this package.
+`spoken_words` also tells where in the text each spoken word ends, so that playback progress can be
+marked in the written text. The rules are English; letters of other languages pass unchanged. Each
+kind of token has its rules in a module of this package.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _RANGES = tuple(
         (rf"(?:{MONTHS})[a-z]{{0,6}}\.? \d\d?(?:st|nd|rd|th)?", rf"(?:{MONTHS})"),
     )
 )
-"""What stands before and after a dash that is read as "to": two of a kind."""
+"""Patterns before and after a dash that is read as "to": a pair for each kind of range."""
 _ORDER = re.compile(r"#[A-Z]{1,4}-?\d")
 _PATH = re.compile(r"[A-Za-z]{2} > [A-Za-z]{2}")
 _LINES = re.compile(r"[ \n]*\n[ \n]*")
@@ -50,7 +50,7 @@ _NUMBER_RULES = (
 _LETTER_RULES = (*DATE_RULES, *AMOUNT_RULES, *ABBREVIATION_RULES)
 _NUMBER_STARTS = frozenset("0123456789$€£¥₹+-.('")
 _MARKS = {",": 1, ";": 2, ":": 2, ".": 3, "!": 4, "?": 4}
-"""Marks that voices pause at → which wins where several meet."""
+"""Marks that voices pause at → strength; the strongest of adjacent marks is kept."""
 
 _PAUSES = frozenset("—–()[]{}|")
 _POWERS = {
@@ -72,9 +72,10 @@ class SpokenWord:
     """A word as given to a voice.
 
     Attributes:
-        text: Letters, apostrophes and inner hyphens, with the mark that follows, if one does.
-        end_char: Just past the written word that it belongs to, punctuation included; words that
-            one written word becomes ("$5" is two) share it.
+        text: Letters, apostrophes and inner hyphens, with the punctuation mark that follows, if
+            any.
+        end_char: Index just past the written word it comes from, including punctuation. All words
+            that come from one written word ("$5" gives two) share it.
     """
 
     text: str
@@ -82,16 +83,16 @@ class SpokenWord:
 
 
 def spoken(text: str) -> str:
-    """The text as it is to be read aloud; empty when nothing in it can be.
+    """The text as it is read aloud; empty if nothing in it can be.
 
     Returns:
-        Words of letters, apostrophes and hyphens, parted by single spaces; marks ``,;:.!?``.
+        Words of letters, apostrophes and hyphens, separated by single spaces; marks ``,;:.!?``.
     """
     return " ".join(word.text for word in spoken_words(text))
 
 
 def spoken_words(text: str) -> tuple[SpokenWord, ...]:
-    """The words of `spoken`, each with the place in ``text`` where the written word ends."""
+    """The words of `spoken`, each with the index in ``text`` where its written word ends."""
     plain = strip_markup(text)
     words = []
     run_end = 0
@@ -127,7 +128,7 @@ class _Reader:
         return zip(self._words, self._ends, strict=True)
 
     def _step(self, position: int) -> int:
-        """Read what begins here; returns where to go on."""
+        """Read the token that begins here; return where the next one begins."""
         text = self._text
         char = text[position]
         if char == " ":
@@ -167,7 +168,7 @@ class _Reader:
             self._marked = word[-1] in _MARKS
 
     def _mark(self, mark: str) -> None:
-        """Put a mark after the last word, unless a stronger one stands there."""
+        """Put a mark after the last word, unless it has a stronger one."""
         if not self._words:
             return
         last = self._words[-1]
@@ -244,7 +245,7 @@ class _Reader:
 
 
 def _is_shouting(text: str) -> bool:
-    """Whether nearly all words are in capitals, which are then no acronyms."""
+    """Whether nearly all words are in capitals; they are then not acronyms."""
     words = re.findall(r"[^\W\d_]{2,}", text)
     capitals = sum(word.isupper() for word in words)
     return len(words) > 2 and capitals * 4 > len(words) * 3

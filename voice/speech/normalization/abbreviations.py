@@ -1,7 +1,7 @@
-"""Says what is not read as it stands: e-mail and web addresses, abbreviations, words in capitals.
+"""Says e-mail and web addresses, abbreviations and words in capitals.
 
-Also the home of the abbreviations whose full stop ends no sentence, which `voice.speech.segmenter`
-needs.
+It also lists the abbreviations whose full stop does not end a sentence, for
+`voice.speech.segmenter`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TITLES = {
     "ext": "extension", "tel": "telephone", "Tel": "telephone", "Fig": "figure", "fig": "figure",
     "Vol": "volume", "pp": "pages",
 }  # fmt: skip
-"""Abbreviation without its last full stop → what is said; more of the sentence always follows."""
+"""Abbreviation without its last full stop → what is said. None of these ends a sentence."""
 
 ENDINGS = {
     "etc": "et cetera", "Jr": "junior", "Sr": "senior", "Inc": "incorporated", "Ltd": "limited",
@@ -27,7 +27,7 @@ ENDINGS = {
     "Ln": "lane", "Ph.D": "P H D", "PhD": "P H D", "Dept": "department", "dept": "department",
     "apt": "apartment", "Apt": "apartment",
 }  # fmt: skip
-"""The same for abbreviations that a sentence may end in."""
+"""The same for abbreviations that may end a sentence."""
 
 _STREETS = {**ENDINGS, "Dr": "drive", "St": "street"}
 
@@ -37,7 +37,8 @@ _SAID_AS_WORDS = frozenset((
     "NO", "OF", "ON", "OFF", "OR", "SO", "TO", "UP", "WE", "WHO", "WHY", "ONE", "TWO", "NEW",
     "OUT", "TOP", "END", "SET",
 ))  # fmt: skip
-"""Short words in capitals that are not spelled; longer ones with a vowel inside never are."""
+"""Words in capitals that are not spelled out. Words of four letters or more with a vowel inside
+are not spelled out either."""
 _SPELLED_THOUGH_PRONOUNCEABLE = frozenset({"ASAP", "AARP", "UCLA", "IEEE", "ISBN", "USSR"})
 _SAID_OTHERWISE = {"OK": "okay", "SQL": "sequel", "w/o": "without", "w/": "with", "No.": "number"}
 _ROMAN = {"II": 2, "III": 3, "IV": 4, "VI": 6, "VII": 7, "VIII": 8, "IX": 9, "XI": 11, "XII": 12}
@@ -51,11 +52,11 @@ _VOWEL = re.compile(r"[aeiouyAEIOUY]")
 _LABEL = r"[A-Za-z0-9][\w-]{0,62}"
 
 _FOLLOWED = r"\.(?=\s*[a-z0-9,;:)\]]|\s+I\b)"
-"""A full stop that ends no sentence, judged by what comes next."""
+"""A full stop that does not end a sentence, judged by what follows."""
 
 
 def say_capitals(word: str) -> str:
-    """What is said for a word in capitals: its letters, or the word where that is how it is known.
+    """What is said for a word in capitals: its letters, or the word if it is known as one.
 
     Args:
         word: Two letters or more, all in capitals.
@@ -144,4 +145,4 @@ ABBREVIATION_RULES: tuple[Rule, ...] = (
     (re.compile(r"[A-HJ-Z]\.(?= [A-Z])"), _say_initials),
     DOTTED_RULE,
 )
-"""Rules for tokens that begin with a letter, most particular first."""
+"""Rules for tokens that begin with a letter, most specific first."""

@@ -1,7 +1,7 @@
 """Says amounts of money and measures: "$49.95", "20 EUR", "5 km/h", "-12°C", "30%".
 
-Names of units and of currencies written as codes are babel's (CLDR); how a plain number is said is
-`voice.speech.normalization.numbers`' matter.
+Names of units, and of currencies written as codes, come from babel (CLDR); plain numbers from
+`voice.speech.normalization.numbers`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CURRENCIES = {
     "A$": ("Australian dollar", "Australian dollars", "cent", "cents"),
     "C$": ("Canadian dollar", "Canadian dollars", "cent", "cents"),
 }
-"""Sign → one and many of the currency, one and many of its hundredth."""
+"""Sign → singular and plural of the currency, singular and plural of its hundredth."""
 
 _CODES = "USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|KRW|SGD|HKD"
 _SCALES = {"k": "thousand", "m": "million", "mn": "million", "bn": "billion", "b": "billion"}
@@ -64,11 +64,11 @@ _UNITS = {
     "GHz": "frequency-gigahertz", "KB": "digital-kilobyte", "kB": "digital-kilobyte",
     "MB": "digital-megabyte", "GB": "digital-gigabyte", "TB": "digital-terabyte",
 }  # fmt: skip
-"""Written unit → CLDR unit. "in" is missing: "be there at 5 in the morning"."""
+"""Written unit → CLDR unit. "in" is left out because of "be there at 5 in the morning"."""
 
 _UNIT = "|".join(re.escape(symbol) for symbol in sorted(_UNITS, key=len, reverse=True))
 _NOUN = re.compile(r" (?!by|and|or|in|x)[A-Za-z]{2}")
-"""What inches stand before in the singular: a 12" pizza."""
+"""A noun, before which inches are singular: a 12" pizza."""
 
 
 @lru_cache(maxsize=256)

@@ -20,7 +20,7 @@ from voice.speech.normalization.numbers import (
 )
 
 MONTHS = "Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec"
-"""How the names of months begin."""
+"""Pattern for how the names of months begin."""
 
 _MONTH_NAMES = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
@@ -33,17 +33,17 @@ _YEAR_CUES = frozenset((
 _YEAR_BEFORE = re.compile(r"(?<!\d)(?:1[1-9]|20)\d\d(?: to|,? and|,? or|,) $")
 _FIRST_YEAR, _LAST_YEAR = 1100, 2099
 _FIRST_OWN_YEAR = 2010
-"""From here on a number is said like a year even where nothing shows that it is one."""
+"""From this on, a number is said like a year even if nothing indicates that it is one."""
 
 _DECADE_CUE = re.compile(
     r"\b(?:the|lower|low|mid|upper|high|early|late|h(?:is|er)|their|my|your)[ -]"
     r"(?:'?(?:\d\d)?\d0'?s(?:,|,? and|,? or| to) )*$",
     re.I,
 )
-"""Before decades, ages and temperatures: "the late 90s", "in her 30s", "the 60s and 70s"."""
+"""Text before decades, ages and temperatures: "the late 90s", "in her 30s", "the 60s and 70s"."""
 
 _HALF = r"(?P<half>[aApP])(?:\.[ ]?|[ ]?)(?:[mM]\.(?=[ ]?[a-z0-9,;:?!-])|[mM](?![\w']))"
-"""a.m. or p.m.; its last full stop stays where it may also end the sentence."""
+"""a.m. or p.m.; the last full stop is left out of the match if it may also end the sentence."""
 
 
 def _say_time(match: re.Match[str]) -> str | None:
@@ -69,7 +69,7 @@ def _say_iso(match: re.Match[str]) -> str | None:
 def _say_numeric(match: re.Match[str]) -> str | None:
     month, day = int(match["month"]), int(match["day"])
     written = match["year"]
-    # Without a year the 29th of February is a day all the same.
+    # Without a year, 29 February must still be a valid date; 2000 was a leap year.
     number = int(written or 2000) + (2000 if written and len(written) == 2 else 0)
     date = _date(number, month, day) or _date(number, day, month)
     if date is None:
@@ -79,7 +79,7 @@ def _say_numeric(match: re.Match[str]) -> str | None:
 
 
 def _date(number: int, month: int, day: int) -> datetime.date | None:
-    """The date, or None where the numbers name none and are to be read some other way."""
+    """The date, or None if the numbers are not a date and must be read some other way."""
     if not (1 <= number <= 9999 and 1 <= month <= 12):
         return None
     known = 1 <= day <= calendar.monthrange(number, month)[1]
@@ -190,9 +190,9 @@ DATE_RULES: tuple[Rule, ...] = (
     _rule(r"'?(?P<century>\d\d)?(?P<decade>\d0)'?s(?!\w)", _say_decade),
     _rule(r"\d{4}(?![\w%°/:-]|[.,]\d| ?[%°€$£])", _say_year),
 )
-"""Rules for dates and times, most particular first."""
+"""Rules for dates and times, most specific first."""
 
 MONTH_DAY_RULE: Rule = _rule(
     r"(?P<month>\d{1,2})/(?P<day>\d{1,2})(?P<year>(?!))?(?![\d/])", _say_numeric
 )
-"""Month and day alone; to be tried after fractions, which "1/2" is rather than a date."""
+"""Month and day alone. Tried after fractions, because "1/2" is a fraction rather than a date."""

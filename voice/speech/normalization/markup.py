@@ -1,7 +1,6 @@
-"""Takes markdown, HTML and emoji out of a text and remembers where each character stood.
+"""Removes markdown, HTML and emoji from a text and records where each character came from.
 
-Knows nothing of words or numbers: what comes out is still to be read aloud by
-`voice.speech.normalization`.
+`voice.speech.normalization` then reads the result.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _MARKUP = re.compile(
 
 
 SIGNS = "—–€£¥₹¢°±≤≥≠√∞"
-"""The characters outside ASCII, besides letters and their accents, that are kept."""
+"""The non-ASCII characters that are kept, besides letters and their accents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Plain:
 
     Attributes:
         text: What is left to read.
-        origin: (len(text),) index in the original text of the character that each one came from.
+        origin: For each character of ``text``, the index of its origin in the original text.
     """
 
     text: str
@@ -60,9 +59,9 @@ class Plain:
 
 
 def strip_markup(text: str) -> Plain:
-    """Take out what is not to be read aloud.
+    """Remove what is not read aloud.
 
-    Emoji, control characters and other pictures become spaces, so that they part words;
+    Emoji, control characters and other symbols become spaces, so that they separate words;
     compatibility forms (full-width digits, ligatures, vulgar fractions) become the plain
     characters they stand for.
     """
@@ -95,7 +94,7 @@ class _Collector:
             self.add_char(text[index], index)
 
     def add_char(self, char: str, origin: int) -> None:
-        """Add the plain form of a character that stands at ``origin``."""
+        """Add the plain form of a character that came from ``origin``."""
         for plain in self._raised(char) if char in _RAISED else _plain_forms(char):
             if unicodedata.category(plain).startswith("M"):
                 self._combine(plain, origin)
@@ -104,12 +103,12 @@ class _Collector:
                 self.origin.append(origin)
 
     def _raised(self, char: str) -> str:
-        """A superscript as it goes on here: "10⁻⁶" is "10^-6"."""
+        """The plain form of a superscript: "10⁻⁶" becomes "10^-6", with one "^"."""
         goes_on = _EXPONENT.search("".join(self.chars[-8:])) is not None
         return _RAISED[char] if goes_on else "^" + _RAISED[char]
 
     def _combine(self, mark: str, index: int) -> None:
-        """Put an accent on the letter before it; without one it is dropped."""
+        """Put an accent on the letter before it; drop it if there is none."""
         if not self.chars or unicodedata.category(self.chars[-1])[0] not in "LM":
             return
         composed = unicodedata.normalize("NFC", self.chars[-1] + mark)
@@ -139,5 +138,5 @@ def _visible(char: str) -> str:
         return str(digit)
     if char.isascii() or char in SIGNS or unicodedata.category(char)[0] in "LM":
         return char
-    # Joiners and variation selectors sit inside words and emoji; they never part words.
+    # Joiners and variation selectors occur inside words and emoji; they never separate words.
     return "" if unicodedata.category(char) == "Cf" else " "

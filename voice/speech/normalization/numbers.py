@@ -1,7 +1,7 @@
 """Says numbers in English: cardinals, ordinals, digits, fractions, telephone numbers, versions.
 
-The grammar of numbers is num2words'; here is only what decides how a written number is meant. Knows
-nothing of money, units, dates and times, which build on it.
+num2words has the grammar of numbers; this module only decides what a written number means. Money,
+units, dates and times build on it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from functools import lru_cache
 from num2words import num2words
 
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
-"""A pattern tried where a token begins, and what is said for it; None lets the next rule try."""
+"""A pattern tried where a token begins, and a function that says its match; None tries the next
+rule."""
 
 NUMBER = (
     r"(?:\d{1,3}(?:,\d{3}){1,6}(?!,?\d)(?:\.\d{1,30})?|\d{1,40}(?:\.\d{1,30})?|\.\d{1,30})(?!\d)"
 )
-"""A written number: thousands separated by commas or not at all, a decimal point."""
+"""A written number, with or without commas between thousands and a decimal point."""
 
 FRACTION = r"(?:(?P<whole>\d{1,6})(?:-| {1,2}))?(?P<above>\d{1,3})/(?P<below>\d{1,3})(?![\d/])"
 
 DATE_CUES = frozenset({"on", "by", "until", "since", "from", "before", "after", "due"})
-"""Words before "1/2" that make a date of it."""
+"""Words before "1/2" that make it a date."""
 
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _LONGEST_CARDINAL = 15
@@ -37,7 +38,8 @@ _CODE_CUE = re.compile(
     r"\W{0,3}$",
     re.I,
 )
-"""Before three to six digits that are said one by one: "your code is 4839", "Reno, NV 89501"."""
+"""Text after which three to six digits are said one by one: "your code is 4839", "Reno, NV 89501".
+"""
 _LAST_WORD = re.compile(r"([^\W\d_]+)[^\w]*$")
 
 
@@ -85,18 +87,18 @@ def is_one(text: str) -> bool:
 
 
 def previous_word(match: re.Match[str]) -> str:
-    """The word just before a match, in lower case; empty where there is none close by."""
+    """The word just before a match, in lower case; empty if there is none close by."""
     found = _LAST_WORD.search(text_before(match, 24))
     return found[1].lower() if found else ""
 
 
 def text_before(match: re.Match[str], chars: int) -> str:
-    """At most so many characters before a match."""
+    """At most ``chars`` characters before a match."""
     return match.string[max(0, match.start() - chars) : match.start()]
 
 
 def say_fraction(match: re.Match[str]) -> str | None:
-    """A match of `FRACTION`: "2 1/2" → "two and a half"; None where it is none."""
+    """What is said for a match of `FRACTION`: "2 1/2" → "two and a half"; None if it is not one."""
     above, below = int(match["above"]), int(match["below"])
     if below not in _DENOMINATORS or above >= below or above == 0:
         return None

@@ -1,6 +1,6 @@
-"""Speech synthesis: the interface of a voice, and the choice of one or of several.
+"""Speech synthesis: the interface of a voice, and the choice of one voice or several.
 
-A synthesiser yields a segment's audio as it is made. It knows nothing of turns and listeners.
+A synthesiser yields a segment's audio as it is made. It knows nothing of turns or listeners.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ class Synthesizer(Protocol):
     def synthesize(self, segment: Segment, speed: float = 1.0) -> Iterator[SpeechChunk]:
         """Speak a segment.
 
-        Sound begins within 10 ms of the first sample; a pause of fixed length ends it.
+        The sound begins within 10 ms of the first sample and ends with a pause of fixed length.
 
         Args:
             segment: Its ``spoken`` text is read; any text is allowed.
             speed: Speaking rate, 0.25 to 4; 1 is the voice's own.
 
         Yields:
-            Chunks of audio as they are made. Exactly one, the final one, is ``last``; it brings the
-            timing of all words, and may be empty where there was nothing to speak.
+            Chunks of audio as they are made. Only the final one is ``last``; it carries the timing
+            of all words, and is empty if there was nothing to speak.
 
         Raises:
             ModelError: The voice failed.
@@ -60,11 +60,11 @@ class Synthesizer(Protocol):
 
 
 class LevelledSynthesizer:
-    """A voice as loud as every other.
+    """A voice with a gain that makes it as loud as every other.
 
     Args:
         synthesizer: The voice itself.
-        sample: (T,) int16 of it, some seconds of speech.
+        sample: (T,) int16, some seconds of its speech.
     """
 
     def __init__(self, synthesizer: Synthesizer, sample: Samples) -> None:
@@ -80,7 +80,7 @@ class LevelledSynthesizer:
 
 
 def make_synthesizer(config: TtsConfig) -> tuple[Synthesizer, str]:
-    """The configured voice, warmed up, and one line on which it is and why.
+    """The configured voice, warmed up, and a line that tells which one it is and why.
 
     Raises:
         ModelError: The configured engine is not available; ``auto`` falls back to espeak.
@@ -108,10 +108,10 @@ def _auto(config: TtsConfig) -> tuple[Synthesizer, str]:
 
 
 class Voices:
-    """Voices by name, each loaded when it is first asked for; any number of threads may ask.
+    """Voices by name, each loaded when it is first asked for; may be used from any thread.
 
     Args:
-        loaders: Name → what loads it.
+        loaders: Name → function that loads the voice.
     """
 
     def __init__(self, loaders: Mapping[str, Callable[[], Synthesizer]] | None = None) -> None:
@@ -121,20 +121,20 @@ class Voices:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Such as "hibari:heart"."""
+        """Full names, such as "hibari:heart"."""
         return tuple(self._loaders)
 
     def of(self, name: str) -> Synthesizer | None:
-        """The voice of that name, with its engine or without; None where there is none.
+        """The voice of a name with or without its engine; None if there is none.
 
         Raises:
-            ModelError: It cannot be loaded.
+            ModelError: The voice cannot be loaded.
         """
         full = full_name(name, self.names)
         if full is None:
             return None
         if full not in self._loaded:
-            # One at a time; those that are loaded do not wait for it.
+            # Voices load one at a time; requests for loaded ones do not wait.
             with self._lock:
                 if full not in self._loaded:
                     self._loaded[full] = self._loaders[full]()
@@ -142,16 +142,16 @@ class Voices:
 
 
 def full_name(name: str, names: Iterable[str]) -> str | None:
-    """Which of the names is meant by one that may lack its engine: "heart" is "hibari:heart"."""
+    """The full name for one that may lack its engine: "heart" → "hibari:heart"."""
     return next((full for full in names if name in (full, full.partition(":")[2])), None)
 
 
 def installed_voices(config: TtsConfig, own: Synthesizer | None = None) -> Voices:
-    """The voices that this machine can speak with, without a network.
+    """The voices that this machine has without using the network.
 
     Args:
-        config: Names one of each engine.
-        own: One that is loaded already.
+        config: Names a Piper voice and an espeak-ng one to include.
+        own: A voice that is already loaded.
     """
     loaders: dict[str, Callable[[], Synthesizer]] = {own.name: lambda: own} if own else {}
     for voice in hibari_voices():
@@ -188,7 +188,7 @@ def _local_piper(voice: str) -> Synthesizer:
 
 
 def _ready(synthesizer: Synthesizer) -> Synthesizer:
-    """A voice that has spoken, so that no reply waits for loading, as loud as the others."""
+    """The voice levelled, and warmed up by a sentence so that no reply waits for loading."""
     text = "Ready at 7:00, on May 5. Your order is two large coffees, and a glass of water."
     said = [chunk.samples for chunk in synthesizer.synthesize(Segment(0, 0, text, spoken(text)))]
     return LevelledSynthesizer(synthesizer, np.concatenate(said))

@@ -1,6 +1,6 @@
-"""Makes the speech chunks of a segment from a voice's audio: silence trimmed, words timed.
+"""Turns a voice's audio into the speech chunks of a segment: silence trimmed, words timed.
 
-Knows nothing of any particular voice. T and U are numbers of samples.
+It is the same for all voices. T and U are numbers of samples.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CLAUSE_PAUSE_MS = 60.0
 """Silence after a segment that ends inside a sentence."""
 
 _ATTACK_MS = 5
-"""Kept before the first sound: the start of a consonant is softer than `AUDIBLE`."""
+"""Kept before the first sound, because a consonant may begin softer than `AUDIBLE`."""
 
 _UNREADABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 """Voices stop reading at a null character, and lone surrogates cannot be encoded."""
@@ -29,11 +29,11 @@ _UNREADABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """Some audio of a segment as its voice made it.
+    """Part of a segment's audio as the voice made it.
 
     Attributes:
         samples: (T,) int16 mono.
-        starts: Beginnings of words, counted from the first sample of the first piece.
+        starts: Where words begin, counted from the first sample of the first piece.
     """
 
     samples: Samples
@@ -41,16 +41,16 @@ class Piece:
 
 
 def readable(text: str) -> str:
-    """The text with spaces for characters that no voice can read; indices stay the same."""
+    """The text with characters that no voice can read replaced by spaces; indices stay the same."""
     return _UNREADABLE.sub(" ", text)
 
 
 def assemble(
     segment: Segment, sample_rate_hz: int, pieces: Iterable[Piece]
 ) -> Iterator[SpeechChunk]:
-    """The chunks of a segment: sound at once in the first, and one that is last.
+    """The chunks of a segment, without the silence at its start.
 
-    The last chunk holds the pause after the segment and the timing of its words; it is empty where
+    The last chunk holds the pause after the segment and the timing of its words; it is empty if
     there was nothing to say.
     """
     trimmer = SilenceTrimmer(sample_rate_hz)
@@ -73,10 +73,10 @@ def assemble(
 
 
 class SilenceTrimmer:
-    """Takes silence off both ends of a segment's audio, of which it is given a piece at a time.
+    """Trims silence from both ends of a segment's audio, which comes piece by piece.
 
     Args:
-        sample_rate_hz: Rate of what is pushed.
+        sample_rate_hz: Rate of the audio.
     """
 
     def __init__(self, sample_rate_hz: int) -> None:
@@ -85,10 +85,10 @@ class SilenceTrimmer:
         self._held = np.empty(0, np.int16)
         self._begun = False
         self.dropped = 0
-        """Samples taken off the start so far."""
+        """Samples trimmed from the start so far."""
 
     def push(self, samples: Samples) -> Samples:
-        """Take (T,) int16 more; returns (U,) int16: from the first sound to the last one so far."""
+        """Add (T,) int16; return (U,) int16, the new audio up to the last sound so far."""
         held = np.concatenate([self._held, samples])
         sounding = np.flatnonzero(np.abs(held.astype(np.int32)) >= AUDIBLE)
         if not self._begun:
@@ -105,7 +105,7 @@ class SilenceTrimmer:
         return held[:end]
 
     def finish(self, pause_ms: float) -> Samples:
-        """The audio is over: returns (U,) int16, a pause; empty if all the audio was silent."""
+        """End the audio; return a pause, (U,) int16, which is empty if all the audio was silent."""
         if not self._begun:
             return np.empty(0, np.int16)
         pause = np.zeros(round(self._rate * pause_ms / 1000), np.int16)

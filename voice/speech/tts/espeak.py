@@ -1,8 +1,7 @@
-"""The embedded voice: espeak-ng, as the espeakng-loader package brings it, called through ctypes.
+"""The embedded voice: espeak-ng from the espeakng-loader package, called through ctypes.
 
-espeak-ng keeps one state per process, so all voices share one lock; a sentence takes about a
-millisecond, and the lock is never held while a caller is given audio. Knows nothing of how text is
-written out.
+espeak-ng keeps one state per process, so all voices share a lock. A sentence takes about a
+millisecond, and the lock is never held while a caller handles audio.
 
 Source: speak_lib.h of espeak-ng 1.52 (structures, constants, meaning of the callback).
 """
@@ -32,7 +31,7 @@ _CHARS_UTF8 = 1
 _PARAMETER_RATE, _PARAMETER_PITCH = 1, 3
 _EVENT_LIST_TERMINATED, _EVENT_WORD = 0, 1
 _PIECE = re.compile(r".{1,400}(?:\s|$)|.{1,400}", re.DOTALL)
-"""Text that is spoken while the lock is held once; cut at white space where there is any."""
+"""Text that is spoken while the lock is held; cut at white space if there is any."""
 
 _LOCK = threading.Lock()
 
@@ -79,7 +78,7 @@ class _Library:
             raise ModelError(f"espeak-ng cannot read its data in {data}")
         self._audio: list[Samples] = []
         self._starts: list[tuple[int, int]] = []
-        # The library keeps a bare pointer to the callback: it has to live as long as the library.
+        # The library keeps only a pointer, so the callback must live as long as the library.
         self._callback = _CALLBACK(self._receive)
         self._lib.espeak_SetSynthCallback(self._callback)
 
@@ -97,7 +96,7 @@ class _Library:
     def speak(
         self, text: str, words_per_minute: int, pitch: int
     ) -> tuple[Samples, list[tuple[int, int]]]:
-        """(T,) int16 audio of a text, and (index of a word in the text, its first ms) pairs."""
+        """Audio of a text, (T,) int16, and for each word its index in the text and its first ms."""
         self._audio, self._starts = [], []
         self._lib.espeak_SetParameter(_PARAMETER_RATE, words_per_minute, 0)
         self._lib.espeak_SetParameter(_PARAMETER_PITCH, pitch, 0)
@@ -118,7 +117,7 @@ class _Library:
         events: ctypes._Pointer[_Event],
     ) -> int:
         if samples and count > 0:
-            # An array over the pointer would leave ctypes two types for every length, for ever.
+            # A ctypes array over the pointer would leak two types for every new length.
             heard = ctypes.string_at(samples, count * ctypes.sizeof(ctypes.c_short))
             self._audio.append(np.frombuffer(heard, np.int16))
         index = 0
@@ -136,7 +135,7 @@ def _library() -> _Library:
 
 
 class EspeakSynthesizer:
-    """Speaks with an espeak-ng voice; any number of threads may use any number of these.
+    """Speaks with an espeak-ng voice; there may be many of these, used from any thread.
 
     Args:
         voice: espeak-ng voice name, such as "en-us".

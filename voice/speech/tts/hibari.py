@@ -1,8 +1,8 @@
-"""hibari: a network of 6 M parameters distilled from Kokoro-82M, 24 kHz, on one thread.
+"""hibari: a network of 6 M parameters distilled from Kokoro-82M, at 24 kHz, on one thread.
 
-It comes with its weights as the package hibari-tts (Apache-2.0). Audio comes a sentence at a time;
-words are timed by the frames that the network gives each phoneme. Numbers are already written out
-here: hibari's own reader says codes, telephone numbers and addresses as amounts.
+The package hibari-tts (Apache-2.0) includes the weights. Audio is made sentence by sentence; words
+are timed by the frames that the network gives each phoneme. Numbers are already written out in the
+text, because hibari's own reader says codes, telephone numbers and addresses as amounts.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ SHA256 = {
     "oov.onnx": "d3cfd8122c5f172a98c8de38268bf1213ee09f2c2ae4df6e055fc6532590fe76",
     "oov_gb.onnx": "0997e3219543247de5646078d770f8ca77011d8fd0abb29fe48d12c60f53e9e1",
 }
-"""Of the weights in hibari-tts 0.2.1."""
+"""Digests of the weights in hibari-tts 0.2.1."""
 
 _FRAME_SAMPLES = 600
 _DURATIONS = "/Cast_32_output_0"
-"""The network's own tensor of frames per phoneme, which it does not give out by itself."""
+"""The network's internal tensor of frames per phoneme, which is not one of its outputs."""
 
 _LONGEST = 250
 _PIECE = re.compile(
     rf"\S(?:.{{0,{_LONGEST}}}?[.!?](?=\s|$)|.{{0,{_LONGEST}}}(?=\s|$)|.{{0,{_LONGEST}}})", re.DOTALL
 )
-"""A sentence; longer ones are cut at white space where there is any."""
+"""A sentence; a long one is cut at white space if there is any."""
 
 _SLOWEST, _FASTEST = 0.25, 4.0
 
@@ -45,12 +45,12 @@ class HibariSynthesizer:
     """Speaks with one of hibari's voices; any number of threads may use it.
 
     Args:
-        voice: "heart", which is in the package, or the name of one that hibari offers for download.
-        download: Whether a voice that is not on this machine is fetched from the hub.
+        voice: "heart", which is in the package, or a voice that hibari offers for download.
+        download: Whether to fetch a voice that is not on this machine from the hub.
 
     Raises:
         ModelError: There is no such voice, it is not on this machine, or its weights are not the
-            ones that were published.
+            published ones.
     """
 
     def __init__(self, voice: str = "heart", download: bool = False) -> None:
@@ -80,7 +80,7 @@ class HibariSynthesizer:
             yield piece
 
     def _speak(self, text: str, first_char: int, first_sample: int, speed: float) -> Piece:
-        """Audio of a text that begins at ``first_char`` of the segment's."""
+        """Audio of a piece of text that begins at ``first_char`` in the segment's text."""
         from hibari import dsp
 
         symbols, starts = self._phonemes(text)
@@ -100,7 +100,7 @@ class HibariSynthesizer:
         return Piece((np.clip(audio, -1, 1) * 32767).astype(np.int16), words)
 
     def _phonemes(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """The network's symbols, and each token's index in the text and in the symbols."""
+        """The network's symbols, and for each token its index in the text and in the symbols."""
         reader = self._hibari.g2p
         tokens = reader.tokenize(text)
         for index, token in enumerate(tokens):
@@ -118,13 +118,14 @@ class HibariSynthesizer:
 
 
 def unknown_word_reader(british: bool = False) -> Callable[[str], str | None]:
-    """The network that reads words which no dictionary has.
+    """The network that guesses the pronunciation of words that no dictionary has.
 
     Returns:
-        Lower-case word → its phonemes as Kokoro writes them; None where it has no letters.
+        Function of a lower-case word that gives its phonemes in Kokoro's notation, or None if it
+        has no letters.
 
     Raises:
-        ModelError: Its weights are not the ones that were published.
+        ModelError: Its weights are not the published ones.
     """
     from hibari.g2p import oov
 
@@ -147,7 +148,7 @@ def hibari_voices() -> list[str]:
 
 
 def _is_letter_a(tokens: Sequence[Any], index: int) -> bool:
-    """Whether "a" here is the letter, as in "a m" and "A B C", rather than the article."""
+    """Whether the token is the letter A, as in "a m" and "A B C", rather than the article."""
     text = str(tokens[index].text)
     following = str(tokens[index + 1].text) if index + 1 < len(tokens) else ""
     if text == "a":
@@ -173,7 +174,7 @@ def _files(voice: str, download: bool) -> tuple[Path, str, bool]:
 def _giving_durations(model: bytes) -> bytes:
     """The same ONNX model with the frames of each phoneme as its last output.
 
-    Two protobuf messages written one after the other are read as one, lists joined.
+    Protobuf messages can be merged by concatenation: their repeated fields are joined.
     """
     output = _field(1, _DURATIONS.encode())
     graph = _field(12, output)
@@ -181,5 +182,5 @@ def _giving_durations(model: bytes) -> bytes:
 
 
 def _field(number: int, payload: bytes) -> bytes:
-    """A protobuf field of bytes, at most 127 of them."""
+    """A protobuf field of at most 127 bytes."""
     return bytes((number << 3 | 2, len(payload))) + payload

@@ -1,4 +1,4 @@
-"""One loudness for all voices: a gain for each, found from what it says when it is loaded."""
+"""Makes all voices equally loud, by a gain measured on each when it is loaded."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def speech_level(samples: Samples, sample_rate_hz: int) -> float:
 
 
 def gain(samples: Samples, sample_rate_hz: int) -> float:
-    """What brings (T,) int16 speech to `LEVEL_DBFS`; 1 for silence."""
+    """The factor that brings (T,) int16 speech to `LEVEL_DBFS`; 1 for silence."""
     level = speech_level(samples, sample_rate_hz)
     return float(10 ** ((LEVEL_DBFS - level) / 20)) if np.isfinite(level) else 1.0
 
 
 def amplified(samples: Samples, factor: float) -> Samples:
-    """(T,) int16, as loud as fits."""
+    """(T,) int16 samples multiplied by a factor, clipped to the range of int16."""
     louder: Samples = np.clip(samples * factor, -32768, 32767).astype(np.int16)
     return louder

@@ -1,7 +1,7 @@
-"""Piper voices: a VITS network in ONNX, phonemes by the espeak-ng that the piper package brings.
+"""Piper voices: a VITS network in ONNX, with phonemes from the espeak-ng in the piper package.
 
-Audio comes a sentence at a time, while the next one is being made. Word timing is exact where the
-voice reports the length of each phoneme, else shared out by syllables within each sentence.
+Audio is made sentence by sentence. Word timing is exact if the voice reports the length of each
+phoneme; otherwise a sentence's time is divided among its words by syllables.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class PiperSynthesizer:
         model: The .onnx file, with its .onnx.json beside it.
 
     Raises:
-        ModelError: The files are missing, or are no Piper voice.
+        ModelError: The files are missing, or are not a Piper voice.
     """
 
     def __init__(self, model: Path) -> None:
@@ -79,7 +79,7 @@ class PiperSynthesizer:
 
 
 def _word_starts(chunk: AudioChunk) -> list[int]:
-    """First sample of each word of a sentence; without durations, of its first word only."""
+    """First sample of each word of a sentence; only of the first word if durations are unknown."""
     starts = []
     position = 0
     inside = False
@@ -87,17 +87,17 @@ def _word_starts(chunk: AudioChunk) -> list[int]:
         letter = any(char.isalpha() for char in alignment.phoneme)
         if letter and not inside:
             starts.append(position)
-        # Stress and length marks, and diacritics, do not part a word; a space does.
+        # Stress marks, length marks and diacritics do not end a word; a space does.
         inside = letter or (inside and alignment.phoneme != " ")
         position += int(alignment.num_samples)
     return [0, *starts[1:]]
 
 
 def _match_words(text: str, sentences: Sequence[Sequence[int]]) -> Iterator[WordStart]:
-    """The words of the text that begin at the starts found in the audio.
+    """Match the words of the text with the word starts found in the audio.
 
-    espeak-ng runs some words together ("of the"), so the counts of a sentence may differ: then only
-    its first word is placed.
+    espeak-ng runs some words together ("of the"), so the counts of a sentence may differ. Then only
+    its first word is matched.
     """
     matches = list(re.finditer(r"\S+", text))
     ranges: list[list[int]] = [[]]

