@@ -18,6 +18,7 @@ from dlm.grammar.formats import AnswerFormat, JsonSchema, Lark, Regex
 from dlm.language.messages import Call, Tool, Turn
 from dlm.language.references import MAX_LEVELS, with_definitions
 from dlm.server.bodies import (
+    MAX_CHOICES,
     AssistantMessage,
     ChatRequest,
     CompletionRequest,
@@ -79,8 +80,8 @@ def chat_requests(body: ChatRequest) -> list[Request]:
 def completion_requests(body: CompletionRequest) -> list[Request]:
     """A request for each prompt and choice."""
     prompts = [body.prompt] if isinstance(body.prompt, str) else body.prompt
-    if not 1 <= len(prompts) * (body.n or 1) <= 4:
-        raise invalid("prompt", f"got {len(prompts)}, expected 1 to 4 answers in all")
+    if not 1 <= len(prompts) * (body.n or 1) <= MAX_CHOICES:
+        raise invalid("prompt", f"got {len(prompts)}, expected 1 to {MAX_CHOICES} answers in all")
     made = (_infill(prompt, body.suffix, body.max_tokens) for prompt in prompts)
     return [request for one in made for request in _choices(body, one)]
 

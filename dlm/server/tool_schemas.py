@@ -83,17 +83,17 @@ def check_form(parameters: Mapping[str, Any], where: str) -> None:
 
 def check_schema(schema: Mapping[str, Any], where: str, deepest: int = _DEEPEST) -> None:
     """Check that an object is a JSON schema of at most ``deepest`` levels, like `check_form`."""
-    _check(schema, where, schema, deepest)
+    _check(schema, where, schema, deepest, deepest)
 
 
-def _check(schema: Any, where: str, root: Mapping[str, Any], deepest: int) -> None:
-    """Check a schema and those inside it, each of which may be true or false."""
+def _check(schema: Any, where: str, root: Mapping[str, Any], left: int, deepest: int) -> None:
+    """Check a schema and those inside it, each true, false or of at most ``left`` levels."""
     if isinstance(schema, bool):
         return
     if not isinstance(schema, dict):
         raise invalid(where, "got no JSON schema")
-    if not deepest:
-        raise invalid(where, f"got schemas inside each other, expected {_DEEPEST} at most")
+    if not left:
+        raise invalid(where, f"got schemas inside each other, expected {deepest} at most")
     for key, (fits, expected) in _FORMS.items():
         if key in schema and not fits(schema[key]):
             raise invalid(f"{where}.{key}", f"got {schema[key]!r}, expected {expected}")
@@ -103,7 +103,7 @@ def _check(schema: Any, where: str, root: Mapping[str, Any], deepest: int) -> No
         except LookupError as error:
             raise invalid(f"{where}.$ref", f"got {error}, which leads nowhere") from error
     for path, held in _held(schema):
-        _check(held, f"{where}.{path}", root, deepest - 1)
+        _check(held, f"{where}.{path}", root, left - 1, deepest)
 
 
 def _held(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

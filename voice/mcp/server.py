@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
+from contextlib import closing
 from functools import cached_property, partial
 from typing import Any
 
@@ -135,6 +136,8 @@ class AgentServer:
             raise ValueError(f"text: expected 1 to {LONGEST_TEXT} characters")
         voice = self._voice
         chunks = list(voice.synthesize(Segment(0, 0, text, spoken(text))))
+        if not chunks:
+            raise ValueError("text: there is nothing to speak")
         samples = np.concatenate([chunk.samples for chunk in chunks])
         self._sound.play(samples, voice.sample_rate_hz)
         return "Said."
@@ -144,8 +147,9 @@ class AgentServer:
         if not known or not 1 <= float(str(seconds)) <= LONGEST_LISTEN_S:
             raise ValueError(f"seconds: expected a number from 1 to {LONGEST_LISTEN_S}")
         recognizer, config = self._recognizer, self._config.vad
-        blocks = self._sound.blocks()
-        heard = utterance(blocks, make_vad(config), config.threshold, float(str(seconds)))
+        # Closed at once: the microphone is not to be open while the recogniser works.
+        with closing(self._sound.blocks()) as blocks:
+            heard = utterance(blocks, make_vad(config), config.threshold, float(str(seconds)))
         found = passages(heard, make_vad(config), recognizer.transcribe, config.threshold)
         return " ".join(passage.text for passage in found) or "Nothing was said."
 

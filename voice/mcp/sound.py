@@ -8,7 +8,7 @@ from __future__ import annotations
 import queue
 import time
 import wave
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -37,7 +37,7 @@ class Sound(Protocol):
             DeviceError: The device or the file cannot be used.
         """
 
-    def blocks(self) -> Iterator[Samples]:
+    def blocks(self) -> Generator[Samples, None, None]:
         """Audio from the microphone from now on, in blocks of (T,) int16 at 16 kHz.
 
         Raises:
@@ -61,7 +61,7 @@ class DeviceSound:
             time.sleep(len(samples) / rate_hz)
             time.sleep(max(0.0, card.queue.silent_from_s(card.now_s) - card.now_s))
 
-    def blocks(self) -> Iterator[Samples]:
+    def blocks(self) -> Generator[Samples, None, None]:
         """See `Sound.blocks`."""
         from voice.local.sound_card import SoundCard
 
@@ -91,7 +91,7 @@ class FileSound:
         except OSError as error:
             raise DeviceError(f"{self._speaker}: cannot be written: {error.strerror}") from error
 
-    def blocks(self) -> Iterator[Samples]:
+    def blocks(self) -> Generator[Samples, None, None]:
         """See `Sound.blocks`."""
         try:
             with wave.open(str(self._microphone), "rb") as file:

@@ -148,6 +148,7 @@ class Transcript:
         self._words: dict[str, list[tuple[int, float]]] = {}
         self._calls: dict[str, tuple[Turn, Tool]] = {}
         self._decided = 0
+        self._typed: Turn | None = None
 
     @property
     def latency_ms(self) -> float | None:
@@ -172,14 +173,13 @@ class Transcript:
 
     def typed(self, text: str, items: Iterable[str]) -> None:
         """Begin a turn, because the user asks for a reply to what was typed."""
-        if self._full:
-            return
-        turn = self._open(typed=True, text=text[:LONGEST_TEXT])
-        self._turns_by |= dict.fromkeys(items, turn)
+        self._typed = None if self._full else self._open(typed=True, text=text[:LONGEST_TEXT])
+        if self._typed:
+            self._turns_by |= dict.fromkeys(items, self._typed)
 
     def untyped(self, items: Iterable[str]) -> None:
         """Take back the turn just begun by `typed`, because it gets no reply."""
-        if not self._full:
+        if self._typed:
             self._turns.pop()
             self._written.pop()
             for item_id in items:

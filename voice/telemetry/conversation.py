@@ -260,8 +260,8 @@ class ConversationSpans:
                 name, kind = f"chat {self._served.model['gen_ai.request.model']}", SpanKind.CLIENT
                 about |= self._served.model
                 labels |= self._served.model
-            case "execute_tool":
-                call, result = reply.calls[stage.call_id], reply.results.get(stage.call_id)
+            case "execute_tool" if call := reply.calls.get(stage.call_id):
+                result = reply.results.get(stage.call_id)
                 name = f"execute_tool {_text(call.name)}"
                 known = call.name in self._served.tools
                 labels["gen_ai.tool.name"] = call.name if known else OTHER

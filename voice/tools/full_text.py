@@ -6,19 +6,18 @@ import re
 
 MOST_WORDS = 32
 """Longest query: for two thousand words an index takes many seconds and is locked meanwhile."""
-_STOP_WORDS = frozenset(
-    """
+_STOP_WORDS = """
 a about am an and any anything are at be been by can could did do does for from had has have how
 i in is it me my of on or our say should tell that the their there this to was we were what when
 where which who whose will with would you your
-""".split()
-)
+"""
+_STOPS = frozenset(_STOP_WORDS.split())
 
 
 def content_words(text: str) -> list[str]:
     """The first `MOST_WORDS` words of a text that are not stop words, each once, in lower case."""
     said = re.findall(r"\w+", re.sub(r"['’](?:s|re|ll|ve|m|d)\b", "", text.lower()))
-    return [word for word in dict.fromkeys(said) if word not in _STOP_WORDS][:MOST_WORDS]
+    return [word for word in dict.fromkeys(said) if word not in _STOPS][:MOST_WORDS]
 
 
 def phrase_query(words: list[str], joint: str = " OR ") -> str:

@@ -89,7 +89,7 @@ def taken_out(call: ToolCall, spec: ToolSpec) -> ToolCall:
     texts = spec.free_texts
     if not missing or len(texts) != 1 or texts[0] not in call.arguments:
         return call
-    (text,), name = texts, missing[0]
+    (text,) = texts
     words = str(call.arguments[text]).split()
     for length in range(min(_LONGEST_AT_AN_END, len(words) - 1), 0, -1):
         for value, rest in (
@@ -97,7 +97,9 @@ def taken_out(call: ToolCall, spec: ToolSpec) -> ToolCall:
             (words[:length], words[length:]),
         ):
             said = " ".join(value).strip(",.;:!?")
-            if _stands_alone(value) and _reads(spec.readings[name], said):
+            if not _stands_alone(value):
+                continue
+            if name := next((one for one in missing if _reads(spec.readings[one], said)), ""):
                 kept = " ".join(rest).strip(",.;:!? ")
                 return replace(call, arguments={**call.arguments, text: kept, name: said})
     return call

@@ -104,5 +104,6 @@ class RtpInput:
         """Report a key at its first packet; the others of the event have the same timestamp."""
         number = packet.payload[0] if len(packet.payload) >= 4 else len(_KEYS)
         before, self._key_at = self._key_at, packet.timestamp
-        goes_on = before is not None and packet.timestamp - before in (0, _LONGEST_KEY)
+        held = None if before is None else (packet.timestamp - before) % 2**32
+        goes_on = held in (0, _LONGEST_KEY)
         return [] if goes_on or number >= len(_KEYS) else [KeyPressed(_KEYS[number])]

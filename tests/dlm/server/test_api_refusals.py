@@ -19,7 +19,8 @@ from dlm.engine.engine import Engine
 from dlm.grammar.formats import FormatError
 from dlm.language.messages import AnswerError
 from dlm.server.access import KeyGate
-from dlm.server.errors import from_engine
+from dlm.server.errors import ApiError, from_engine
+from dlm.server.tool_schemas import check_schema
 from tests.dlm.server.asking import (
     HELLO,
     LIMITS,
@@ -95,6 +96,15 @@ async def test_what_is_no_schema_is_named(
     assert told["param"] == f"response_format.json_schema.schema{param}"
     told = await error(client, 400, **formatted({"type": "array", "minItems": "2"}))
     assert told["code"] == "unsupported_schema"
+
+
+def test_schemas_too_deep_are_refused_with_the_limit() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(3):
+        deep = {"items": deep}
+    check_schema(deep, "schema", 4)
+    with pytest.raises(ApiError, match="expected 3 at most"):
+        check_schema(deep, "schema", 3)
 
 
 async def test_a_prompt_that_is_too_long(client: httpx.AsyncClient) -> None:

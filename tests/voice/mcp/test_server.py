@@ -52,6 +52,7 @@ async def test_the_official_client(repo_root: Path, tmp_path: Path) -> None:
         assert text(unreadable).startswith("Error: ")
         assert (await client.call_tool("no_such_tool", {})).is_error
         assert (await client.call_tool("say", {"text": ""})).is_error
+        assert "nothing to speak" in text(await client.call_tool("say", {"text": "***"}))
         assert (await client.call_tool("listen", {"seconds": 0})).is_error
         assert (await client.call_tool("listen", {})).is_error, "nothing was recorded yet"
 

@@ -40,8 +40,10 @@ from voice.errors import ConfigError, ModelError, ProtocolError, StoreError
 from voice.events import FinalTranscript, ReplyEnded, ReplyHeard, ReplyToolResult
 from voice.llm.base import Prompt
 from voice.records import recorder as recording
+from voice.records import transcript
 from voice.records.folder import Conversations, Query
 from voice.records.recorder import Recorder
+from voice.records.soundtrack import Soundtrack
 from voice.tools.builtin.memory import QUESTION
 from voice.types import (
     SAMPLE_RATE_HZ,
@@ -475,3 +477,17 @@ def test_what_is_searched_for(tmp_path: Path) -> None:
         assert kept.file(trick, "conversation.json") is None
         assert kept.read(trick) is None
         assert kept.zipped(trick) == b""
+
+
+def test_a_refused_turn_is_taken_back_even_if_it_was_the_last_that_fits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transcript, "MOST_TURNS", 1)
+    words = transcript.Transcript({}, Soundtrack(lambda: 0.0))
+    words.typed("hello", ["i1"])
+    words.untyped(["i1"])
+    assert json.loads(words.text())["turns"] == []
+    words.typed("hello again", ["i2"])
+    words.typed("one too many", ["i3"])
+    words.untyped(["i3"])
+    assert [turn["text"] for turn in json.loads(words.text())["turns"]] == ["hello again"]

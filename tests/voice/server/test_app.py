@@ -318,7 +318,7 @@ async def test_one_conversation_too_many_is_sent_away_and_may_come_again() -> No
         assert len(server.parts.sessions) == 1
         await asyncio.wait_for(server.parts.sessions[0].over.wait(), PATIENCE_S)
         async with connect(server.url) as third:
-            await receive(third)
+            assert (await receive(third))["type"] == "session.created"
 
 
 async def test_one_ephemeral_key_leaves_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,7 +156,7 @@ async def test_a_request_in_time_is_answered_and_its_connection_kept() -> None:
         httpx.AsyncClient(base_url=f"http://{address}") as http,
     ):
         for body in ("", "one", "two"):
-            assert (await http.post("/", content=body)).text == body or "hello"
+            assert (await http.post("/", content=body)).text == (body or "hello")
         async with connect(f"ws://{address}/ws") as socket:
             # The deadline was for the request; the conversation is not bound by it.
             await asyncio.sleep(1.2)

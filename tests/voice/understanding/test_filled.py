@@ -89,6 +89,9 @@ REMINDER = ToolSpec("set_reminder", "Note.", {"required": ["text"]}, readings={"
 def test_a_time_is_taken_out_of_the_text(text: str, kept: str, when: str | None) -> None:
     call = taken_out(ToolCall("c", "set_reminder", {"text": text}), REMINDER)
     assert call.arguments == {"text": kept} | ({"when": when} if when else {})
+    # Whichever of several values it is.
+    several = replace(REMINDER, readings={"colour": reading("red"), "when": WHEN})
+    assert taken_out(ToolCall("c", "set_reminder", {"text": text}), several) == call
     timed = ToolCall("c", "set_reminder", {"text": text, "when": "at nine"})
     assert taken_out(timed, REMINDER) == timed
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from typing import Any
 
@@ -69,10 +69,11 @@ class Domain:
                 named.update(dict.fromkeys(words_of(text)))
         new = [name for name in named if len(name) <= _LONGEST_NAME][:_MOST_NAMES]
         said = [*map(words_of, new)]
-        return Domain(
-            tuple(dict.fromkeys((*self.names, *new))),
-            self.words.union(*said),
-            self.pairs.union(*map(pairwise, said)),
+        return replace(
+            self,
+            names=tuple(dict.fromkeys((*self.names, *new))),
+            words=self.words.union(*said),
+            pairs=self.pairs.union(*map(pairwise, said)),
         )
 
     def knows(self, words: Sequence[str]) -> bool:

@@ -28,12 +28,10 @@ LONGEST = 300
 """Most characters of a fact."""
 _MOST_TOLD = 8
 _OF_A_STRANGER = "Until this conversation ends I"
-_SOFT = frozenset(
-    """
+_SOFT = """
 again call called color colour date day keep kept know leave left long many month much name number
 old place put remember time told year
-""".split()
-)
+"""
 """Words of a question that need not be in the fact that answers it."""
 _IS = re.compile(
     r"(?<!\s)\s+(?:is|are|was|were)\s+|(?<=\w)['’]s\s+(?=(?:on|at|in|an?|the)\b)", re.I
@@ -230,7 +228,7 @@ def _fitting(said: str, facts: Sequence[Fact]) -> list[Fact]:
     If the subject of some has exactly the question's words, only those.
     """
     words = content_words(said)
-    needed = [word for word in words if word not in _SOFT] or words
+    needed = [word for word in words if word not in _SOFT.split()] or words
     wordings = [wording(fact) for fact in facts]
     known = "\n".join(wordings).lower()
     # A quick check, as most spans of a message match no fact; a stem keeps its first letters.
