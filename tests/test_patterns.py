@@ -52,7 +52,7 @@ AT_RUN_TIME = {
     "voice.tools.builtin.memory": "",
     "voice.tools.kinds": "",
     "voice.understanding.details": "of a value, escaped",
-    "voice.understanding.terms": "of a word of the message, escaped",
+    "voice.understanding.conditions": "of a word of the message, escaped",
 }
 """Modules with patterns that are made of anything, and why that is no harm."""
 PACKAGES = {

@@ -1,8 +1,8 @@
 """How often the agent doubts calls that are right: ``benchmarks.voice.doubts --corpora DIR``.
 
 The held-out cases of `dlm.evaluate` whose answer is a call, with the agents' own tools. A right
-call that is doubted (`voice.understanding.doubt`) is asked about for nothing; a wrong one, rightly
-so.
+call that is doubted (`voice.understanding.low_confidence`) is asked about for nothing; a wrong one,
+rightly so.
 Results: with --name, benchmarks/results/NAME.json.
 """
 
@@ -20,13 +20,13 @@ from dlm.evaluate.sets import SEED, Material, chosen
 from voice.config import load_config
 from voice.tools import Toolbox
 from voice.types import ToolCall, ToolSpec
-from voice.understanding.doubt import in_doubt
+from voice.understanding.low_confidence import in_doubt
 
 SETS = ("own", "others", "spontaneous", "coffee", "asking", "unasked", "talk")
 
 
 def judged(cases: list[Case], ask: Ask, tools: dict[str, ToolSpec]) -> Iterator[tuple[bool, bool]]:
-    """Of each answer with calls to a message: whether it is right, and whether it is doubted."""
+    """For each answer to a user's message that has calls: is it right, and is it doubted?"""
     for case in cases:
         finished = ask(case.request())
         if finished is None or not finished.answer.calls or case.turns[-1].role != "user":

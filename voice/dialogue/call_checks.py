@@ -13,11 +13,21 @@ from voice.dialogue.reply import Reply
 from voice.dialogue.requests import Request, Requests, distinct
 from voice.tools.spoken_results import spoken_result
 from voice.types import Message, ToolCall, ToolSpec
+from voice.understanding.conditions import unkept
+from voice.understanding.confirmation import (
+    HeldBack,
+    Question,
+    asks_plainly,
+    confirmed_ones,
+    readable_ones,
+)
 from voice.understanding.corrections import corrected, on_the_same, repeated
 from voice.understanding.details import detailed, shared_out
-from voice.understanding.doubt import in_doubt, named, names_nothing
 from voice.understanding.english import as_read
-from voice.understanding.filled import (
+from voice.understanding.low_confidence import in_doubt, named, names_nothing
+from voice.understanding.missed_requests import carried
+from voice.understanding.opposites import Opposed, asks_to_end, opposed, setters
+from voice.understanding.optional_values import (
     completed,
     each_time_again,
     filled,
@@ -27,23 +37,13 @@ from voice.understanding.filled import (
     whole_text,
     without_strays,
 )
-from voice.understanding.held_back import (
-    HeldBack,
-    Question,
-    asks_plainly,
-    confirmed_ones,
-    readable_ones,
-)
-from voice.understanding.left_out import carried
-from voice.understanding.opposites import Opposed, asks_to_end, opposed, setters
-from voice.understanding.remarks import asked_for
-from voice.understanding.terms import unkept
-from voice.understanding.unsaid import unsaid
-from voice.understanding.what_there_is import (
+from voice.understanding.reference_resolution import (
     about_the_named,
     made_instead,
     on_the_named,
 )
+from voice.understanding.remarks import asked_for
+from voice.understanding.unsaid_values import unsaid
 
 _WHICH = re.compile(r"\b(?:which|what)\b.*\?\s*$", re.IGNORECASE)
 

@@ -14,7 +14,7 @@ from voice.dialogue.flow_words import ONE_MORE_THING, WELCOME, spoken
 from voice.dialogue.step_messages import StepMessages
 from voice.dialogue.team import Team
 from voice.types import Confirmation, Position, ToolSpec
-from voice.understanding.said_values import answer_to
+from voice.understanding.slot_values import answer_to
 
 
 class Flow:

@@ -25,7 +25,7 @@ from voice.tools.spoken_results import spoken_result
 from voice.types import Position, Role, ToolCall, ToolResult, ToolSpec
 from voice.understanding.english import asks, asks_of_the_agent, may_ask
 from voice.understanding.remarks import asking_sentence
-from voice.understanding.said_values import answer_to
+from voice.understanding.slot_values import answer_to
 
 FROM_THE_BEGINNING = "Okay, from the beginning."
 WHAT_TO_CHANGE = "Okay. What would you like to change?"

@@ -31,7 +31,7 @@ from voice.understanding.english import (
 )
 from voice.understanding.remarks import only_tells
 from voice.understanding.repairs import repaired
-from voice.understanding.told_apart import told_apart
+from voice.understanding.separate_items import told_apart
 
 NO_TOOLS: Mapping[str, ToolSpec] = MappingProxyType({})
 MOST = 4

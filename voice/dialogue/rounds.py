@@ -32,8 +32,11 @@ from voice.inputs import (
 )
 from voice.llm.base import Prompt
 from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
+from voice.understanding.confirmation import HeldBack, Question, confirmed_ones
 from voice.understanding.corrections import followed, with_the_rest
-from voice.understanding.doubt import (
+from voice.understanding.english import as_said, bare
+from voice.understanding.farewell import says_goodbye
+from voice.understanding.low_confidence import (
     ANYTHING_TO_DO,
     I_SEE,
     NOT_SURE,
@@ -44,13 +47,10 @@ from voice.understanding.doubt import (
     wants_a_change,
     worth_asking,
 )
-from voice.understanding.english import as_said, bare
-from voice.understanding.farewell import says_goodbye
-from voice.understanding.held_back import HeldBack, Question, confirmed_ones
-from voice.understanding.left_out import left_out, not_understood
-from voice.understanding.number_check import is_grounded
+from voice.understanding.missed_requests import left_out, not_understood
+from voice.understanding.number_grounding import is_grounded
 from voice.understanding.remarks import only_tells
-from voice.understanding.tool_words import closing_question, own_words
+from voice.understanding.tool_sentences import closing_question, own_words
 
 WENT_WRONG = "Sorry, something went wrong."
 MALFORMED_TRIES = 2

@@ -34,7 +34,7 @@ from voice.understanding.english import (
     may_ask,
 )
 from voice.understanding.remarks import only_tells, supposes
-from voice.understanding.said_values import (
+from voice.understanding.slot_values import (
     Wanted,
     answer_among,
     clauses,

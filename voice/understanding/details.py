@@ -26,7 +26,7 @@ from voice.understanding.english import (
     word_set,
 )
 from voice.understanding.remarks import only_tells
-from voice.understanding.told_apart import parts_of
+from voice.understanding.separate_items import parts_of
 
 _LONGEST, _MOST = 5, 20
 """Most words of a value, and of a message."""

@@ -13,7 +13,7 @@ from voice.dialogue.step_messages import StepMessages
 from voice.dialogue.team import Team, hand_over_tool
 from voice.inputs import SessionOptions
 from voice.types import Position, Reading, ToolCall, ToolResult
-from voice.understanding.said_values import Wanted, answer_to, gives_up, said_values, taken_back
+from voice.understanding.slot_values import Wanted, answer_to, gives_up, said_values, taken_back
 
 NUMBERS = {"one", "two", "three", "one two"}
 NUMBER = Reading(lambda said: said if said in NUMBERS else None, lambda _: "")

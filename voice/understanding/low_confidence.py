@@ -27,8 +27,8 @@ from voice.understanding.english import (
     without_article,
     word_set,
 )
-from voice.understanding.left_out import carried
-from voice.understanding.tool_words import closing_question
+from voice.understanding.missed_requests import carried
+from voice.understanding.tool_sentences import closing_question
 
 NOT_SURE = "I am not sure that this is what you mean."
 ANYTHING_TO_DO = "Is there anything you want me to do?"

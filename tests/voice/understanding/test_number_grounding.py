@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from voice.understanding.number_check import is_grounded, numbers
+from voice.understanding.number_grounding import is_grounded, numbers
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
-from voice.understanding.left_out import left_out, not_understood
+from voice.understanding.missed_requests import left_out, not_understood
 
 SCHEMA = {"type": "object", "properties": {}}
 TOOLS = {

@@ -13,7 +13,7 @@ from voice.dialogue.commands import Generate, RunTool
 from voice.dialogue.flow_words import NOT_UNDERSTOOD
 from voice.tools import Toolbox
 from voice.types import Confirmation, Reading, ToolCall, ToolResult, ToolSpec
-from voice.understanding.doubt import (
+from voice.understanding.low_confidence import (
     ANYTHING_TO_DO,
     I_SEE,
     NOT_SURE,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from voice.understanding.told_apart import parts_of, told_apart
+from voice.understanding.separate_items import parts_of, told_apart
 
 
 def is_drink(words: str) -> bool:

@@ -10,7 +10,7 @@ from voice.config import ToolsConfig, TurnConfig
 from voice.tools import Toolbox
 from voice.tools.scope import SessionScope
 from voice.types import Reading, ToolCall, ToolSpec
-from voice.understanding.filled import (
+from voice.understanding.optional_values import (
     completed,
     each_time_again,
     filled,

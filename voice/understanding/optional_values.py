@@ -15,10 +15,10 @@ from itertools import accumulate, pairwise
 
 from voice.tools.spoken_dates import PARTS_OF_DAY, WEEKDAY
 from voice.types import Reading, ToolCall, ToolSpec
+from voice.understanding.conditions import days, is_term, tells_time
 from voice.understanding.corrections import MAKING
 from voice.understanding.english import GRAMMAR, NUMBERS, VERBS, word_set
-from voice.understanding.left_out import AGAIN, WORD, carriers
-from voice.understanding.terms import days, is_term, tells_time
+from voice.understanding.missed_requests import AGAIN, WORD, carriers
 
 _LONGEST = 5
 """Most words of a value."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
-from voice.understanding.unsaid import unsaid
+from voice.understanding.unsaid_values import unsaid
 
 
 def spec(name: str = "cancel_hire", /, **properties: str) -> ToolSpec:

@@ -17,7 +17,7 @@ from itertools import islice
 from voice.tools.spoken_dates import is_day, is_moment
 from voice.types import Reading, ToolCall, ToolSpec
 from voice.understanding.english import ARTICLES, GRAMMAR, NUMBERS, VERBS, word_set
-from voice.understanding.left_out import carriers
+from voice.understanding.missed_requests import carriers
 
 _LONGEST, _MOST = 7, 80
 """Most words of a time, and of a request that are read."""

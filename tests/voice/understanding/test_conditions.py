@@ -12,7 +12,7 @@ from voice.dialogue.commands import RunTool
 from voice.tools import Toolbox
 from voice.tools.scope import SessionScope
 from voice.types import Reading, ToolCall, ToolSpec
-from voice.understanding.terms import days, unkept
+from voice.understanding.conditions import days, unkept
 
 TOOLBOX = Toolbox(ToolsConfig(database=":memory:"), TurnConfig())
 SPECS = {spec.name: spec for spec in TOOLBOX.specs(TOOLBOX.names, SessionScope("s"))}

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from voice.types import Confirmation, Reading, ToolCall, ToolSpec
+from voice.understanding.confirmation import HeldBack, Question, confirmed_ones, readable_ones
 from voice.understanding.farewell import SHALL_I_END
-from voice.understanding.held_back import HeldBack, Question, confirmed_ones, readable_ones
 
 NUMBERS = ("one", "two")
 NUMBER = Reading(lambda said: said in NUMBERS, lambda said: "" if said in NUMBERS else "How many?")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.voice.understanding.test_corrections import TOOLS
 from voice.types import Message, Reading, Role, ToolCall
-from voice.understanding.what_there_is import (
+from voice.understanding.reference_resolution import (
     about_the_named,
     made_instead,
     on_the_named,

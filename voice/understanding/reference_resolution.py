@@ -13,7 +13,7 @@ from dataclasses import replace
 from voice.types import Message, ToolCall, ToolSpec
 from voice.understanding.corrections import MAKING
 from voice.understanding.english import GRAMMAR, word_set
-from voice.understanding.left_out import WORD, carriers
+from voice.understanding.missed_requests import WORD, carriers
 from voice.understanding.opposites import asks_to_end
 
 _CHANGING = re.compile(
