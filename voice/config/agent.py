@@ -24,12 +24,13 @@ class TakesOverConfig(Section):
     """How other agents hand a conversation over to this one; its `greeting` comes then."""
 
     when: str = ""
-    """What the model is told of the tool that does it, such as "Hand over to a nurse."."""
+    """Description, for the model, of the tool that hands over to this agent, such as "Hand over to
+    a nurse."."""
     say: str = "One moment, I will hand you over."
-    """Said before, by the other agent."""
+    """What the other agent says before it hands over."""
     patterns: tuple[str, ...] = ()
-    """How people ask for it, as regular expressions over plain words, each to be found anywhere, as
-    in configs/moments: such a message is handed over without asking the model."""
+    """How people ask for this agent: regular expressions over plain words, each found anywhere in a
+    message, as in configs/moments. Such a message is handed over without asking the model."""
 
     @cached_property
     def found(self) -> re.Pattern[str]:
@@ -44,52 +45,52 @@ class AgentConfig(Section):
     name: str
     """Short name."""
     instructions: str
-    """System message."""
+    """System message for the model."""
     greeting: str = ""
     """Said when a conversation opens; empty waits for the user."""
     public: bool = False
-    """Whether all kinds of people converse with it, as with a shop: then this machine's user and
-    the holder of the server's key are not taken for one caller, and each conversation of theirs is
-    a stranger's."""
+    """Whether the agent serves all kinds of people, as a shop does. This machine's user and the
+    holder of the server's key then do not count as one caller: each of their conversations is a
+    stranger's."""
     examples: tuple[str, ...] = Field(default=(), max_length=5)
-    """What a user may say, to begin with; the page offers it."""
+    """What a user may say to begin with; the page offers these sentences."""
     offers: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """What there is to be had, such as a menu, by a title; the page lists it."""
+    """What is on offer, such as a menu, by title; the page lists it."""
     tools: tuple[str, ...] = ()
-    """Names of the tools it may call."""
+    """Names of the tools that it may call."""
     phrases: tuple[str, ...] = ()
     """Example phrases for the recogniser; {slot} names a list in `values`."""
     values: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Lists of words for the slots of `phrases`."""
     voice: str = ""
-    """Its voice, as `python -m voice.voices` lists them; empty is the server's own."""
+    """Its voice, as `python -m voice.voices` lists them; empty means the server's own."""
     calls: Calls = Field(default_factory=dict)
-    """Tool → how people ask for it, in patterns like those of `takes_over`: such a message calls it
-    without asking the model. A named group, (?P<fact>.+), is an argument of the tool in the user's
-    own words, and `message` is all that was said. The model may call the tool as well only if
-    `tools` has it."""
+    """Tool → how people ask for it, in patterns like those of `takes_over`. Such a message calls
+    the tool without asking the model. A named group, (?P<fact>.+), is an argument of the tool in
+    the user's own words; an argument `message` gets the whole message. The model may call the tool
+    too only if `tools` has it."""
     answers: str = ""
-    """Tool that is called by every other question for facts, without asking the model; like one of
-    `calls`. Where there are steps or other agents it has no effect."""
+    """Tool that every other factual question calls, without asking the model; otherwise as in
+    `calls`. It has no effect if there are steps or other agents."""
     hand_over: tuple[str, ...] = ()
-    """Names of the agents that it may hand the conversation over to; their files lie beside its
-    own or in configs/agents."""
+    """Names of the agents that it may hand the conversation over to. Their files are beside its own
+    or in configs/agents."""
     shop: ShopConfig = ShopConfig()
-    """What its shop sells and says, where it has one."""
+    """What its shop sells and says, if it has one."""
     takes_over: TakesOverConfig = TakesOverConfig()
     """How others hand over to it."""
     steps: dict[str, StepConfig] = Field(default_factory=dict)
-    """The steps of its flow by name, the first one first; docs/flows.md says how they work."""
+    """The steps of its flow by name, the first one first; see docs/flows.md."""
     kept: KeptConfig = KeptConfig()
-    """What the flow makes, and callers may ask for in any step."""
+    """What the flow makes, such as an appointment, and callers may ask about in any step."""
 
     asides: dict[str, AnswerConfig] = Field(default_factory=dict)
-    """Questions beside the flow by name, and what is said to them before it goes on."""
+    """Questions beside the flow, by name, with answers after which the flow goes on."""
     cannot_say: str = ""
-    """What is said to any other question in a flow; empty leaves it to the model."""
+    """Answer to any other question in a flow; empty leaves it to the model."""
     moments: dict[str, Moment] = Field(default_factory=dict)
-    """What is said at once to certain messages, by name, over what configs/moments/english.toml has
-    for `emergency`, `self_harm`, `abuse`, `rudeness` and `person`."""
+    """Fixed answers that are given at once to certain messages, by name. They override those of
+    configs/moments/english.toml for `emergency`, `self_harm`, `abuse`, `rudeness` and `person`."""
 
     @property
     def where(self) -> str:

@@ -16,10 +16,11 @@ class AnswerConfig(Section):
     """A question that many ask, and what is said to it."""
 
     asked: tuple[str, ...]
-    """Regular expressions over plain words, each to be found anywhere, as in configs/moments."""
+    """Regular expressions over plain words, each found anywhere in a message, as in
+    configs/moments."""
     say: str
-    """The answer; {day} is a known value of the flow, and what stands in [...] is left out without
-    it. Where nothing is left, the next that is asked so counts."""
+    """The answer. {day} stands for a known value of the flow, and a part in [...] is left out while
+    its value is unknown. If nothing is left, the next question that matches counts."""
 
     @cached_property
     def found(self) -> re.Pattern[str]:

@@ -13,16 +13,17 @@ class ReplicasConfig(Section):
     """One kind of part."""
 
     least: int = Field(default=1, ge=1)
-    """How many there are at least."""
+    """Fewest replicas."""
     most: int = Field(default=1, ge=1)
-    """How many there are at most, as there is more to do."""
+    """Most replicas, when there is more to do."""
     ongoing: float = Field(default=4.0, gt=0)
-    """Calls, answers, decodes or sentences at a time on each, on average, from which on there are
-    more."""
+    """Average number of calls or answers at a time on each replica above which replicas are
+    added."""
     cpus: float = Field(default=0.25, ge=0)
-    """Cores that Ray sets aside for each; it starts no more than a machine has."""
+    """Cores that Ray reserves for each replica. It starts no more replicas than its machines have
+    cores for."""
     gpus: float = Field(default=0.0, ge=0)
-    """GPUs for each; a fraction shares one."""
+    """GPUs reserved for each replica; with a fraction, replicas share one."""
 
     @model_validator(mode="after")
     def _check_order(self) -> Self:
@@ -31,16 +32,25 @@ class ReplicasConfig(Section):
         return self
 
 
+class SoundReplicasConfig(ReplicasConfig):
+    """A kind of part that works on one piece of sound at a time."""
+
+    ongoing: float = Field(default=1.0, gt=0)
+    """Average number of decodes or sentences at a time on each replica above which replicas are
+    added."""
+
+
 class ClusterConfig(Section):
     """`python -m voice.cluster`: the server's parts as processes on any number of machines."""
 
     ingress: ReplicasConfig = ReplicasConfig()
-    """What has the conversations: sockets, turns and tools. `server.max_sessions` is of each."""
+    """The conversations: sockets, turns and tools. `server.max_sessions` applies to each
+    replica."""
     engine: ReplicasConfig = ReplicasConfig()
-    """What has the language model."""
-    ears: ReplicasConfig = ReplicasConfig(ongoing=1.0)
-    """What has the recogniser."""
-    voice: ReplicasConfig = ReplicasConfig(ongoing=1.0)
-    """What has the voices."""
+    """The language model."""
+    ears: SoundReplicasConfig = SoundReplicasConfig()
+    """The recogniser."""
+    voice: SoundReplicasConfig = SoundReplicasConfig()
+    """The voices."""
     drain_s: float = Field(default=600.0, gt=0)
-    """How long calls may go on where a replica is replaced or no longer needed."""
+    """How long calls may continue on a replica that is replaced or no longer needed."""

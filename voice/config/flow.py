@@ -50,24 +50,25 @@ class NeedConfig(Section):
     """A value that has to be known before a step ends, and where it comes from."""
 
     kind: Kind = ""
-    """What it is; then a tool is made for it, note_day for `day`, and none has to be named."""
+    """Kind of the value. A tool is then made for it, named after the value, such as note_day for
+    `day`, and you need not name one."""
     of: Calls = Field(default_factory=dict)
-    """Of a choice, its options, each with patterns over lower case words."""
+    """Options of a choice, each with patterns over lower case words."""
     says: str = "Thank you."
-    """Of a kind, what is said once it is known."""
+    """What is said once a value of a kind is known."""
     tool: str = ""
-    """Tool of the step whose call brings it."""
+    """Tool of the step whose call brings the value."""
     argument: str = ""
-    """Argument of the call that is the value; empty is for what has to be done: the tool is called
-    without arguments, once the user has said "yes" to the question."""
+    """Argument of the call that is the value. Empty means an action: the tool is called without
+    arguments once the user has said "yes" to the question."""
     offers: str = ""
-    """Another value of the flow, which is what was offered for this one: a "yes" to a question that
-    names it takes it."""
+    """Another value of the flow, which holds what was offered for this one. A "yes" to a question
+    that names it takes the offer."""
     ask: Annotated[tuple[str, ...], BeforeValidator(listed)]
-    """The agent's own question; of several, the next where the one before brought nothing. {day}
-    stands for the known value `day`; a question that names what is offered is asked where anything
-    is, in place of the others. None at all: the value is taken where it is said, and not asked
-    for."""
+    """The agent's question. Of several, the next one is asked if the one before brought nothing.
+    {day} stands for the known value `day`. A question that names the offered value replaces the
+    others while there is an offer. With an empty list the value is taken where it is said, and not
+    asked for."""
 
     def questions(self, known: Mapping[str, str]) -> tuple[str, ...]:
         """Those that can be asked by what is known."""
@@ -81,7 +82,7 @@ class BranchConfig(Section):
     value: str
     """Name of the value."""
     equals: str
-    """What it is then, in upper or lower case."""
+    """What the value must be, in upper or lower case."""
     goes_to: str
     """Name of a step, or of an agent of `hand_over`."""
 
@@ -90,19 +91,19 @@ class StepConfig(Section):
     """A step of a flow."""
 
     instructions: str = ""
-    """Added to the agent's."""
+    """Added to the agent's instructions."""
     tools: tuple[str, ...] = ()
-    """Names of tools of this step, besides the agent's."""
+    """Names of the tools of this step, in addition to the agent's."""
     calls: Calls = Field(default_factory=dict)
-    """As the agent's, in this step and before those."""
+    """As the agent's `calls`, for this step alone; they are tried before the agent's."""
     says: str = ""
-    """Said when the flow arrives here; {day} stands for the known value `day`, and [, at {time}] is
-    left out where that is not known."""
+    """Said when the flow arrives here. {day} stands for the known value `day`, and [, at {time}] is
+    left out while that value is unknown."""
     needs: dict[str, NeedConfig] = Field(default_factory=dict)
-    """Values that have to be known before it ends, by name, in the order in which they are asked
+    """Values that must be known before the step ends, by name, in the order in which they are asked
     for."""
     branches: tuple[BranchConfig, ...] = ()
-    """The first that fits says where the step goes, once it ends."""
+    """The first branch that fits decides where the step goes when it ends."""
     goes_to: str = ""
     """Name of the next step, or of an agent of `hand_over`; empty ends the flow here."""
 
@@ -135,21 +136,22 @@ class KeptConfig(Section):
     """
 
     things: tuple[str, ...] = ()
-    """What it is called, in the singular; none where nothing is kept."""
+    """What it is called, in the singular; empty if nothing is kept."""
     tell: str = ""
     """Tool that says what there is."""
     change: str = ""
-    """Tool that changes it, by values that it reads itself; a step that asks for them is entered,
-    although no other goes to it."""
+    """Tool that changes it, by values that it reads itself. A step that asks for these values is
+    entered although no other step goes to it."""
     end: str = ""
-    """Tool that takes it back."""
+    """Tool that cancels it."""
     another: str = ""
-    """Tool that begins another one; its argument `beside` is how it is to be like the last."""
+    """Tool that begins another one. Its argument `beside` says how the new one relates to the
+    last."""
     none: str = ""
-    """Step that is entered where none of these is found and nothing is known yet, such as who
-    calls; it asks for that."""
+    """Step that is entered if none is found and nothing is known yet, such as who calls; the step
+    asks for that."""
     wait: str = ""
-    """Said to who wants another one before the first is made."""
+    """Said to a caller who wants another one before the first is made."""
 
     @property
     def tools(self) -> tuple[str, ...]:

@@ -108,17 +108,20 @@ class Moment(Section):
     say: str = ""
     """Said at once, without asking the model; empty leaves this kind of moment to the model."""
     patterns: tuple[str, ...] = ()
-    """Regular expressions over plain words, each to be found anywhere; {name} is one of `lists`."""
+    """Regular expressions over plain words, each found anywhere in a message; {name} is one of
+    `lists`."""
     but_not: tuple[str, ...] = ()
-    """The same for phrases that only sound like it: they are taken out before."""
+    """Patterns of phrases that only sound like it; they are removed before `patterns` are looked
+    for."""
     stays: str = ""
-    """Said to whatever follows, until the user says that it is over; empty ends the moment."""
+    """Said to every following message until the user says that it is over; empty ends the moment at
+    once."""
     over: tuple[str, ...] = ()
-    """The same as `patterns` for how they say so."""
+    """Patterns, like `patterns`, by which users say that it is over."""
     ends: str = ""
-    """Said then."""
+    """Said when it is over."""
     offers: str = ""
-    """An agent of `hand_over`: a "yes" to the words hands over to it."""
+    """An agent of `hand_over`: a "yes" to these words hands over to it."""
     examples: tuple[str, ...] = ()
     """Sentences that are of this kind."""
     counterexamples: tuple[str, ...] = ()

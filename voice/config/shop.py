@@ -14,14 +14,15 @@ class ShopConfig(Section):
     """A shop, as an agent's file has it."""
 
     currency: str = "USD"
-    """Of the prices, a code of ISO 4217."""
+    """ISO 4217 code of the currency of the prices."""
     prices: dict[str, Decimal] = Field(default_factory=dict)
-    """Drink → its price; what is not here is not to be had. Empty where no prices are told."""
+    """Drink → its price; a drink that is not listed is not sold. If empty, all drinks are sold and
+    no prices are told."""
     more: dict[str, Decimal] = Field(default_factory=dict)
-    """What a size or an addition costs, on top of the price: "large", "oat milk", "shot"."""
+    """Size or addition → what it costs on top of the price: "large", "oat milk", "shot"."""
     ready_min: int = Field(default=0, ge=0)
-    """Minutes that an order takes; 0 is unknown."""
+    """Minutes until an order is ready; 0 means unknown."""
     change_min: int = Field(default=3, ge=0)
-    """Minutes for which an order that is placed can still be changed."""
+    """Minutes during which a placed order can still be changed."""
     answers: dict[str, AnswerConfig] = Field(default_factory=dict)
-    """Questions of customers by topic, such as "hours"."""
+    """Customers' questions by topic, such as "hours"."""

@@ -40,6 +40,11 @@ def test_a_path_and_overrides_are_read(tmp_path: Path) -> None:
     assert loaded.local.input_device == "2"
 
 
+def test_one_option_of_a_part_leaves_the_others_defaults() -> None:
+    ears = load_config(overrides=["cluster.ears.least=1", "cluster.ears.most=3"]).cluster.ears
+    assert (ears.most, ears.ongoing) == (3, 1.0)
+
+
 def test_an_unknown_name_lists_those_that_exist() -> None:
     with pytest.raises(ConfigError, match=r"hubb: got an unknown name; .*'hub'"):
         load_config("hubb")
