@@ -1,1 +1,1 @@
-"""Dialogues to train and to judge on."""
+"""Generates dialogues for training and evaluation."""

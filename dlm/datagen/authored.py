@@ -1,14 +1,14 @@
-"""What authors wrote, as dialogues for ``dlm.train --data``: assistants, and texts with a schema.
+"""Turns what authors wrote, assistants and texts with a schema, into ``dlm.train --data``.
 
-``python -m dlm.datagen.authored FILES --out FILE``. A line of a file is either.
+``python -m dlm.datagen.authored FILES --out FILE``. Each line of a file is one of the two.
 
 An assistant is ``{"about", "instructions", "tools": [{"name", "description", "params"}],
-"conversations"}``. `params` has the type of each parameter, or the words that it may be; one whose
-name ends in "?" may be left out. A conversation is a list of turns, ``{"say", "calls": [{"name",
-"args"}], "results", "reply"}``: what is said, the calls that are right with a result for each, and
-what is answered at last.
+"conversations"}``. `params` has the type of each parameter, or a list of its options; one whose
+name ends in "?" is optional. A conversation is a list of turns, ``{"say", "calls": [{"name",
+"args"}], "results", "reply"}``: what the user says, the right calls with a result for each, and
+the final answer.
 
-A text is ``{"message", "schema", "answer"}``: what a developer sends, and the JSON that is right.
+A text is ``{"message", "schema", "answer"}``: what a developer sends, and the right JSON.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Authored = Mapping[str, Any]
 
 
 def read(files: Iterable[Path]) -> Iterator[Authored]:
-    """The lines of some files, each compressed by xz."""
+    """The lines of files compressed by xz."""
     for file in files:
         yield from rows(file)
 
@@ -43,7 +43,7 @@ def dialogues(authored: Authored) -> Iterator[dict[str, Any]]:
 
 
 def _reading(text: Authored) -> dict[str, Any]:
-    """A text and its values as the engine asks for JSON: by a call (`dlm.engine.json_call`)."""
+    """A text and its values in the form in which the engine gets JSON (`dlm.engine.json_call`)."""
     message, fields = text["message"], dict(_fields(text["schema"], text["answer"]))
     required = [name for name, (_, value, needed) in fields.items() if needed]
     parameters = {name: parameter_of(schema) for name, (schema, _, _) in fields.items()}
@@ -61,7 +61,7 @@ def _reading(text: Authored) -> dict[str, Any]:
 def _fields(
     schema: Authored, answer: Authored, path: str = "", needed: bool = True
 ) -> Iterator[tuple[str, tuple[dict[str, Any], Any, bool]]]:
-    """By path each property's schema, its value or None, and whether it is required."""
+    """Each property's path, with its schema, its value or None, and whether it is required."""
     for name, one in schema["properties"].items():
         wanted = needed and name in schema.get("required", ())
         if one.get("type") == "object":
@@ -71,7 +71,7 @@ def _fields(
 
 
 def _enumeration(message: str, items: list[str]) -> str:
-    """The stretch of a text that enumerates some items."""
+    """The span of a text that enumerates some items."""
     plain = message.lower()
     start = plain.index(items[0].lower())
     return message[start : plain.index(items[-1].lower(), start) + len(items[-1])]

@@ -1,8 +1,8 @@
 """All tools, the agents' own and invented ones: schemas, wordings, other names.
 
-The one place where the training data states what the agents offer; the real tools share these
-names, parameters and descriptions. Knows nothing of how a tool works. A phrasing's notation stands
-in ``data/assistant_tools.toml``.
+This is the only place where the training data says what tools the agents have; the real tools have
+the same names, parameters and descriptions. How a tool works is not known here. The notation of
+phrasings is explained in ``data/assistant_tools.toml``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dlm.datagen.phrases import parameter_of, template
 from dlm.datagen.tables import TableError, read
 
 Spec = dict[str, Any]
-"""A tool as offered: ``{"name", "description", "parameters": JSON schema}``."""
+"""A tool as declared: ``{"name", "description", "parameters": JSON schema}``."""
 
 Phrasings = tuple[str, ...]
 
@@ -28,22 +28,22 @@ ALIASES = {
     "leave": "milk", "forgo": "sweetener", "drinks": "drink",
     "further": "expression", "bare": "duration",
 }  # fmt: skip
-"""Slots that fill another's parameter with words of their own."""
+"""Slot with values of its own → the parameter that it fills."""
 
 _FREE = frozenset(("no", "what", "noise", "person", "place", "noun", "title"))
-"""Slots of any tool's phrasings."""
+"""Slots that any tool's phrasings may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Verbs and nouns that a tool's other names are made of, and its other descriptions."""
+    """Verbs and nouns that other names of a tool are made from, and other descriptions of it."""
 
     verbs: tuple[str, ...]
     nouns: tuple[str, ...]
     descriptions: tuple[str, ...]
 
     def __add__(self, other: Names) -> Names:
-        """These and then others."""
+        """These names, followed by others."""
         descriptions = self.descriptions + other.descriptions
         return Names(self.verbs + other.verbs, self.nouns + other.nouns, descriptions)
 
@@ -66,9 +66,14 @@ class AgentTool:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of the agents' tools: other names, the question for it, answers, options.
+    """A parameter of the agents' tools.
 
-    What there is to tell of it is ``about``.
+    Attributes:
+        names: Other names.
+        ask: Questions for it.
+        give: Answers to them.
+        options: Its options, if another agent might list them.
+        about: What descriptions say about it.
     """
 
     names: tuple[str, ...] = ()
@@ -106,7 +111,7 @@ class InventedTool:
 
     @property
     def names(self) -> Names:
-        """What its other names are made of, and its descriptions."""
+        """What its other names are made from, and its descriptions."""
         return Names(self.verbs, self.nouns, self.descriptions)
 
 
@@ -114,7 +119,7 @@ def spec(name: str, description: str, parameters: Mapping[str, bool]) -> Spec:
     """A tool's schema.
 
     Args:
-        parameters: In schema order; whether each is required.
+        parameters: Name → whether it is required, in schema order.
     """
     return {
         "name": name,
@@ -132,9 +137,9 @@ _COFFEE = read("coffee_tools", dict[str, AgentTool])
 AGENTS_OWN = _COFFEE | _ASSISTANT
 """The agents' tools by name."""
 PARAMETER = read("parameters", dict[str, Parameter])
-"""Parameters of the agents' tools, by name or by ``tool.name`` where a tool has its own."""
+"""Parameters of the agents' tools, by name, or by ``tool.name`` if a tool has its own entry."""
 INVENTED = read("invented_tools", dict[str, InventedTool])
-"""Invented tools by their first name."""
+"""Invented tools, by their main name."""
 
 TOOLS: dict[str, Spec] = {
     name: spec(name, tool.description, {p.rstrip("?"): p[-1] != "?" for p in tool.parameters})
@@ -160,18 +165,18 @@ SPECS: dict[str, Spec] = TOOLS | {
     name: spec(name, tool.descriptions[0], {k: not p.optional for k, p in tool.parameters.items()})
     for name, tool in INVENTED.items()
 }
-"""Every tool's schema under its first name."""
+"""Every tool's schema, by its main name."""
 PARAMETERS: dict[str, list[str]] = {
     name: list(shown["parameters"]["properties"]) for name, shown in SPECS.items()
 }
 """Every tool's parameters in schema order."""
 _ALL: dict[str, AgentTool | InventedTool] = {**AGENTS_OWN, **INVENTED}
 SAY: dict[str, Phrasings] = {name: tool.say for name, tool in _ALL.items()}
-"""Requests that hold everything needed."""
+"""Requests that have everything that the tool needs."""
 MORE: dict[str, Phrasings] = {name: tool.more for name, tool in _ALL.items() if tool.more}
-"""Follow-ups on the call before."""
+"""Follow-ups on the previous call."""
 CAN: dict[str, str] = {name: tool.ability for name, tool in _ALL.items() if tool.ability}
-"""What completes "I can't ..." when the tool is not offered."""
+"""What completes "I can't ..." if the tool is not declared."""
 
 
 def _lacking(name: str) -> dict[str, Phrasings]:
@@ -192,13 +197,13 @@ def _fix(name: str) -> Phrasings:
 
 
 LACKING = {name: asked for name in _ALL if (asked := _lacking(name))}
-"""Requests that lack a required parameter, by that parameter."""
+"""Tool → required parameter → requests that lack it."""
 FIX = {name: found for name in _ALL if (found := _fix(name))}
-"""Corrections of the call before."""
+"""Corrections of the previous call."""
 
 
 def parameter(tool: str, name: str) -> Parameter:
-    """A parameter of an agent's tool: the tool's own entry, or that of all tools that have it."""
+    """A parameter of an agent's tool: the tool's own entry, or the common one."""
     return PARAMETER.get(f"{tool}.{name}") or PARAMETER[name]
 
 
@@ -216,7 +221,7 @@ def answers(tool: str, name: str) -> Phrasings:
 
 
 def other_names(tool: str, split: str) -> Names:
-    """Other names of a tool in a split; held-out names are of those that training has as well."""
+    """Other names of a tool; for "heldout", without those that only training has."""
     if tool in INVENTED:
         return INVENTED[tool].names
     own = AGENTS_OWN[tool]
@@ -231,7 +236,7 @@ def other_keys(tool: str, name: str) -> tuple[str, ...]:
 
 
 def _check(tool: str, phrasings: Phrasings) -> None:
-    """Raise TableError unless phrasings differ, are lower case, and have the tool's slots once."""
+    """Raise TableError unless phrasings differ, are lower case and have the tool's slots once."""
     known = {*PARAMETERS[tool], *_FREE}
     if len(set(phrasings)) < len(phrasings):
         raise TableError(f"{tool}: expected different phrasings, got one of them twice")

@@ -1,8 +1,8 @@
 """Composed texts with structured answers: any facts about any thing, and what a schema asks for.
 
-The schema asks for some of the facts of a `dlm.datagen.composed_texts` text, and for some that it
-does not tell, under names in any style. Nothing but reading gives the answer: numbers are numbers,
-strings are spans of the text, and a day is as it is written unless the schema has a format.
+The schema asks for some facts of a text from `dlm.datagen.composed_texts`, and for some that it
+does not tell, under names in any style. Only reading gives the answer: numbers are numbers, strings
+are spans of the text, and a day is as it is written unless the schema has a format.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from dlm.datagen.renaming import styled
 from dlm.datagen.world import capital
 
 _OPTIONAL, _NESTED, _DESCRIBED, _SHORT, _CURRENCY, _UNTOLD = 0.15, 0.15, 0.3, 0.12, 0.15, 0.35
-"""Shares of fields that may be left out, of rows that are nested, described or have short names, of
-amounts whose currency is asked for, of rows with fields that the text does not tell."""
+"""Shares of told fields that are optional; of rows that are nested, have descriptions or short
+names; of texts with amounts whose currency is asked for; of rows with fields that are not told."""
 _CURRENCY_NAMES = {code: name for code, (_, name) in CURRENCIES.items()}
 _CURRENCY_FACT = Fact("currency", ("currency", "currency_code", "price_currency", "currency_unit"))
 _ITEMS = {"many": "string", "ints": "integer"}
@@ -55,7 +55,7 @@ def extraction(rng: Random, split: str) -> Extraction:
 
 
 def _asked(rng: Random, split: str, text: Composed) -> list[Asked]:
-    """Some of the facts that are told, and perhaps some that are not."""
+    """Choose some of the facts that are told, and perhaps some that are not."""
     what = text.topic.what
     known = [name for name in text.told if text.facts[name].names]
     names = rng.sample(known, min(rng.choice((2, 3, 3, 4, 4, 5, 5, 6, 7, 8)), len(known)))
@@ -85,8 +85,8 @@ def _asked(rng: Random, split: str, text: Composed) -> list[Asked]:
 
 
 def _untold(text: Composed) -> list[str]:
-    """Facts that the text does not tell, nor seems to tell."""
-    # Who signs a message may be the seller, and its day that of the invoice.
+    """Facts that the text neither tells nor seems to tell."""
+    # The person who signs a message may be the seller, and its date that of the invoice.
     beside = {text.facts[name].alike for name in text.told if not text.facts[name].names}
     beside |= {"date"} if text.dated else set()
     return [
@@ -112,7 +112,7 @@ def _key(rng: Random, split: str, text: Composed, name: str, manner: _Manner) ->
 
 
 def _is_clear(text: Composed, name: str, loose: str) -> bool:
-    """Whether a loose name can mean nothing else in the text."""
+    """Whether a loose name cannot mean anything else in the text."""
     others = [text.facts[other] for other in text.told if other != name]
     alike = {text.facts[name].alike} | ({"person"} if loose == "name" else set())
     return all(one.alike not in alike and loose not in one.loose for one in others)

@@ -1,8 +1,9 @@
-"""What composed texts tell: topics with their facts, and facts whose very names are composed.
+"""What composed texts tell: topics with their facts, and facts whose names are composed as well.
 
-A fact has a kind of value and the names that a schema may give it. That of a family has a label of
-a modifier and a head ("press photographer", "door width"), so that no name is known by heart.
-Topics and labels are held out. The tables are ``data/facts*.toml``. Knows neither values nor texts.
+A fact has a kind of value and the names that a schema may give it. A fact of a family has a label
+composed of a modifier and a head ("press photographer", "door width"), so that names cannot be
+learned by heart. Topics and labels are held out. The tables are ``data/facts*.toml``. Values and
+texts are not known here.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dlm.datagen.tables import read
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A kind of thing and what may be said of it; see ``data/facts.toml``."""
+    """A kind of thing, and what may be said about it; see ``data/facts.toml``."""
 
     what: str
     it: tuple[str, ...]
@@ -34,7 +35,7 @@ class Topic:
     more: tuple[str, ...] = ()
 
     def contradicts(self, name: str, names: Container[str]) -> bool:
-        """Whether a fact cannot stand beside others."""
+        """Whether a fact contradicts one of the others."""
         pairs = (pair.split() for pair in self.never if name in pair.split())
         return any(other in names for pair in pairs for other in pair if other != name)
 
@@ -90,10 +91,15 @@ class _Shared:
 
 
 class Fact(NamedTuple):
-    """What may be told: its kind, names, loose names, and how each option of a choice is said.
+    """Something that may be told.
 
     Attributes:
-        said: How it is told, with the value for ``{value}``; empty where its topic says that.
+        kind: Kind of its value, with bounds.
+        names: Names that a schema may give it.
+        loose: Names that fit only if nothing else in the text could be meant.
+        options: Option of a choice → how it is said.
+        others: Options that a schema lists but that no text says.
+        said: A sentence that tells it, with ``{value}``; empty if its topic has the sentence.
     """
 
     kind: str
@@ -110,27 +116,27 @@ class Fact(NamedTuple):
 
     @property
     def alike(self) -> str:
-        """The kind of values that a loose name takes for this one's."""
+        """The broader kind of value that a loose name for this fact could also mean."""
         return _ALIKE.get(self.head, self.head)
 
     @property
     def label(self) -> str:
-        """How it is named in a text."""
+        """What it is called in a text."""
         return self.names[0].replace("_", " ")
 
     @property
     def is_flag(self) -> bool:
-        """Whether it is true or false."""
+        """Whether its value is true or false."""
         return "true" in self.options
 
     @property
     def is_plural(self) -> bool:
-        """Whether its label is a noun in the plural."""
+        """Whether its label is a plural noun."""
         return bool(_PLURAL.search(self.label))
 
     @property
     def is_named(self) -> bool:
-        """Whether its label reads as a noun in the singular."""
+        """Whether its label is a singular noun."""
         return self.label.split()[-1] not in SHARED.no_nouns and not self.is_plural
 
 
@@ -161,7 +167,7 @@ def fact_of(source: str) -> Fact:
 
 @cache
 def choice_of(name: str) -> Fact:
-    """A fact of some options."""
+    """A fact that is a choice of options."""
     choice = CHOICES[name]
     return Fact("choice", tuple(choice.keys.split(", ")), (), choice.said, choice.others)
 
@@ -173,7 +179,7 @@ def topics(split: str) -> tuple[str, ...]:
 
 
 def composed_fact(rng: Random, split: str, family: str) -> Fact:
-    """A fact of a family, with a label of the split."""
+    """A fact of a family, with a label in the split."""
     states = SHARED.states
     if family == STATES:
         label = composed(
@@ -193,5 +199,5 @@ def composed_fact(rng: Random, split: str, family: str) -> Fact:
 
 
 def named(forms: Iterable[str], label: str) -> tuple[str, ...]:
-    """Names of something with a label, each once."""
+    """Distinct names for something with this label."""
     return tuple(dict.fromkeys(form.format(label=label).replace(" ", "_") for form in forms))

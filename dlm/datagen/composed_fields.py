@@ -1,8 +1,8 @@
-"""Fields that results of composed tools have: their words, values, keys, and how each is told.
+"""Fields in the results of composed tools: their words, values, keys, and how each is told.
 
-A field is composed anew ("engine temperature", "second driver"): the model cannot know it, it must
-read it. How it is told depends on its type alone. The tables are ``data/composed_results.toml``.
-Knows no dialogue.
+A field is composed anew ("engine temperature", "second driver"), so the model cannot know it and
+must read it. How it is told depends on its type alone. The tables are in
+``data/composed_results.toml``. Dialogues are not known here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dlm.datagen.world import capital, listing, title
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How fields of a type, or one field, are asked for and told; see the table."""
+    """How fields of a type, or a single field, are asked for and told; see the table."""
 
     ask: tuple[str, ...] = ()
     np: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class _Table:
 TABLE = read("composed_results", _Table)
 GROUPS = tuple(TABLE.labels)
 PLAIN = 0.4
-"""Share of fields that are a head alone; of the others most have any noun before it."""
+"""Share of fields that are a head alone, unless it always has a word before it."""
 _TRIES = 40
 
 
@@ -69,9 +69,9 @@ class Field:
     """A field.
 
     Attributes:
-        words: As they are said, "engine temperature".
-        head: Its last words.
-        spec: The kind of its values.
+        words: Its name as it is said, "engine temperature".
+        head: The last part of its name.
+        spec: Kind of its values.
         form: How it is asked for and told.
     """
 
@@ -83,28 +83,28 @@ class Field:
 
     @property
     def what(self) -> str:
-        """The noun phrase."""
+        """Its noun phrase, with "the"."""
         if self.type == "count":
             return f"the number of {many(self.words)}"
         return f"the {many(self.words) if self.type == 'list' else self.words}"
 
     @property
     def measured(self) -> bool:
-        """Whether values can be above or below others."""
+        """Whether values can be above or below a limit."""
         return self.type in ("size", "measure", "money", "count", "clock")
 
     @property
     def named(self) -> bool:
-        """Whether "the W is" can be said of it, in the middle of a sentence."""
+        """Whether "the W is" makes sense with its name, in the middle of a sentence."""
         return self.type not in ("flag", "has", "text", "list", "room")
 
     def said(self, value: Value) -> str:
-        """A value as it stands behind "the W is": days without their "on"."""
+        """A value as it follows "the W is": days without "on"."""
         dated = self.type in ("date", "moment")
         return value.said.removeprefix("on ") if dated else value.said
 
     def worded(self, source: str) -> str:
-        """A phrasing with the field's words in it."""
+        """A phrasing with the field's words filled in."""
         source = source.replace("WS", many(self.words)).replace("AN W", an(self.words))
         return re.sub(r"\bW\b", self.words, re.sub(r"\bthe W\b", self.what, source))
 
@@ -120,7 +120,7 @@ class _Head:
 
 @cache
 def _heads(group: str) -> tuple[tuple[_Head, ...], ...]:
-    """The heads of a group, those of one line together."""
+    """The heads for a group, grouped by their line in the table."""
     found = []
     for line in TABLE.heads:
         kind, groups, spec, words, *others = line.split(" | ")
@@ -134,7 +134,7 @@ def _heads(group: str) -> tuple[tuple[_Head, ...], ...]:
 
 @cache
 def things(group: str, split: str) -> tuple[str, ...]:
-    """Nouns of a group; a tenth of them is kept for the held-out split."""
+    """Nouns of a group in a split; a tenth of them is held out."""
     left = [name for name in heads(group) if name not in TABLE.unfit]
     return tuple(
         name.replace("_", " ")
@@ -149,7 +149,7 @@ def _modifiers() -> tuple[str, ...]:
 
 
 def draw_noun(rng: Random, group: str, split: str) -> str:
-    """What kind of thing a tool knows: "lantern", "harbor lantern", "zorban lantern"."""
+    """The kind of thing that a tool is about: "lantern", "harbor lantern", "zorban lantern"."""
     noun, roll = rng.choice(things(group, split)), rng.random()
     if roll < 0.3:
         return f"{rng.choice(_modifiers()).replace('_', ' ')} {noun}"
@@ -157,7 +157,7 @@ def draw_noun(rng: Random, group: str, split: str) -> str:
 
 
 def any_noun(rng: Random, groups: Sequence[str] = ("goods", "machine", "record")) -> str:
-    """A word that may stand before any head; of things that can be touched, a part or an extra."""
+    """A random noun of some groups, to stand before a head or to be listed as a thing."""
     if rng.random() < 0.06:
         return pseudo_word(rng)
     return rng.choice(things(rng.choice(groups), "train"))
@@ -169,15 +169,15 @@ _SOLID = ("goods", "machine")
 def draw_field(
     rng: Random, group: str, split: str, taken: Sequence[Field] = (), kinds: Sequence[str] = ()
 ) -> Field | None:
-    """A field that says something else than those taken; None where none was found.
+    """A field that cannot be confused with those taken; None if none is found.
 
     Args:
         split: "train", or "heldout" for words that training never shows together.
-        kinds: Its type is one of these; none for any.
+        kinds: The types that it may have; empty for any.
     """
     lines = [line for line in _heads(group) if not kinds or line[0].type in kinds]
     for _ in range(_TRIES):
-        # Of two alike only the word before them tells which is meant.
+        # Sometimes use a head again, so that only the word before it tells the two apart.
         near = rng.choice(taken).head if taken and rng.random() < 0.3 else ""
         found = [head for line in lines for head in line if head.words == near and head.before]
         head = rng.choice(found or rng.choice(lines))
@@ -203,13 +203,13 @@ def _field(rng: Random, head: _Head, roll: float) -> Field:
 
 
 def code_field(words: str) -> Field:
-    """A field that tells a code under some words, whatever the split."""
+    """A field for a code with this name, whatever the split."""
     return Field(words, words, "code", "mark", _form("code", ""))
 
 
 @cache
 def _form(kind: str, own: str) -> Form:
-    """The form of a type, with what a field has of its own in place of it; questions are added."""
+    """The form of a type, overridden by what a field has of its own; its questions are added."""
     base, other = TABLE.types[kind], TABLE.own.get(own, Form())
     found = {f.name: getattr(other, f.name) or getattr(base, f.name) for f in fields(Form)}
     found["ask"] = other.ask * 3 + base.ask
@@ -239,7 +239,7 @@ def drawn(spec: str, rng: Random, values: Values) -> Value:
 
 
 def column(spec: str, count: int, rng: Random, values: Values) -> list[Value]:
-    """So many values in one notation, no two alike, as a list has them."""
+    """Up to ``count`` different values in one notation, as in a list."""
     found = [drawn(spec, rng, values)]
     for _ in range(count * _TRIES):
         value = drawn(spec, rng, values)
@@ -316,7 +316,7 @@ def _product(rng: Random, values: Values) -> Value:
 
 
 def _owned(rng: Random, _: Values) -> Value:
-    """The name of a place that people go to."""
+    """The name of a shop, restaurant or similar place."""
     of, last = rng.choice(WORDS["surname"]), rng.choice(("Corner", "Place", "House", "Garden"))
     forms = (
         f"{of} and Sons",
@@ -334,7 +334,7 @@ def _address(rng: Random, _: Values) -> Value:
 
 
 def _listed(one: Callable[[Random, Values], str]) -> Callable[[Random, Values], Value]:
-    """Some of a kind."""
+    """A kind whose values are lists of two to four different things."""
 
     def some(rng: Random, values: Values) -> Value:
         found = [one(rng, values)]
@@ -359,7 +359,7 @@ _KINDS: Mapping[str, Callable[[Random, Values], Value]] = {
 
 
 def composed(source: str, rng: Random, values: Values) -> str:
-    """A sentence of a result with any nouns, names, places, days and numbers in its slots."""
+    """A sentence of a result, with random nouns, names, places, days and numbers in its slots."""
     made = {
         "Person": title(values.draw("name", rng)), "Place": title(values.draw("place", rng)),
         "Day": rng.choice(WEEKDAYS).title(), "n": str(rng.randint(2, 40)),
@@ -369,7 +369,7 @@ def composed(source: str, rng: Random, values: Values) -> str:
 
 
 def _once(text: str) -> str:
-    """A text in which no word follows itself: a nail file is damaged, no "nail file file"."""
+    """A text without doubled words: "nail file" for "nail file file"."""
     return re.sub(r"\b(\w+) \1\b", r"\1", text)
 
 
@@ -400,7 +400,7 @@ def key_words(field: Field, rng: Random) -> list[str]:
 
 
 def clause(field: Field, value: Value, rng: Random) -> str:
-    """What follows the thing in a sentence, "costs 45 dollars"; empty where nothing does."""
+    """What follows the thing in a sentence, "costs 45 dollars"; empty if nothing can."""
     verbs = field.form.verb
     if not verbs:
         return ""
@@ -415,7 +415,7 @@ def phrase(field: Field, value: Value, rng: Random) -> str:
 
 
 def sentences(field: Field, value: Value, rng: Random) -> str:
-    """One answer about a field, with ``IT`` for the thing as it is named."""
+    """An answer about a field, with ``IT`` for the thing's name."""
     roll, verb = rng.random(), clause(field, value, rng)
     if field.spec == "bool":
         return field.worded(rng.choice(field.form.yes if value.size else field.form.no))
@@ -434,7 +434,7 @@ def sentences(field: Field, value: Value, rng: Random) -> str:
 
 
 def _past(field: Field, source: str) -> str:
-    """A phrasing of what has been, where the field tells of that."""
+    """A phrasing, put into the past tense if the field is about the past."""
     return re.sub(r"\bis\b|'s\b", " was", source).lstrip() if "past" in field.spec else source
 
 
@@ -446,6 +446,6 @@ def an(words: str) -> str:
 
 
 def many(words: str) -> str:
-    """Words in the plural."""
+    """The plural of a noun phrase."""
     first, blank, last = words.rpartition(" ")
     return f"{first}{blank}{plural(last)}"

@@ -30,7 +30,7 @@ _FAILS = 0.1
 _NTH = ("first", "second", "third", "fourth", "fifth", "sixth")
 _NAMES = ("name", "title", "label", "item", "model")
 _SHOWN = 3
-"""So many items are told at once, at most."""
+"""Most items that are told at once."""
 _COLUMNS = (
     "size", "measure", "money", "count", "date", "clock", "span", "place", "person", "status",
     "rating", "choice", "code",
@@ -42,9 +42,9 @@ class Found:
     """Things that a tool found.
 
     Attributes:
-        names: What each is called.
+        names: The name of each thing.
         columns: Fields that all have, with their values in the order of the names.
-        label: The kind of the names.
+        label: Kind of the names.
     """
 
     tool: Tool
@@ -54,11 +54,11 @@ class Found:
 
     @property
     def moments(self) -> bool:
-        """Whether the names are times, by which nobody asks."""
+        """Whether the names are times, by which nobody refers to a thing."""
         return self.label == "moment"
 
     def item(self, at: int) -> str:
-        """One as it is told, with its first field where that can stand behind it."""
+        """An item as it is told, with its first field if that can follow the name."""
         name = self.names[at].said
         for field, values in self.columns[:1]:
             if field.form.joint and field.type != "moment":
@@ -66,16 +66,16 @@ class Found:
         return name
 
     def joint(self, field: Field, value: Value) -> str:
-        """A field behind the name of its thing."""
+        """A field's value in the words that follow the name of its thing."""
         return field.worded(field.form.joint).replace("{v}", value.said)
 
     def all(self, places: Sequence[int]) -> str:
-        """Some of them as they are told."""
+        """Some items as they are told."""
         return listing([self.item(at) for at in places])
 
 
 def write(talk: Talk) -> None:
-    """Things are looked for: none, one or several; then more is asked about them."""
+    """The user looks for things, of which none, one or several are found, and asks more."""
     rng = talk.rng
     tool = talk.tool("list", (), "", draw_group(rng))
     found = _drawn(talk, tool)
@@ -116,7 +116,7 @@ def _drawn(talk: Talk, tool: Tool) -> Found:
 
 
 def _values(talk: Talk, field: Field, count: int) -> list[Value]:
-    """Values of a field, days and times of day so that they can be compared."""
+    """Values of a field; days and times of day are drawn so that they can be compared."""
     if field.type == "clock":
         times = column(field.spec, 4 * count, talk.rng, talk.values)
         return [time for time in times if "T" not in time.raw][:count]
@@ -190,7 +190,7 @@ def _opening(talk: Talk, found: Found) -> Asked:
 
 
 def _more(talk: Talk, found: Found) -> Asked | None:
-    """Something more about a list that is there; None where there is nothing."""
+    """Another question about a list that was found; None if no draw fits."""
     for _ in range(8):
         make = talk.rng.choices(list(_QUESTIONS), list(_QUESTIONS.values()))[0]
         asked = make(talk, found)
@@ -242,7 +242,7 @@ def _of_one(talk: Talk, found: Found) -> Asked | None:
 
 
 def _ordered(found: Found, talk: Talk) -> tuple[Field, list[Value], list[int]] | None:
-    """A field by which the items can be put in order, and that order."""
+    """A field by which the items can be ordered, its values, and that order; None without one."""
     fits = []
     for field, values in found.columns:
         sizes = [value.size for value in values if value.size is not None]
@@ -256,7 +256,7 @@ _SIZED = ("size", "measure", "money", "count", "date", "clock", "span", "rating"
 
 
 def _extreme(field: Field, high: bool, compared: bool) -> tuple[str, bool]:
-    """The word for most or more of a field, and whether it says which field that is."""
+    """The word for most or more of a field, and whether the word implies which field it is."""
     own = field.form.compared if compared else field.form.most
     if field.type == "count":
         return (("fewer", "more") if compared else ("fewest", "most"))[high], False
@@ -268,7 +268,7 @@ def _extreme(field: Field, high: bool, compared: bool) -> tuple[str, bool]:
 
 
 def _superlative(source: str, field: Field, word: str) -> str:
-    """A phrasing with the word for most or more in it: "the most pages", "the highest fee"."""
+    """A phrasing with the word for most or more filled in: "the most pages", "the highest fee"."""
     if field.type == "count":
         source = source.replace("the MORE W", "MORE WS").replace(" W,", " WS,")
         source = re.sub("(MOST|MORE) W\\b", r"\1 WS", source)
@@ -276,7 +276,7 @@ def _superlative(source: str, field: Field, word: str) -> str:
 
 
 def _most(talk: Talk, found: Found, more: bool = True) -> Asked | None:
-    """Which has the most or the least of something."""
+    """Which item has the most or the least of something."""
     ordered = _ordered(found, talk)
     if ordered is None:
         return None
@@ -298,7 +298,7 @@ def _most(talk: Talk, found: Found, more: bool = True) -> Asked | None:
 
 
 def _either(talk: Talk, found: Found) -> Asked | None:
-    """Which of two has more of something."""
+    """Which of two items has more, or less, of something."""
     ordered = _ordered(found, talk)
     if ordered is None or found.moments:
         return None
@@ -334,7 +334,7 @@ def _is_there(talk: Talk, found: Found) -> Asked | None:
     there = any(other.said == name.said for name in found.names)
     forms = LISTS["there" if there else "not_there"]
     if not there and not other.said.replace(" ", "").isalpha():
-        # A number that the user said in words is in digits nowhere.
+        # A number that the user said in words is nowhere in digits, so it cannot be repeated.
         forms = LISTS["not_there_it"]
     reply = fill(talk.pick(forms), name=other.said)
     return Asked(
@@ -343,7 +343,7 @@ def _is_there(talk: Talk, found: Found) -> Asked | None:
 
 
 def _under(talk: Talk, found: Found) -> Asked | None:
-    """Whether one is below a limit."""
+    """Which items are below a limit."""
     fits = [(f, v) for f, v in found.columns if f.type in ("money", "size", "measure") and v]
     fits = [
         (f, v)
@@ -374,7 +374,7 @@ def _under(talk: Talk, found: Found) -> Asked | None:
 
 
 def _which_is(talk: Talk, found: Found) -> Asked | None:
-    """Which of them is in some state."""
+    """Which items have some state."""
     fits = [(f, v) for f, v in found.columns if f.type in ("status", "choice") and v]
     if not fits or found.moments:
         return None
@@ -398,4 +398,4 @@ _QUESTIONS: dict[Callable[[Talk, Found], Asked | None], int] = {
     _under: 8,
     _which_is: 8,
 }
-"""What is asked about a list, and how often."""
+"""Questions about a list, with weights."""

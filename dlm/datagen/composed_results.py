@@ -1,8 +1,8 @@
-"""Dialogues with composed tools, whose results nothing but reading tells.
+"""Dialogues with composed tools, whose results can only be told by reading them.
 
 The thing, its tool, the fields of the result, their keys and the notation of each value are drawn
 for every dialogue (`dlm.datagen.composed_fields`), and so is what is asked: one field, two, all, a
-comparison, whether something holds, what the result lacks; then more about the same result. A
+comparison, whether something is true, what the result lacks; then more about the same result. A
 result is an object, flat or nested, a list (`dlm.datagen.composed_lists`), one value, prose, an
 error or nothing.
 """
@@ -60,14 +60,14 @@ from dlm.datagen.world import capital, title
 
 ASK = TABLE.ask
 _OTHERS = (0, 1, 1, 2, 3)
-"""How many tools are offered that nobody asks for."""
+"""Numbers of declared tools that nobody asks for, to draw from."""
 _ROUNDS = {"train": (1, 1, 1, 2, 2), "heldout": (1,)}
 _MORE = (0, 1, 1, 2, 2, 3)
-"""Questions and remarks behind a result."""
+"""Numbers of questions and remarks after a result, to draw from."""
 _FAILS, _EMPTY, _MISSING = 0.1, 0.05, 0.1
-"""Shares of calls that fail, of results without anything, and of fields that are empty."""
+"""Shares of calls that fail, of empty results, and of empty fields."""
 _TEXTS = (("; ", ": "), (", ", "="), ("\n", ": "), (" | ", ": "), ("\n", " = "))
-"""Between fields, and between a key and its value, in results that are no JSON."""
+"""Separators of fields, and of key and value, in results that are not JSON."""
 _NOTHING = ("{}", "null", "[]", "", "None", '{"result": null}', "no result")
 _CASES = ("snake", "snake", "camel", "pascal", "kebab", "words")
 
@@ -80,12 +80,13 @@ class Shown:
     """A thing with what its result says.
 
     Attributes:
-        named: As the agent names it.
-        pairs: Fields with their values; None for one that is empty or not there.
-        extras: What nobody asks for, by its words.
-        lead: What comes first in the result.
-        layout: Seed of keys and shape: another result of the tool looks the same. Below 0 the value
-            of the only field is all.
+        pairs: Fields with their values; None for one that is empty or missing.
+        extras: Key → value of what is in the result besides its fields.
+        layout: Seed of keys and shape, so that another result of the tool looks the same. Negative
+            if the result is just the value of its only field.
+        named: How the agent refers to the thing.
+        lead: What a deed's result has to show success.
+        asked: Words of the fields that were asked for.
     """
 
     tool: Tool
@@ -103,14 +104,14 @@ class Shown:
 
     @property
     def prose(self) -> bool:
-        """Whether the result is sentences."""
+        """Whether the result is prose."""
         return self.layout % 10 == 0 and not self.lead
 
 
 def write(
     rng: Random, values: Values, split: str, style: Style | None = None, ease: bool = False
 ) -> Written:
-    """A dialogue; arguments as those of `dlm.datagen.results.write`."""
+    """A dialogue; the arguments are those of `dlm.datagen.results.write`."""
     talk = Talk(rng, values, split, style or draw_style(rng), ease)
     for _ in range(rng.choice(_ROUNDS[split])):
         rng.choices((_thing, composed_lists.write, _deed, _single), (46, 28, 15, 11))[0](talk)
@@ -123,7 +124,7 @@ def write(
 
 
 def _thing(talk: Talk) -> None:
-    """A thing is asked about, and its result tells several fields."""
+    """The user asks about a thing, and the result has several fields."""
     tool = talk.tool("tool")
     fields: list[Field] = []
     while not fields:
@@ -133,7 +134,7 @@ def _thing(talk: Talk) -> None:
 
 
 def _single(talk: Talk) -> None:
-    """One field is asked for, and the result is its value alone."""
+    """The user asks for one field, and the result is just its value."""
     rng, group = talk.rng, draw_group(talk.rng)
     field = draw_field(rng, group, talk.split, (), _SINGLE)
     if field is None:
@@ -149,7 +150,7 @@ def _single(talk: Talk) -> None:
 
 
 def _deed(talk: Talk) -> None:
-    """Something is done, and the result says under which number."""
+    """The user has something done, and the result mostly has a number for it."""
     rng, group = talk.rng, draw_group(talk.rng)
     verb, done = rng.choice(TABLE.deeds[group]).split()
 
@@ -199,7 +200,7 @@ def _fields(talk: Talk, tool: Tool, count: int, kinds: Sequence[str] = ()) -> li
 
 
 def _drawn(talk: Talk, fields: Sequence[Field]) -> list[tuple[Field, Value | None]]:
-    """Values for fields, now and then none; the first always has one."""
+    """Values for fields, some of them missing; the first always has one."""
     found: list[tuple[Field, Value | None]] = []
     for made in fields:
         none = found and talk.rng.random() < _MISSING and made.spec != "bool"
@@ -221,10 +222,10 @@ def _begin(talk: Talk, shown: Shown, asked: Asked) -> dict[str, str]:
 def _converse(
     talk: Talk, shown: Shown, asked: Asked | None, fails: Sequence[str], done: str = ""
 ) -> None:
-    """The first question, its answer, and what is asked about the result after that.
+    """The first question, its answer, and more questions about the result.
 
     Args:
-        done: How it is said once more that something was done, of a deed.
+        done: For a deed, how the agent confirms once more that it was done.
     """
     assert asked is not None, "the first field has a value"
     rng, tool, roll = talk.rng, shown.tool, talk.rng.random()
@@ -263,7 +264,7 @@ def _answer(talk: Talk, shown: Shown, asked: Asked) -> None:
 
 
 def _same(talk: Talk, shown: Shown, asked: Asked) -> bool:
-    """The same is asked of another thing, whose result has the same fields."""
+    """The user asks the same about another thing, whose result has the same fields."""
     shown.pairs = _drawn(talk, [field for field, _ in shown.pairs])
     shown.extras, shown.asked = _extras(talk.rng, [field for field, _ in shown.pairs]), set()
     then = _all(talk, shown, False) if asked.about == "all" else None
@@ -278,7 +279,7 @@ def _same(talk: Talk, shown: Shown, asked: Asked) -> bool:
 
 
 def again(source: str, rng: Random) -> str:
-    """A question as it is asked about what was just spoken of."""
+    """A question, reworded to be about what was just spoken of."""
     source = re.sub(r" (?:of|for|with|on|about|in) IT\b", "", source.lstrip("!"))
     source = re.sub(r"\bIT\b", "it", source)
     lone = source.endswith("?") and not source.startswith(("and ", "so ", "sorry ", "okay "))
@@ -298,7 +299,7 @@ def _question(talk: Talk, shown: Shown, more: bool = False) -> Asked | None:
 
 
 def _one(talk: Talk, shown: Shown, more: bool, about: str = "") -> Asked | None:
-    """One field is asked for; None where all were, but for a few that are asked for once more."""
+    """A question for one field; None if all were asked for, except that some are asked again."""
     rng, told = talk.rng, shown.told
     left = [pair for pair in told if pair[0].words not in shown.asked]
     if not left and not about:
@@ -317,7 +318,7 @@ def _one(talk: Talk, shown: Shown, more: bool, about: str = "") -> Asked | None:
 
 
 def _two(talk: Talk, shown: Shown, more: bool) -> Asked | None:
-    """Two fields are asked for, of which the result may lack one."""
+    """A question for two fields, of which the result may lack one."""
     rng, named = talk.rng, [pair for pair in shown.told if pair[0].named]
     if not named:
         return None
@@ -342,7 +343,7 @@ def _two(talk: Talk, shown: Shown, more: bool) -> Asked | None:
 
 
 def _all(talk: Talk, shown: Shown, more: bool) -> Asked | None:
-    """Everything is asked for."""
+    """A question for everything."""
     if more or len(shown.told) > 4:
         return None
     held = [f.words if f.spec == "bool" else f.said(v).rstrip(".") for f, v in shown.told]
@@ -351,7 +352,7 @@ def _all(talk: Talk, shown: Shown, more: bool) -> Asked | None:
 
 
 def whole(told: Sequence[tuple[Field, Value]], rng: Random) -> str:
-    """Some fields in one sentence or two, those that follow the thing first."""
+    """Sentences that tell some fields, beginning with those whose subject is the thing."""
     verbs: list[str] = []
     phrases: list[str] = []
     last: list[str] = []
@@ -417,7 +418,7 @@ _STATED = ("status", "choice", "brand", "place", "person")
 
 
 def _higher(talk: Talk, shown: Shown, more: bool) -> Asked | None:
-    """Which of two fields alike has the higher value."""
+    """Which of two similar fields has the higher value."""
     rng, told = talk.rng, shown.told
     ordered = [(f, v) for f, v in told if f.measured and f.type != "clock" and v.size is not None]
     pairs = [
@@ -444,7 +445,7 @@ def _higher(talk: Talk, shown: Shown, more: bool) -> Asked | None:
 
 
 def _absent(talk: Talk, shown: Shown, more: bool) -> Asked | None:
-    """A field that the result lacks, or that is empty there."""
+    """A question for a field that the result lacks, or that is empty in it."""
     rng = talk.rng
     empty = [field for field, value in shown.pairs if value is None]
     known = [field for field, _ in shown.pairs]
@@ -461,7 +462,7 @@ def _absent(talk: Talk, shown: Shown, more: bool) -> Asked | None:
 
 
 def _extra(talk: Talk, shown: Shown, more: bool) -> Asked | None:
-    """One of the things that nobody asks for is asked for."""
+    """A question for one of the extras, which are rarely asked for."""
     name = next((name for name in WORDS["asked_extras"] if name in shown.extras), "")
     if not name or shown.prose:
         return None
@@ -480,11 +481,11 @@ _QUESTIONS: dict[Callable[[Talk, Shown, bool], Asked | None], tuple[int, int]] =
     _absent: (7, 12),
     _extra: (1, 3),
 }
-"""Questions, and how often each opens a dialogue and goes on with it."""
+"""Questions, with their weights at the beginning of a dialogue and later in it."""
 
 
 def _read(source: str, rng: Random) -> str:
-    """A reading of a phrasing with options, its slots left."""
+    """A reading of a phrasing with options, with its slots kept."""
     return "".join(f"{{{p.slot}}}" if p.slot else p.text for p in template(source).expand(rng))
 
 
@@ -492,7 +493,7 @@ def _read(source: str, rng: Random) -> str:
 
 
 def _extras(rng: Random, fields: Sequence[Field]) -> Row:
-    """What nobody asks for, none of it named as a field is."""
+    """Extra content of a result, with keys unlike the names of its fields."""
     names = rng.sample(WORDS["extras"], rng.choice((0, 0, 1, 1, 2, 3, 4)))
     words = {word for field in fields for word in field.words.split()}
     left = [name for name in names if name.split("_")[0] not in words]
@@ -553,7 +554,7 @@ def _written(talk: Talk, shown: Shown) -> str:
 
 
 def _nested(pairs: Sequence[tuple[list[str], str, Any]], case: str, at: int) -> Row:
-    """Fields below what stands before their last word, or below that word."""
+    """Fields nested under the words before their last one, or (``at`` not 0) under the last."""
     single = {words[0] for words, _, _ in pairs if len(words) == 1}
     found: Row = {}
     for words, suffix, raw in pairs:
@@ -570,4 +571,4 @@ def _nested(pairs: Sequence[tuple[list[str], str, Any]], case: str, at: int) -> 
 _JOINTS = frozenset(
     ("by", "on", "at", "from", "to", "until", "of", "in", "num", "number", "is", "error")
 )
-"""Words of keys that mean nothing without the others."""
+"""Words that prevent nesting, since they mean nothing apart from the rest of a key."""

@@ -1,6 +1,6 @@
 """One dialogue with composed tools while it is written: its tools, its turns, its failures.
 
-Knows what a tool is called and how a thing is named; what is asked and told is
+The names of tools and things are decided here; what is asked and told is in
 `dlm.datagen.composed_results` and `dlm.datagen.composed_lists`.
 """
 
@@ -37,7 +37,7 @@ Row = dict[str, Any]
 TELL, WORDS = TABLE.tell, TABLE.wording
 
 LACKING = "n't|not|no|nothing|missing"
-"""One of these says that something is not there, or did not work."""
+"""Alternatives of which an answer has one if something is missing or did not work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ class Asked:
     """A question with its answer.
 
     Attributes:
-        ask: A phrasing, ``IT`` for the thing.
-        reply: Likewise.
-        values: What the reply must hold.
+        ask: A phrasing, with ``IT`` for the thing.
+        reply: The answer, likewise.
+        values: What the reply must contain.
         slots: What fills the slots of the question.
-        about: Words of the field that it is about, "all", or nothing.
+        about: Words of the field that it is about, "all", or empty.
     """
 
     ask: str
@@ -61,12 +61,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that was composed, with what it is about.
+    """A composed tool, with what it is about.
 
     Attributes:
-        say: How the user names the thing, with ``{x}`` or without; `named`: how the agent does.
-        kind: Of ``{x}``; empty for none.
-        key: The parameter that is {x}.
+        say: How the user refers to the thing, perhaps with ``{x}``.
+        named: How the agent refers to it.
+        kind: Kind of values for ``{x}``; empty if there is none.
+        key: The parameter that takes ``{x}``.
     """
 
     spec: Spec
@@ -91,12 +92,13 @@ class Talk:
     # Tools
 
     def tool(self, kind: str, words: Sequence[str] = (), about: str = "", group: str = "") -> Tool:
-        """A tool, offered from here on.
+        """Compose a tool and declare it from here on.
 
         Args:
             kind: "tool", "list" or "deed".
-            words: Of its name, for one that does or tells one thing.
-            about: Its description, for such a one.
+            words: Words of its name, if it does or tells one thing.
+            about: Its description, in that case.
+            group: Group of its thing; empty for any.
         """
         rng, group = self.rng, group or draw_group(self.rng)
         noun = draw_noun(rng, group, self.split)
@@ -126,7 +128,7 @@ class Talk:
         return Tool(spec, noun, group, _about_noun(say, noun), _about_noun(named, noun), slot, key)
 
     def _name(self, kind: str, words: Sequence[str], noun: str) -> str:
-        """A name that belongs to the split, and that no other tool has."""
+        """A name that is in the split, and that no other tool has."""
         rng, style = self.rng, self.rng.choice(("snake", "snake", "camel", "pascal"))
         taken = {spec["name"] for spec in self.specs}
         while True:
@@ -149,14 +151,14 @@ class Talk:
     # Turns
 
     def pick(self, options: Sequence[str]) -> str:
-        """One of some phrasings of the split, where it has any."""
+        """One of some phrasings, from the split if that has any."""
         return self.rng.choice(members(tuple(options), self.split) or options)
 
     def ask(self, source: str, slots: Mapping[str, str], again: bool = False) -> dict[str, str]:
         """The user says a phrasing; returns what fills its slots as it was heard.
 
         Args:
-            again: Whether it is said behind an answer, without anything around it.
+            again: Whether it follows an answer, and so has no words around it.
         """
         rng, order = self.rng, is_order(source) and " me " not in source
         parts = re.split(r"\{(\w+)\}", source.lstrip("!"))
@@ -185,20 +187,20 @@ class Talk:
         """The agent answers.
 
         Args:
-            values: What the answer must hold; one of the options of each, divided by "|".
+            values: What the answer must contain: of each, one of the alternatives divided by "|".
         """
         kind = {"kind": "told"} if self.messages[-1]["role"] == "user" else {}
         told = {"role": "assistant", "content": spoken(text), **kind}
         self.messages.append({**told, "values": list(values)} if values else told)
 
     def thank(self) -> None:
-        """The user has nothing more to ask."""
+        """The user says thanks and asks nothing more."""
         heard = utter(self.rng, [Piece(self.rng.choice(WORDING.thanks))], self.style)
         self.messages.append({"role": "user", "content": heard.text})
         self.messages.append({"role": "assistant", "content": self.rng.choice(WORDING.welcome)})
 
     def slot(self, tool: Tool) -> str:
-        """What fills the {x} of a thing's name, as it is said."""
+        """A value for the ``{x}`` in a thing's name, as it is said."""
         while set((said := self._drawn(tool.kind)).split()) & set(tool.noun.split()):
             pass
         return said
@@ -216,7 +218,7 @@ class Talk:
         )
 
     def fail(self, tool: Tool, heard: Mapping[str, str], forms: Sequence[str]) -> None:
-        """The call fails, and that is told with its reason, if there is one."""
+        """The call fails, and the agent says so, with the reason if there is one."""
         rng = self.rng
         why, raw = self._reason()
         if rng.random() < 0.1:
@@ -232,7 +234,7 @@ class Talk:
             self.tell(f"No, {why}." if source.startswith("did") else f"{capital(why)}.", (why,))
 
     def _reason(self) -> tuple[str, str]:
-        """Why a call failed, as it is told and as the tool writes it."""
+        """Why a call failed, in words and as the tool writes it."""
         rng = self.rng
         key = rng.choice(WORDS["error_keys"])
         noun = any_noun(rng)
@@ -265,7 +267,7 @@ def _about_noun(source: str, noun: str) -> str:
 
 
 def fill(source: str, **fields: str) -> str:
-    """A phrasing with its slots and its words in capitals filled."""
+    """A phrasing with its slots and its capitalised placeholders filled."""
     for name, text in fields.items():
         source = source.replace(f"{{{name}}}", text)
         source = source.replace(f"{{{capital(name)}}}", capital(text))
@@ -275,6 +277,6 @@ def fill(source: str, **fields: str) -> str:
 
 
 def spoken(text: str) -> str:
-    """A text whose sentences begin with a capital letter and end with one stop."""
+    """A text with its sentences capitalised, and without double stops."""
     text = re.sub(r"(^|[.!?] )([a-z])", lambda m: m[1] + m[2].upper(), text)
     return re.sub(r"(?<=[.!?])\.", "", text)

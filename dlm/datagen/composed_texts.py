@@ -1,7 +1,7 @@
 """Composed texts: some facts about a thing, told in sentences or in one of several layouts.
 
-For each text some facts of a topic are drawn, with others whose names are composed; a value may
-take the place of another ("no longer Monday but Friday"). Knows nothing of schemas.
+For each text some facts of a topic are drawn, and others whose names are composed; a value may
+replace another ("no longer Monday but Friday"). Schemas are not known here.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from dlm.datagen.phrases import Piece, template, tidy
 from dlm.datagen.world import capital
 
 LAYOUTS = {"prose": 62, "lines": 14, "bullets": 8, "terse": 7, "log": 5}
-"""How a text is laid out, and how often."""
+"""Layouts of a text, with weights."""
 _BRACKETS = str.maketrans("<>", "()")
 _NO_ON = ("tomorrow", "today", "next ", "yesterday")
-"""Days that no "on" stands before."""
+"""Beginnings of days that take no "on"."""
 _SMALL = frozenset([
     "The", "There", "She", "He", "They", "We", "My", "Our", "In", "Please", "His", "Her",
 ])  # fmt: skip
-"""First words of sentences that may go on another."""
+"""First words of sentences that may be joined to the previous one."""
 _CHANGED = frozenset([
     "money", "date", "due", "time", "int", "count", "person", "town", "firm", "office",
 ])  # fmt: skip
-"""Kinds of values that are said to have been others before."""
+"""Kinds of values that a text may correct or change."""
 _AGED = re.compile("old|new|previous|former|original|last|next|current")
-"""Labels that tell already which of several values is meant."""
+"""Labels that already tell an old value from a new one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class Composed:
     """A text and what it tells.
 
     Attributes:
-        facts: Those of its topic, and all that are told.
-        told: Values by fact; those of facts without names are nothing to ask for.
-        dated: Whether it tells the day on which it was written.
+        facts: The facts of its topic, and all others that are told.
+        told: Fact → its value; facts without names cannot be asked for.
+        dated: Whether the text gives the day on which it was written.
     """
 
     topic: Topic
@@ -62,7 +62,7 @@ class Composed:
 
 
 def compose(rng: Random, split: str) -> Composed:
-    """A text of a split's topics."""
+    """A text on one of a split's topics."""
     return _Writing(rng, split).written()
 
 
@@ -84,7 +84,7 @@ class _Writing:
         today = date(2021, 1, 1) + timedelta(days=rng.randrange(3000)) if dated else None
         self.draw = ToldDraw(rng, today, SHARED.units, self.layout in ("lines", "log", "terse"))
         self.told: dict[str, Told] = {}
-        # Sentences of facts that are not told as their topic has it.
+        # Fact → its own sentence, used instead of the topic's.
         self.said: dict[str, list[Piece]] = {}
 
     def written(self) -> Composed:
@@ -105,7 +105,7 @@ class _Writing:
     def expanded(
         self, source: str, slots: Mapping[str, str] | None = None, **words: str
     ) -> list[Piece]:
-        """A reading of a template, in which words have their place and slots other names."""
+        """A reading of a template with ``words`` filled in and slots renamed by ``slots``."""
         words |= self.words
         slots = slots or {}
         return [
@@ -114,7 +114,7 @@ class _Writing:
         ]
 
     def chosen(self, opened: list[str]) -> list[str]:
-        """The facts that are told: those of the opening, others, and composed ones."""
+        """Choose the facts to tell: those of the opening, others, and composed ones."""
         rng, names = self.rng, list(dict.fromkeys(opened))
         others = [name for name in self.facts if name not in names]
         rng.shuffle(others)
@@ -131,7 +131,7 @@ class _Writing:
         return names
 
     def tell(self, names: Iterable[str]) -> None:
-        """Draw the values of facts."""
+        """Draw the values of some facts."""
         for name in names:
             fact = self.facts[name]
             self.told[name] = self.option(fact) if fact.options else self.draw.told(fact.kind)
@@ -148,14 +148,14 @@ class _Writing:
         return Told("".join(piece.text for piece in pieces), value)
 
     def by_the_way(self, slot: str) -> None:
-        """Draw a value that nobody asks for."""
+        """Draw a value for a slot that is not a fact, and so is not asked for."""
         if slot and slot not in self.told:
             kind = slot.rstrip("0123456789")
             self.facts[slot] = Fact("int 4 40" if kind == "int" else kind, ())
             self.told[slot] = self.draw.told(self.facts[slot].kind)
 
     def change(self, names: Iterable[str]) -> None:
-        """Have a value take the place of another, or be right where another is wrong."""
+        """Perhaps let the text change a value ("no longer …") or correct a wrong one."""
         rng = self.rng
         pairs = {"thing", *(name for group in self.topic.order for name in group.split())}
         fitting = [
@@ -173,7 +173,7 @@ class _Writing:
         forms = SHARED.changes if changed else SHARED.mistakes
         source = rng.choice(SHARED.recounts if fact.is_plural else forms)
         self.said[name] = self.expanded(source, {"new": name}, label=fact.label)
-        # "$40" and "40 dollars" are one value.
+        # "$40" and "40 dollars" are the same value.
         while (old := self.draw.told(fact.kind)).value == self.told[name].value:
             pass
         self.told["old"] = old
@@ -184,7 +184,7 @@ class _Writing:
             self.facts[name] = fact._replace(names=(*fact.names, *new))
 
     def laid_out(self, opening: Iterable[Piece], left: Sequence[str]) -> str:
-        """The opening and the other facts, in all layouts but a log's."""
+        """The opening and the other facts, in any layout except a log."""
         rng, layout, begun = self.rng, self.layout, self.sentence(opening)
         if layout == "terse":
             joint = rng.choice((": ", " - ", "\n"))
@@ -198,7 +198,7 @@ class _Writing:
         return self.framed(self.joined([begun, *parts]))
 
     def log(self, names: Iterable[str]) -> str:
-        """Facts as keys with values, as programs write them."""
+        """Facts as keys and values, as programs log them."""
         pairs = [self.filled(SHARED.log_heads).strip()]
         for name in names:
             fact, told = self.facts[name], self.told[name]
@@ -209,12 +209,12 @@ class _Writing:
         return " ".join(pairs).strip()
 
     def sentences(self, left: Sequence[str]) -> list[list[Piece]]:
-        """Sentences that tell some facts, each fact once, and perhaps others beside."""
+        """Sentences that tell each of some facts once, and perhaps other facts again."""
         rng = self.rng
         found = [self.said[name] for name in left if name in self.said]
         found += [[Piece("", name)] for name in left if self.facts[name].options]
         wanted = {n for n in left if n not in self.said and not self.facts[n].options}
-        # What the opening tells may be told again beside something else.
+        # What the opening tells may be told again together with something else.
         known = {name for name in self.told if name not in left}
         for source in rng.sample(self.topic.say, len(self.topic.say)):
             if wanted & template(source).slots:
@@ -245,7 +245,7 @@ class _Writing:
         return self.expanded(source, {"new": name}, label=fact.label)
 
     def sentence(self, pieces: Iterable[Piece]) -> str:
-        """Words of some pieces; the first has a capital."""
+        """The text of some pieces, beginning with a capital unless the text is lower case."""
         text = ""
         for piece in pieces:
             words = self.told[piece.slot].text if piece.slot else piece.text.translate(_BRACKETS)
@@ -258,7 +258,7 @@ class _Writing:
         return text.lower() if self.lower else text
 
     def joined(self, sentences: Sequence[str]) -> str:
-        """Sentences one after the other, some of them in one."""
+        """Sentences one after the other, some of them joined."""
         rng, text = self.rng, ""
         for number, sentence in enumerate(sentences):
             end = "" if text.endswith(("?", "!", ":")) else "."
@@ -282,11 +282,11 @@ class _Writing:
         return f"{fact.label}{joint}{told.text}"
 
     def framed(self, text: str) -> str:
-        """A text as it stands in a message: with names and greetings beside it."""
+        """A text as the body of a message, perhaps with names and greetings around it."""
         if self.rng.random() < 0.6:
             return text
         text += "" if text[-1] in ".!?" or self.layout != "prose" else "."
-        # What is no prose keeps its lines.
+        # Layouts other than prose keep their lines.
         frames = [f if self.layout == "prose" else f.replace("} {", "}\n{") for f in SHARED.frames]
         what = self.rng.choice((self.topic.what, capital(self.topic.what)))
         bye, aside = self.rng.choice(SHARED.byes), self.rng.choice(SHARED.asides)
@@ -294,14 +294,14 @@ class _Writing:
         return (frame.lower() if self.lower else frame).replace("\0", text)
 
     def filled(self, forms: Sequence[str], **words: str) -> str:
-        """One of some forms; what it has beside words is nothing to ask for."""
+        """One of some forms, filled in; values of its other slots are not asked for."""
         pieces = self.expanded(self.rng.choice(forms) or " ", None, **words)
         for piece in pieces:
             self.by_the_way(piece.slot)
         return "".join(self.told[p.slot].text if p.slot else p.text for p in pieces)
 
     def dated(self, text: str) -> str:
-        """A text with the day on which it was written, where it has one."""
+        """A text with the day on which it was written, if it has one."""
         if self.draw.today is None:
             return text
         day = self.draw.day_text(self.draw.today)
@@ -311,7 +311,7 @@ class _Writing:
         return f"{head.lower() if self.lower else head}\n{text}"
 
     def as_written(self, text: str) -> None:
-        """Have strings be as they stand in the text, in small letters or with a capital."""
+        """Change values to how the text writes them, in lower case or with a capital."""
         change = str.lower if self.lower else capital
         for name, told in self.told.items():
             if self.facts[name].options or told.text in text:

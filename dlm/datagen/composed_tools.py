@@ -1,10 +1,10 @@
-"""Tools made up at random from things, actions and parameters: what unseen tools are like.
+"""Composes random tools from things, actions and parameters, as examples of unseen tools.
 
-A tool is composed anew for each dialogue, with its name, description, parameters, how it is asked
-for, what it answers and what is said of that. Things whose hash marks them as unseen appear in
-the held-out split alone, in the company of tools that training makes as well. The tables are
-``data/composed_tools.toml``, and ``data/nouns.toml`` so that a tool's thing cannot be known by
-heart; all of the latter is for training, less what is kept unseen.
+A tool is composed anew for each dialogue, with its name, description, parameters, requests for it,
+results and replies. Things whose hash marks them as unseen occur only in the held-out split, along
+with tools that training makes as well. The tables are ``data/composed_tools.toml`` and
+``data/nouns.toml``; the latter has so many things that they cannot be learned by heart, and all of
+it is for training, except what is kept unseen.
 """
 
 from __future__ import annotations
@@ -47,12 +47,14 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of parameter: the kind of its values, how they are said, how it may be called.
-
-    What there is to tell of it is ``about``, in which ``{noun}`` is the tool's thing.
+    """A kind of parameter.
 
     Attributes:
-        type: "integer" or "boolean" where values need not be strings.
+        value: The kind of its values.
+        said: Phrasings of a value.
+        names: Names that a parameter of this kind may have.
+        type: "integer" or "boolean" if values need not be strings.
+        about: What descriptions say; ``{noun}`` is the tool's thing.
     """
 
     value: str
@@ -104,20 +106,20 @@ THINGS = {
     group: tuple(tuple(names.split()) for names in things)
     for group, things in _TABLE.things.items()
 }
-"""By group, the names of each thing."""
+"""Group → the names of each of its things."""
 _SEEN_GROUPS = [group for group in THINGS if group != "offer"]
 """Groups that keep some of their things for the held-out split."""
 _SHORT = 0.3
-"""Share of compounds that are called by their last word as well."""
+"""Share of compounds that also go by their last word."""
 _OTHER = 0.4
-"""Share of things with the name of another thing as a second name: a synonym to be read."""
+"""Share of things that get another thing's name as a synonym, which must be read to be known."""
 
 ANY = "any"
-"""The group of plain actions, which are done with things of all kinds."""
+"""The group of plain actions, which apply to things of all kinds."""
 _PLAIN_ACTIONS = 0.3
-"""Share of plain actions among fresh tools, in training."""
+"""Share of plain actions among tools that are not kin to another, in training."""
 _TIMES = {"when", "day"}
-"""Kinds of which a request has one: "tomorrow at five" and "on monday" contradict each other."""
+"""A request has only one of these: "tomorrow at five" and "on monday" contradict each other."""
 _BY_GROUP = {g: tuple(a for a in ACTIONS if a.group == g) for g in THINGS}
 
 
@@ -126,11 +128,12 @@ class ComposedTool:
     """A composed tool.
 
     Attributes:
-        spec: As it is offered.
+        spec: The tool as it is declared.
         action: What it does.
-        thing: What with, by all its names; `noun` is the one that users say.
+        thing: All names of the thing that it is about.
+        noun: The name that users say.
         kinds: Parameter name → its kind, or "ref"; in schema order.
-        ref: What kind of value tells its things apart; empty where nothing does.
+        ref: Kind of the value that identifies one of the things; empty if nothing does.
         ability: Completes "I can't ...".
     """
 
@@ -155,9 +158,9 @@ def compose(
 
     Args:
         split: "train", or "heldout" for things that training never shows.
-        like: A tool that this one is easily mistaken for: they share the thing, the action, or the
-            thing's last word.
-        style: Of its name, as `dlm.datagen.renaming.styled` takes it.
+        like: A tool that this one should be easily confused with: they share the thing, the action
+            or the thing's last word.
+        style: Style of its name, for `dlm.datagen.renaming.styled`.
     """
     action, thing, said = _kin(rng, like, split) if like else _fresh(rng, split)
     shown = rng.choice(thing)
@@ -166,7 +169,7 @@ def compose(
     several = action.name == "list" and rng.random() < 0.7
     words = _name(rng, action, plural(shown) if several else shown, split)
     name = styled(words, style)
-    # A word that stands in neither name nor description could only be guessed at.
+    # The word that users say must be in the name or the description, or it could only be guessed.
     told = said if shown.replace("_", " ") != said else rng.choice(thing)
     description = _description(rng, rng.choice(action.verbs), told, list(kinds))
     spec = {"name": name, "description": description, "parameters": _schema(rng, action, kinds)}
@@ -182,7 +185,7 @@ def _able(rng: Random, action: Action) -> str:
 
 
 def _fresh(rng: Random, split: str) -> tuple[Action, tuple[str, ...], str]:
-    """An action, a thing for it and the thing's name that users say."""
+    """An action, a thing for it, and the name of the thing that users say."""
     if split == "train" and rng.random() < _PLAIN_ACTIONS:
         action = rng.choice(plain_actions())
     else:
@@ -194,7 +197,7 @@ def _fresh(rng: Random, split: str) -> tuple[Action, tuple[str, ...], str]:
 
 
 def _kin(rng: Random, like: ComposedTool, split: str) -> tuple[Action, tuple[str, ...], str]:
-    """The same for a tool that is near to another; held out, one of the same thing."""
+    """The same for a tool similar to another; in the held-out split it is about the same thing."""
     group, roll = like.action.group, rng.random()
     if split == "train" and roll < 0.3:
         thing = draw_thing(rng, group, split)
@@ -210,7 +213,7 @@ def _kin(rng: Random, like: ComposedTool, split: str) -> tuple[Action, tuple[str
 
 
 def _name(rng: Random, action: Action, noun: str, split: str) -> list[str]:
-    """The words of a name; in training none that is kept for the held-out split."""
+    """The words of a name; in training never a name that is held out."""
     while True:
         words = [rng.choice(action.verbs), noun]
         if rng.random() < 0.12:
@@ -224,7 +227,7 @@ def _name(rng: Random, action: Action, noun: str, split: str) -> list[str]:
 
 
 def _parameters(rng: Random, action: Action, ref: str, noun: str) -> dict[str, str]:
-    """Parameter name → kind: those that requests hold, and some of those that may come on top."""
+    """Parameter name → kind: those that requests have, and some additional ones."""
     said = {slot for s in action.say for slot in template(s).slots}
     kinds = [slot.rstrip("*") for slot in sorted(said)]
     found: dict[str, str] = {}
@@ -257,7 +260,7 @@ def _schema(rng: Random, action: Action, kinds: dict[str, str]) -> Spec:
 
 
 def _about(kinds: dict[str, str], ref: str, noun: str) -> dict[str, list[str]]:
-    """By parameter what there is to tell of it."""
+    """Parameter → what descriptions say about it."""
     found = {
         name: _TABLE.reference[ref].about if kind == "ref" else KINDS[kind].about
         for name, kind in kinds.items()
@@ -317,12 +320,12 @@ def _value(tool: ComposedTool, kind: str, rng: Random, values: Values, digits: b
 def given(
     tool: ComposedTool, parameter: str, rng: Random, values: Values, digits: bool
 ) -> list[Piece]:
-    """One parameter said by itself, as an answer or a correction gives it."""
+    """A parameter's value on its own, as in an answer or a correction."""
     return [Piece(_value(tool, tool.kinds[parameter], rng, values, digits), parameter)]
 
 
 def answer(tool: ComposedTool, arguments: Arguments, rng: Random) -> Result:
-    """What a tool answers; the result's fields hold what replies may say."""
+    """What a tool returns; the result's fields are what replies may say."""
     if rng.random() < 0.06:
         return failure(f"The {tool.noun} was not found.")
     said = {k: str(arguments[n]) for n, k in tool.kinds.items() if n in arguments}
@@ -338,7 +341,7 @@ def answer(tool: ComposedTool, arguments: Arguments, rng: Random) -> Result:
 
 
 def reply(tool: ComposedTool, result: Result, rng: Random) -> str:
-    """What the agent says of a result: the reply that holds most of what it tells."""
+    """What the agent says about a result, if possible everything that it tells."""
     shown = result.fields[""]
     if shown.startswith("No"):
         return capital(fill(_named(tool.action.replies[-1], tool), rng, {}))
@@ -371,7 +374,7 @@ def _fields(rng: Random) -> Arguments:
 
 @cache
 def heads(group: str) -> tuple[str, ...]:
-    """Things of a group, in the notation of tool names; `ANY` has those of all."""
+    """Things of a group, in the notation of tool names; `ANY` has the things of all groups."""
     groups = list(_NOUNS.heads) if group == ANY else [group]
     found = dict.fromkeys(head for name in groups for head in _NOUNS.heads[name])
     return tuple(head for head in found if not kept(head))
@@ -385,9 +388,9 @@ def modifiers() -> tuple[str, ...]:
 
 @cache
 def plain_actions() -> tuple[Action, ...]:
-    """Any verb done to any thing, where only the words tell what is meant.
+    """Actions that combine any verb with any thing, so that only the words tell what is meant.
 
-    The verb is said as it stands in the tool's name, so that what is learned is to match words.
+    Users say the verb of the tool's name, so that the model learns to match words.
     """
     found = []
     for verb in _NOUNS.verbs:
@@ -399,11 +402,11 @@ def plain_actions() -> tuple[Action, ...]:
 
 
 def draw_thing(rng: Random, group: str, split: str) -> tuple[str, ...]:
-    """All names of a random thing: of the tables, of the lists here, a compound, or a made-up word.
+    """All names of a random thing: one of the tables or the noun lists, a compound or a new word.
 
-    In the held-out split a thing is one that the tables keep unseen. In training many have a
-    second name that no table knows: the name and the description must be read to know that they
-    are the same, and that "bedtime" is no part of a story's title.
+    In the held-out split it is one that the tables keep unseen. In training many things have a
+    second name that no table has: only the tool's name and description show that both are the same,
+    and that the "bedtime" of a bedtime story is not part of its title.
     """
     roll = rng.random()
     if split == "heldout" or (group != ANY and roll < 0.3):
@@ -434,7 +437,7 @@ def related_thing(rng: Random, name: str) -> tuple[str, ...]:
 
 
 def plural(noun: str) -> str:
-    """A noun in the plural, as the rules have it."""
+    """The plural of a noun."""
     for one, several in _TABLE.irregular.items():
         if noun.endswith(one):
             return noun.removesuffix(one) + several
@@ -446,13 +449,13 @@ def plural(noun: str) -> str:
 
 
 def kept(name: str) -> bool:
-    """Whether a thing, in the notation of tool names, is kept unseen or holds a word that is."""
+    """Whether a thing, in the notation of tool names, is kept unseen or contains a word that is."""
     return name in _unseen() or any(word in _unseen() for word in name.split("_"))
 
 
 @cache
 def _unseen() -> frozenset[str]:
-    """All names of the things that the tables keep unseen, but for words that others share."""
+    """All names of things that the tables keep unseen, except words that other things share."""
     tables = [names for group in _SEEN_GROUPS for names in THINGS[group]]
     shown = {name for names in tables if not unseen(names[0]) for name in names}
     words = {word for name in shown for word in name.split("_")}

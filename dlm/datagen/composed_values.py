@@ -1,7 +1,7 @@
-"""Values of composed texts: numbers, dates and times as people write them, and as JSON has them.
+"""Values of composed texts: numbers, dates and times, as people write them and as JSON.
 
-The tables are ``data/facts.toml``; what a kind of value is stands there. Knows neither facts nor
-schemas.
+The tables, and the notation of kinds of values, are in ``data/facts.toml``. Facts and schemas are
+not known here.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Told:
     """A value in a text.
 
     Attributes:
-        text: As it is written.
-        value: In JSON: a number, a list, or the text itself.
-        format: The ``format`` that a schema may ask for, and ``iso``, the value in it; empty where
-            nothing but the text can be given.
-        size: To put such values in order by; None where they have none.
-        currency: Of an amount.
+        text: The value as it is written.
+        value: The value in JSON: a number, a list, or the text itself.
+        format: The ``format`` that a schema may ask for; empty if only the text can be given.
+        iso: The value in that format.
+        size: What such values are ordered by; None if they have no order.
+        currency: Currency of an amount.
     """
 
     text: str
@@ -51,11 +51,11 @@ _PARTS = (("half past", 30), ("half past", 30), ("quarter past", 15), ("quarter 
 
 
 class ToldDraw:
-    """Draws the values of one text, no words twice.
+    """Draws the values of one text, without using words twice.
 
     Args:
-        today: The day on which the text was written, where it says so.
-        units: How each unit is written.
+        today: The day on which the text was written, if it says so.
+        units: Unit → ways to write it.
         terse: Whether numbers are in figures, as in lists.
     """
 
@@ -96,7 +96,7 @@ class ToldDraw:
             numbers = self.rng.sample(range(int(rest[0]), int(rest[1])), self.rng.choice((3, 4, 5)))
             return Told(self._enumerated(list(map(str, numbers))), numbers)
         text = self._draw.word(head)
-        # An address is of whom the text is about, else of who was named last.
+        # An email address belongs to the person whom the text is about, else to the last named.
         if head in ("woman", "man") or (head == "person" and not self._about):
             self._person, self._about = text, head != "person"
         if head == "email" and self._person:
@@ -211,7 +211,7 @@ class ToldDraw:
         return self._written_date(day, rng.random() < (0.25 if self.today is None else 0.6))
 
     def _due(self) -> Told:
-        """A day to come: from the day of writing, where that is told, or as it was said."""
+        """A day to come, often in words that depend on the day of writing: "next Friday"."""
         rng = self.rng
         if rng.random() < 0.35:
             number = rng.randrange(7)
@@ -221,7 +221,7 @@ class ToldDraw:
             if self.today is None:
                 return Told(text, text)
             ahead = 1 if number < 0 else (number - self.today.weekday() - 1) % 7 + 1
-            # "Next Friday" on a Monday may be two days.
+            # "Next Friday", said on a Monday, may be either of two days.
             if not (text[0] == "n" and number > self.today.weekday()):
                 day = self.today + timedelta(days=ahead)
                 return Told(text, text, "date", day.isoformat())
@@ -235,7 +235,7 @@ class ToldDraw:
         return Told(text, text, "date", day.isoformat(), day.toordinal())
 
     def day_text(self, day: date, bare: bool = False) -> str:
-        """A day in the manner of this text; bare ones have no year."""
+        """A day in the style of this text; a bare one has no year."""
         month = MONTHS[day.month - 1].title()
         form = self._dates
         if form == "iso" and bare:
@@ -298,7 +298,7 @@ _MADE: dict[str, Callable[..., Told]] = {
 
 
 def in_order(told: Mapping[str, Told]) -> dict[str, Told]:
-    """Values by name, those that have a size from the least to the greatest."""
+    """Values by name, reassigned so that those with a size are in ascending order."""
     sizes = {name: one.size for name, one in told.items() if one.size is not None}
     values = sorted((told[name] for name in sizes), key=lambda one: one.size or 0)
     return dict(zip(sizes, values, strict=True))

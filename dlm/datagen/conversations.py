@@ -1,7 +1,7 @@
-"""Whole dialogues with the agents' own tools and with invented ones, turn by turn.
+"""Writes whole dialogues with the agents' own tools and with invented ones, turn by turn.
 
-What happens in a turn is `dlm.datagen.turns` and its like; here is how often it does, and what may
-follow it. Which tools are declared at last, and under which names, it does not know.
+What happens in a turn is in `dlm.datagen.turns` and its like; how often it happens and what may
+follow is decided here. Which tools are declared in the end, and under which names, is not.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TEXTING = 0.15
 """Share of the coffee shop's customers in training who type, and in haste."""
 
 SPONTANEOUS = 0.5
-"""Share of their turns that are none of the written kinds."""
+"""Share of spontaneous turns of users at ease."""
 
 _TALK = {
     "who": 4, "hello": 3, "thanks": 5, "garbled": 5, "how": 2, "no": 2, "facts": 5, "there": 2,
@@ -47,7 +47,7 @@ ALIKE = frozenset([
     "take_note", "read_calendar", "schedule_meeting", "find_recipe", "set_volume", "start_car",
     "define_word", "vacuum_room", "check_stock_item", "get_bus", "spell_word",
 ])  # fmt: skip
-"""Invented tools too near to the agents' own to be declined while those are offered."""
+"""Invented tools too similar to the agents' own to be declined while these are declared."""
 
 
 def _greet(script: Script, agent: str) -> None:
@@ -82,7 +82,7 @@ def _invented(script: Script) -> None:
 
 
 def _talk(script: Script) -> None:
-    """Nothing but talk, and perhaps a request in the end."""
+    """Nothing but talk, and perhaps a request at the end."""
     script.offer(AGENT_TOOLS["assistant"])
     _greet(script, "assistant")
     for _ in range(_turns(script)):
@@ -128,7 +128,7 @@ def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
 
 
 _Moves = tuple[tuple[Callable[[Script], bool], int], ...]
-"""Turns that a dialogue may take, and how often each."""
+"""Possible turns of a dialogue, with their weights."""
 
 
 def _one_of(script: Script, moves: _Moves) -> bool:
@@ -145,7 +145,7 @@ _AFTER: _Moves = (
     (turns_at_ease.take_back, 8), (turns_at_ease.drop, 8), (turns_at_ease.tell, 16),
     (turns_at_ease.wonder, 7),
 )  # fmt: skip
-"""What may follow a call, and how often."""
+"""What may follow a call, with weights."""
 
 
 _EVERYDAY: _Moves = (
@@ -154,17 +154,17 @@ _EVERYDAY: _Moves = (
     (lambda script: turns_everyday.story(script, _wanted(script)), 16),
     (lambda script: turns_everyday.scrap(script, _wanted(script)), 9),
 )  # fmt: skip
-"""What training alone has in everyday messages, and how often."""
+"""Everyday messages, which only training has, with weights."""
 
 
 def _everyday(script: Script, share: float) -> bool:
-    """One of those turns, in some share of cases."""
+    """Write an everyday turn in this share of cases, in training."""
     known = script.split == "train" and "set_timer" in script.repertoire
     return known and script.rng.random() < share and _one_of(script, _EVERYDAY)
 
 
 def _spontaneous(script: Script, wanted: Callable[[Script], str]) -> bool:
-    """One turn of a user at ease; False where it does not fit what was said before."""
+    """Write a turn of a user at ease; False if it does not fit what was said before."""
     rng = script.rng
     if _everyday(script, 0.4):
         return True
@@ -230,14 +230,14 @@ _AT_COUNTER: _Moves = (
     (turns_at_counter.ask, 6), (turns_at_counter.undecided, 3), (turns_at_counter.chatter, 6),
     (turns_at_counter.off_menu, 2), (turns.shop_talk, 5),
 )  # fmt: skip
-"""What a customer may say at any time, and how often."""
+"""What a customer may say at any time, with weights."""
 _OF_ORDER: _Moves = (
     *_AT_COUNTER, (turns_at_counter.amount, 4), (turns_at_counter.swap_detail, 5),
     (turns_at_counter.insist, 4), (turns_at_counter.other_drink, 5), (turns_at_counter.place, 3),
     (turns_at_counter.remove_two, 2), (turns_at_counter.keep_one, 2), (turns.clear_order, 2),
     (turns.same_drink, 3),
 )  # fmt: skip
-"""The same of a customer who has ordered."""
+"""What a customer who has ordered may say, with weights."""
 
 
 def _coffee(script: Script) -> None:
@@ -252,7 +252,7 @@ def _coffee_turn(script: Script) -> None:
     rng = script.rng
     ordered = bool(script.world.order)
     if script.unasked and rng.random() < script.unasked:
-        # After an order "no latte" takes it off again.
+        # After an order, "no latte" would take it off again.
         tool = rng.choice(("read_order", "confirm_order") if ordered else ("order_drink",))
         if turns.mention(script, tool):
             return
@@ -285,7 +285,7 @@ def _coffee_turn(script: Script) -> None:
 
 
 def _spontaneous_coffee(script: Script) -> bool:
-    """The same of a customer."""
+    """Write a turn of a customer at ease; False if it does not fit what was said before."""
     rng = script.rng
     if script.last is not None and rng.random() < 0.65:
         return _one_of(script, (*_AFTER, (turns.same_drink, 14), (turns.leave_out, 8)))
@@ -322,7 +322,7 @@ _SETTING = ("set_timer", "set_alarm", "set_reminder", "add_to_list", "set_remind
 
 
 def _errands(script: Script) -> None:
-    """Several errands at once, and short words about them."""
+    """Several errands at once, and short remarks about them."""
     rng = script.rng
     script.offer(AGENT_TOOLS["assistant"])
     _greet(script, "assistant")
@@ -346,18 +346,18 @@ _OF_ONE: _Moves = (
     (turns_at_counter.insist, 3), (turns_at_counter.other_drink, 3), (turns_at_counter.ask, 3),
     (turns.shop_talk, 2), (turns.clear_order, 1),
 )  # fmt: skip
-"""What may follow the order of one drink, and how often."""
+"""What may follow the order of one drink, with weights."""
 _OF_SEVERAL: _Moves = (
     (turns_at_length.adjust, 8), (turns_at_length.remove_described, 3), (turns_at_length.keep, 3),
     (turns_at_ease.wonder, 1), (turns_at_length.drinks, 1), (turns_at_counter.place, 4),
     (turns_at_counter.remove_two, 2), (turns_at_counter.keep_one, 2), (turns_at_counter.ask, 2),
     (turns.shop_talk, 2), (turns.clear_order, 1),
 )  # fmt: skip
-"""The same of several."""
+"""What may follow the order of several drinks, with weights."""
 
 
 def _drinks(script: Script) -> None:
-    """One drink or several at once, and short words about them."""
+    """One drink or several at once, and short remarks about them."""
     rng = script.rng
     _open_shop(script)
     for _ in range(rng.choice((1, 1, 2)) if script.split == "train" else 1):
@@ -373,7 +373,7 @@ def _drinks(script: Script) -> None:
 
 
 AT_LENGTH = {"errands": "assistant", "drinks": "coffee"}
-"""The agents of dialogues whose users ask for several things at once."""
+"""Kinds of dialogues whose users ask for several things at once → the agent in them."""
 
 WRITERS: dict[str, Callable[[Script], None]] = {
     "assistant": _assistant,

@@ -1,7 +1,7 @@
 """Rows of the text corpora as requests for our tools, as talk, and as whole dialogues.
 
-A row becomes a request only where its labels or its words give every argument as a span of the
-sentence; otherwise it is left out. Share-alike corpora are not read at all without the option.
+A row becomes a request only if its labels or its words give every argument as a span of the
+sentence; otherwise it is left out. Share-alike corpora are read only with the option.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _OTHER_NAMES = re.compile(r"\b(olly|alexa|siri|cortana|google|mycroft|bot|micros
 
 @dataclass(slots=True)
 class Corpora:
-    """What the corpora give, for one split.
+    """The content of the corpora, for one split.
 
     Attributes:
-        requests: By tool, sentences in pieces whose slots are the tool's parameters.
-        talk: By topic of ``data/talk.toml``, sentences; also "repeat" and "bye".
+        requests: Tool → sentences in pieces whose slots are the tool's parameters.
+        talk: Topic of ``data/talk.toml``, "repeat" or "bye" → sentences.
         unfit: Sentences that ask for what no tool of ours does.
         chat: (question, answer) pairs of small talk.
         dialogues: Whole dialogues with tools of their own, in the chat format.
@@ -57,7 +57,7 @@ class Corpora:
     purposes: dict[str, Purpose] = field(default_factory=dict)
 
     def request(self, tool: str, rng: Random) -> list[Piece] | None:
-        """A sentence that asks for a tool; None where there is none."""
+        """A sentence that asks for a tool; None if there is none."""
         rows = self.requests.get(tool)
         return rng.choice(rows) if rows else None
 
@@ -67,11 +67,11 @@ def load(directory: Path, split: str, share_alike: bool = False) -> Corpora:
 
     Args:
         directory: Where the ``.jsonl.xz`` files are; a missing file is an error.
-        split: "train" or "heldout"; a hash of its text puts a row in one of them.
-        share_alike: Whether the schema-guided dialogues may be used, which are share-alike.
+        split: "train" or "heldout"; a hash of its text puts a row into one of them.
+        share_alike: Whether the schema-guided dialogues, which are share-alike, may be used.
 
     Raises:
-        FileNotFoundError: a corpus is missing.
+        FileNotFoundError: A corpus is missing.
     """
     corpora = Corpora()
     wanted = split == "heldout"
@@ -109,15 +109,15 @@ def services(path: Path, wanted: bool, most: int = 20_000) -> list[dict[str, Any
 
     Args:
         path: The corpus.
-        wanted: Whether of the held-out part.
-        most: Rows that are looked at.
+        wanted: Whether the held-out part is wanted.
+        most: Limit on the rows that are read.
     """
     kept = (row for row in islice(rows(path), most) if held_out(row["id"]) == wanted)
     return [found for row in kept if (found := beginning(row)) is not None]
 
 
 def beginning(row: dict[str, Any]) -> dict[str, Any] | None:
-    """The longest beginning of a dialogue that `dialogue` takes and that calls a tool."""
+    """The longest beginning of a dialogue that calls a tool and that `dialogue` accepts."""
     messages = row["messages"]
     for end in range(len(messages) - 1, 2, -1):
         told = messages[end]["role"] == "assistant" and messages[end - 1]["role"] == "tool"
@@ -131,18 +131,18 @@ def _suits(row: dict[str, Any]) -> bool:
 
 
 def _take(corpora: Corpora, row: dict[str, Any], wanted: bool) -> None:
-    """Keep a row that is talk, or that no tool of ours serves."""
+    """Keep a row if it is talk, or asks for what no tool of ours does."""
     intent = row["intent"]
     topic = TOPICS.get(intent)
     if topic is not None:
         corpora.talk.setdefault(topic, []).append(row["text"])
-    # What is kept unseen as a tool must not be learned as a request to be declined either.
+    # An intent that is held out as a tool must not be learned as a request to decline either.
     elif intent in UNFIT and not _NEAR.search(row["text"]) and (wanted or not unseen(intent)):
         corpora.unfit.append(row["text"])
 
 
 def _requests(utterances: list[dict[str, Any]], wanted: bool) -> dict[str, list[list[Piece]]]:
-    """By tool, the rows of a split that ask for it; both splits together tell which are whole."""
+    """Tool → a split's rows that ask for it; the rows of both splits show which are complete."""
     read = [(row["text"], found) for row in utterances if (found := labelled_rows.request(row))]
     requests: dict[str, list[list[Piece]]] = {}
     for (text, (tool, pieces)), whole in zip(
@@ -160,9 +160,10 @@ def _chat(corpora: Corpora, question: str, answer: str) -> None:
 
 
 def dialogue(row: dict[str, Any]) -> dict[str, Any] | None:
-    """A corpus dialogue in the project's format; None where an argument is not the user's words.
+    """A corpus dialogue in the project's format; None if an argument is not in the user's words.
 
-    Text in messages with calls goes; arguments take the user's casing.
+    Dialogues that are too long are refused as well. Text in messages with calls is dropped, and
+    arguments take the user's casing.
     """
     said = [m["content"] for m in row["messages"] if m["role"] == "user"]
     if (
@@ -194,7 +195,7 @@ def dialogue(row: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def as_heard(row: dict[str, Any], rng: Random) -> dict[str, Any]:
-    """A corpus dialogue with its user's side mostly as a bare transcript, arguments likewise."""
+    """A corpus dialogue, mostly with its user's side and the arguments as a bare transcript."""
     if rng.random() < 0.4:
         return row
     digits = rng.random() < 0.2
@@ -230,7 +231,7 @@ def _plain_tool(tool: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_said(value: Any, said: list[str]) -> Any:
-    """A string as it stands in what the user said; None if it does not. Other values stay."""
+    """A string as the user said it, None if they did not; other values are returned as they are."""
     if not isinstance(value, str):
         return value
     words = re.findall(r"\w+", value.lower())

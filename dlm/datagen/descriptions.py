@@ -1,6 +1,6 @@
-"""What strangers tell of the parameters of their tools, and parameters whose names tell nothing.
+"""Describes the parameters of tools as other developers do, and gives some names without meaning.
 
-Draws depend on the tool alone, so that dialogues stay the same whatever is told of their tools.
+Draws depend on the tool alone, so that descriptions do not change the rest of the dialogues.
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ from dlm.datagen.world import capital
 from dlm.engine.json_call import NAME
 
 OPAQUE = 0.13
-"""Share of tools with opaque parameters, of those that tell of all their parameters."""
+"""Share of tools that get opaque parameters, among those that describe all their parameters."""
 _NONE, _SOME = 0.15, 0.1
-"""Shares of tools that tell of no parameter, and of some."""
+"""Shares of tools that describe no parameter, and that describe some."""
 _LISTED, _EXAMPLE, _DEFAULT = 0.25, 0.2, 0.3
-"""Shares of descriptions with the options, of those with an example, of parameters with a default.
-
-Of either where there is any."""
+"""Shares of descriptions with options, of those with an example, and of parameters with a default,
+among those that have any."""
 
 _BARE = frozenset((
     "at", "by", "how", "if", "in", "near", "on", "only", "that", "until", "what", "when", "where",
     "whether", "which", "who", "whom", "whose", "why", "with",
 ))  # fmt: skip
-"""First words that no article stands before; no name that is one of them describes anything."""
+"""Words that take no article before them; a name that is one of them describes nothing."""
 _OPAQUE_NAMES = (
     "p{n}", "p{n}", "x{n}", "arg{n}", "arg_{c}", "param_{n}", "value{n}", "field_{n}", "in_{c}",
     "{c}", "k{n}", "a{n}", "v_{c}",
@@ -35,7 +34,7 @@ _OPAQUE_NAMES = (
 
 
 def synonyms(names: Iterable[str], shown: str = "") -> tuple[str, ...]:
-    """The names of a parameter that may describe it, as words; ``shown`` is what it is called."""
+    """Names of a parameter that may describe it, as words; ``shown`` is the name that it has."""
     found = (name.replace("_", " ") for name in names if name != shown and "{" not in name)
     return tuple(name for name in found if name not in _BARE and len(name) > 2)
 
@@ -45,11 +44,11 @@ def described(
     about: Mapping[str, Sequence[str]],
     example: Callable[[str, Random], Any] = lambda key, rng: None,
 ) -> Spec:
-    """A tool that tells of its parameters as some developer does, or does not.
+    """A tool with descriptions of its parameters, as some developer writes them, or without.
 
     Args:
-        about: By parameter what there is to tell of it: phrases that an article may stand before.
-        example: Draws a value of a parameter; None where there is none to show.
+        about: Parameter → phrases that describe it and that may follow an article.
+        example: Draws a value of a parameter, or None if it has no example.
     """
     rng = Random(json.dumps(spec))
     roll = rng.random()
@@ -76,7 +75,7 @@ class _Manner:
         self.stop = "." if rng.random() < 0.4 else ""
 
     def tell(self, phrase: str, schema: Spec, value: Any, required: bool) -> Spec:
-        """A description and perhaps a default; ``value`` is an example, None for none."""
+        """A description and perhaps a default; ``value`` is an example or None."""
         rng = self.rng
         text = phrase
         if self.article and phrase.split(" ")[0] not in _BARE:
@@ -110,12 +109,13 @@ def _shown(value: Any) -> str:
 
 
 def opaque(row: dict[str, Any], share: float = OPAQUE) -> dict[str, Any]:
-    """A row in which the parameters of some tools have names that tell nothing.
+    """A row in which the parameters of some tools have names without meaning.
 
-    Their descriptions must be read then; a tool that does not tell of all parameters stays.
+    Then their descriptions must be read. A tool that does not describe all its parameters is left
+    as it is.
 
     Args:
-        share: Of the tools that tell of all.
+        share: Share of tools that are changed, among those that describe all parameters.
     """
     renamed = {t["name"]: keys for t in row["tools"] if (keys := _opaque_keys(t, share))}
     if not renamed:
@@ -136,7 +136,7 @@ def tells_all(parameters: Mapping[str, Any]) -> bool:
 
 
 def _opaque_keys(tool: Spec, share: float) -> dict[str, str]:
-    """By parameter its new name; empty where the tool keeps its own."""
+    """Parameter → its new name; empty if the tool keeps its own."""
     properties = tool["parameters"].get("properties", {})
     rng = Random(f"opaque {json.dumps(tool)}")
     if tool["name"] == NAME or rng.random() >= share or not tells_all(tool["parameters"]):

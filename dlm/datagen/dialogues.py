@@ -1,4 +1,4 @@
-"""Training dialogues without end: the front door of `dlm.datagen`.
+"""Generates endless training dialogues: the entry point of `dlm.datagen`.
 
 ``python -m dlm.datagen.dialogues --count 20 --seed 1`` prints some as JSON lines.
 
@@ -9,9 +9,9 @@ agent ships) or a `dlm.datagen.results.Teller` or `dlm.datagen.composed_talk.Tal
 answer, and what is asked about it), or the row is written as a whole (`dlm.datagen.written_tools`:
 functions called for in writing). A turn picks a phrasing of the split (`dlm.datagen.holdout`),
 fills its slots (`dlm.datagen.values`), and has it transcribed (`dlm.datagen.noise`). Simulated
-tools answer the calls, and replies are worded from their results. At last the tools to declare are
+tools answer the calls, and replies are worded from their results. Finally the tools to declare are
 chosen and, for some kinds, renamed (`dlm.datagen.renaming`). Texts with structured answers are made
-apart (`dlm.datagen.extraction`, `dlm.datagen.composed_extraction`).
+separately (`dlm.datagen.extraction`, `dlm.datagen.composed_extraction`).
 
 A new kind of dialogue is a writer in `dlm.datagen.conversations` or `_OTHERS` and a share in
 `SHARES`; a new kind of turn is a function in `dlm.datagen.turns`; new words are entries in
@@ -69,10 +69,11 @@ SHARES: dict[str, float] = {
     "results": 0.1,
     "talk": 0.085,
 }
-"""Share of each kind of dialogue; without corpora "corpus" falls away."""
+"""Share of each kind of dialogue; "corpus" is left out without corpora."""
 
 FEW_TOOLS = 0.75
-"""Share of rows that offer some of the agent's tools only: declarations bring no loss, and cost."""
+"""Share of rows that declare only some of the agent's tools: declarations cost tokens and teach
+nothing, as they have no loss."""
 
 UNASKED = 0.24
 """Share of turns that mention an order without giving it, in training."""
@@ -81,7 +82,7 @@ COMPOSED = 0.75
 """Share of texts with structured answers that are composed of facts (`composed_extraction`)."""
 
 AT_EASE = 0.6
-"""Share of dialogues in training whose users speak as if nobody had written it for them."""
+"""Share of training dialogues whose users speak spontaneously (`dlm.datagen.spontaneous`)."""
 
 COMPOSED_RESULTS = 0.75
 """Share of dialogues about results whose tools and results are composed."""
@@ -92,10 +93,9 @@ class Source:
     """Where the words of a stream of dialogues come from: one split's values and rows.
 
     Attributes:
-        style: How users are transcribed; None draws it for each dialogue.
+        style: How users are transcribed; None draws a style for each dialogue.
         unasked: Share of turns that mention an order without giving it (`dlm.datagen.mentions`).
-        at_ease: Share of dialogues whose users speak as if nobody had written it for them
-            (`dlm.datagen.spontaneous`).
+        at_ease: Share of dialogues whose users speak spontaneously (`dlm.datagen.spontaneous`).
     """
 
     values: Values
@@ -107,7 +107,7 @@ class Source:
 
     @classmethod
     def load(cls, corpora: Path | None, split: str, share_alike: bool = False) -> Source:
-        """Read the corpora, if there are any; arguments and errors as those of `generate`."""
+        """Read the corpora, if there are any; arguments and errors are those of `generate`."""
         if split not in ("train", "heldout"):
             raise ValueError(f"split must be train or heldout, got {split!r}")
         rows = load(corpora, split, share_alike) if corpora is not None else None
@@ -124,17 +124,17 @@ def generate(
     share_alike: bool = False,
     unasked: float | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Dialogues in the project's chat format, without end and the same for the same arguments.
+    """Endless dialogues in the project's chat format, the same for the same arguments.
 
     Args:
         corpora: Directory of the text corpora; None for the grammars alone.
         split: "train", or "heldout" for phrasings, rows and tool names that training never shows.
         share_alike: Whether lists under a share-alike licence may be used.
-        unasked: As in `Source`; None for what is usual.
+        unasked: As in `Source`; None for the split's default.
 
     Raises:
-        ValueError: the split is neither.
-        FileNotFoundError: a corpus is missing.
+        ValueError: There is no such split.
+        FileNotFoundError: A corpus is missing.
     """
     source = Source.load(corpora, split, share_alike)
     if unasked is not None:
@@ -143,11 +143,10 @@ def generate(
 
 
 def stream(rng: Random, source: Source, shares: Mapping[str, float]) -> Iterator[dict[str, Any]]:
-    """Dialogues of some kinds, without end.
+    """Endless dialogues of some kinds.
 
     Args:
-        shares: Share of each kind, of those in `SHARES`; without corpora that of "corpus" falls
-            away.
+        shares: Share of each kind, named as in `SHARES`; "corpus" is left out without corpora.
     """
     kinds = [kind for kind in shares if source.corpora is not None or kind != "corpus"]
     weights = [shares[kind] for kind in kinds]
@@ -201,7 +200,7 @@ def _row(script: Script, agent: str, renamed: bool) -> dict[str, Any]:
 
 
 def _any_tools(script: Script) -> list[str]:
-    """Tools of any kind, those that the dialogue used among them."""
+    """Tools of any kind, including those that the dialogue used."""
     names = [n for n in catalog.SPECS if n not in script.forbidden and n not in script.used]
     script.rng.shuffle(names)
     return [*sorted(script.used), *names]

@@ -1,9 +1,9 @@
 """Several drinks in one message, as customers say them: each with an amount and details of its own.
 
-A message is put together from groups, in the notation of ``data/coffee_tools.toml``: its hash can
-hold it out. Slots are numbered by group; those of number 0 belong to all. ``AGAIN3`` stands for
-the drink of the third group said once more. Also what describes a drink that was ordered before.
-The words are ``data/drink_groups.toml``.
+A message is composed from groups, in the notation of ``data/coffee_tools.toml``, and its hash
+decides whether it is held out. Slots are numbered by group; those with number 0 belong to all.
+``AGAIN3`` stands for the drink of the third group, said once more. Descriptions of a drink that was
+ordered before are composed here, too. The words are in ``data/drink_groups.toml``.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ _AMOUNTS = ("two", "three", "four", "five", "six")
 
 
 def compose_groups(rng: Random, split: str) -> str:
-    """A phrasing of an order of one to five groups, in the split that its hash puts it in.
+    """A phrasing of an order of one to five groups that is in the split by its hash.
 
     Raises:
-        NothingHeldOutError: no draw of many fell into the split.
+        NothingHeldOutError: None of many draws was in the split.
     """
     return composed(rng, split, _message)
 
 
 def compose_drink(rng: Random, split: str) -> str:
-    """A phrasing of one drink with few details, as `compose_groups`."""
+    """A phrasing of one drink with few details; as `compose_groups`."""
     few = dict.fromkeys(_SHARES, 0.08)
     return composed(rng, split, lambda rng: _around(rng, _group(rng, 1, few)))
 
 
 def compose_plainly(rng: Random, split: str) -> str:
-    """A phrasing of one drink or two, with nothing before them, as `compose_groups`."""
+    """A phrasing of one or two drinks with nothing before them; as `compose_groups`."""
 
     def plainly(rng: Random) -> str:
         count = rng.choice((1, 1, 1, 2))
@@ -50,10 +50,10 @@ def compose_plainly(rng: Random, split: str) -> str:
 
 
 def compose_description(rng: Random, split: str, lacking: Sequence[str]) -> str:
-    """What describes the last drink and names none; of details that it lacks.
+    """A phrasing that adds details that the last drink lacks, without naming it.
 
     Raises:
-        NothingHeldOutError: no draw of many fell into the split.
+        NothingHeldOutError: None of many draws was in the split.
     """
 
     def described(rng: Random) -> str:
@@ -65,7 +65,7 @@ def compose_description(rng: Random, split: str, lacking: Sequence[str]) -> str:
 
 
 def said_again(pieces: list[Piece]) -> list[Piece]:
-    """A message with its drinks where they are said again."""
+    """A message with each ``AGAIN`` replaced by its drink."""
     drinks = {p.slot.removeprefix("drink") or "1": p.text for p in pieces if p.slot[:5] == "drink"}
     return [
         p if p.slot else Piece(re.sub(r"AGAIN(\d)", lambda m: drinks[m[1]], p.text)) for p in pieces
@@ -86,7 +86,7 @@ def _around(rng: Random, body: str) -> str:
 
 
 def _listed(rng: Random) -> str:
-    """Groups one after the other, with something to eat among them now and then."""
+    """Groups one after the other, sometimes with something to eat among them."""
     count = rng.choices((1, 2, 3, 4, 5), (2, 4, 4, 2, 1))[0]
     groups = [_group(rng, number) for number in range(1, count + 1)]
     if rng.random() < 0.22:
@@ -95,7 +95,7 @@ def _listed(rng: Random) -> str:
 
 
 def _divided(rng: Random) -> str:
-    """Several of one drink that differ: "two lattes one with oat milk and one without"."""
+    """Several of one drink, with differences: "two lattes one with oat milk and one without"."""
     amounts = rng.choice(((1, 1), (1, 1), (1, 1), (2, 1), (1, 2), (1, 1, 1), (3, 1), (2, 2)))
     size = rng.choice(("", "", "{size0}"))
     total = _AMOUNTS[sum(amounts) - 2]
@@ -123,7 +123,7 @@ def _divided(rng: Random) -> str:
 
 
 def _plain(rng: Random, told: str, kind: str) -> str:
-    """The last of several that differ, which has none of what the others have, or the usual."""
+    """The last of several that differ, without the detail of the others or with the usual one."""
     return f"{told} {rng.choice(GROUPS['usual_milk'] if kind == 'milk' else GROUPS['plainly'])}"
 
 
@@ -133,7 +133,7 @@ def _with(rng: Random, kind: str, more: list[str]) -> str:
 
 
 def _alike(rng: Random) -> str:
-    """Groups that share a size or a milk, one of them perhaps not."""
+    """Groups that share a detail, perhaps with one exception."""
     count = rng.choice((2, 2, 3, 3, 4))
     kind = rng.choice(("size", "size", "milk", "sweetener"))
     body = _joined(rng, [_group(rng, n, {"roast": 0.1}) for n in range(1, count + 1)])
@@ -152,7 +152,7 @@ def _alike(rng: Random) -> str:
 def _group(
     rng: Random, number: int, shares: dict[str, float] | None = None, for_whom: float = 0.14
 ) -> str:
-    """An amount of one drink, with its details before and behind it."""
+    """An amount of one drink, with its details before and after it."""
     share = rng.choice((0.3, 1.0, 1.0, 1.7))
     parts = [k for k, v in (shares or _SHARES).items() if rng.random() < v * share]
     rng.shuffle(parts)
@@ -171,7 +171,7 @@ def _group(
 
 
 def _numbered(text: str, number: int) -> str:
-    """A group's text with its number at its slots, of which the first group's have none."""
+    """A group's text with its number added to its slots; the first group's have none."""
     return re.sub(r"\{([a-z]+)(?=[}=])", rf"{{\g<1>{number}", text) if number > 1 else text
 
 

@@ -1,9 +1,9 @@
-"""Dialogues to fine-tune on, in the chat JSONL format that OpenAI's fine-tuning takes.
+"""Dialogues to fine-tune on, in the chat JSONL format of OpenAI's fine-tuning.
 
 A line is ``{"messages": [...], "tools": [{"type": "function", "function": {...}}]}``. A call is
 ``{"id", "type": "function", "function": {"name", "arguments": JSON text}}``; a message of role tool
-names the call that it answers. What is wrong is said with its line, before any training, and so is
-what a user should know of their dialogues before minutes go into learning them.
+names the call that it answers. Mistakes are reported with their lines before any training, and so
+is what users should know about their dialogues before minutes go into learning them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 MOST_FAULTS = 10
-"""Faulty lines that an error reports, at most."""
+"""Most faulty lines that an error reports."""
 
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 _KNOWN = {
@@ -38,7 +38,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 class ExampleError(ValueError):
-    """Lines are no dialogues that can be learned; the text says which and why."""
+    """A file's dialogues cannot be learned; the message says which lines are wrong and why."""
 
 
 def read(file: Path) -> list[Row]:
@@ -49,10 +49,10 @@ def read(file: Path) -> list[Row]:
 
     Raises:
         OSError: There is no such file, or it cannot be read.
-        ExampleError: Lines are wrong, or there is none; of the wrong ones the first are reported.
+        ExampleError: Lines are wrong, of which the first are reported, or there are no dialogues.
     """
     rows, faults = [], []
-    # JSON may hold characters that splitlines takes for the end of a line.
+    # JSON may contain characters that splitlines takes for line ends.
     for number, line in enumerate(file.read_bytes().split(b"\n"), start=1):
         if line.strip():
             try:
@@ -70,7 +70,7 @@ def read(file: Path) -> list[Row]:
 
 def _parsed(line: bytes) -> Any:
     try:
-        # Editors of Windows put a mark in front of a file.
+        # Windows editors put a byte order mark at the start of a file.
         text = line.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8: {error.reason} at byte {error.start + 1}") from error
@@ -82,16 +82,16 @@ def _parsed(line: bytes) -> Any:
 
 
 def _loaded(text: str) -> Any:
-    """What a JSON text says.
+    """The value of a JSON text.
 
     Raises:
-        ValueError: It is none, or says what no text can hold.
+        ValueError: It is not JSON, or contains half of a surrogate pair.
     """
     try:
         value = json.loads(text)
     except RecursionError as error:
         raise ValueError("not JSON: objects and lists too deep in one another") from error
-    # A text cut inside an emoji keeps one half of it, for which there are no bytes.
+    # A text that was cut inside an emoji has half of a surrogate pair, which cannot be encoded.
     if "\\ud" in text.lower() and (half := _HALF.search(json.dumps(value, ensure_ascii=False))):
         code = f"\\u{ord(half[0]):04x}"
         raise ValueError(f"got {code} alone, expected both halves of a character or neither")
@@ -102,7 +102,7 @@ def row_of(line: Any) -> Row:
     """A line as a dialogue in the training data's form.
 
     Raises:
-        ValueError: It is wrong; the text says where and what was expected.
+        ValueError: It is malformed; the message says where and what was expected.
     """
     if not isinstance(line, dict):
         raise ValueError(f"got {_kind(line)}, expected an object with messages")
@@ -188,7 +188,7 @@ def _tools(raw: Any) -> list[Row]:
 
 
 def _parameters(where: str, raw: Any) -> Row:
-    """A schema that a server of the model takes as well; a tool may have no parameters."""
+    """Check that the model's server would accept a schema; a tool may have no parameters."""
     if raw in (None, {}):
         return {"type": "object", "properties": {}}
     parameters = _object(where, raw)
@@ -249,7 +249,7 @@ class _Messages:
         if not isinstance(raw, list):
             raise ValueError(f"{where}.tool_calls: got {_kind(raw)}, expected a list")
         given = message.get("content")
-        # Beside calls many programs write an empty text for none.
+        # Many programs write an empty text next to calls to mean that there is none.
         nothing = given in (None, []) or (isinstance(given, str) and not given.strip())
         content = "" if nothing and raw else _content(f"{where}.content", given)
         if len(raw) > 1 and not self.parallel:
@@ -301,7 +301,7 @@ def _check(where: str, arguments: Row, tool: Row) -> None:
     for key, value in arguments.items():
         if value is None and key in known.nullable:
             continue
-        # Said to the model as text and read back, a value must be what it was.
+        # A value must survive being written for the model and read back.
         try:
             again = read_value(written(value, known.properties[key]), known.properties[key])
         except ValueError as error:
@@ -323,7 +323,7 @@ def _arguments(where: str, raw: Any) -> Row:
 
 
 def _keys(where: str, message: Row, known: set[str]) -> None:
-    """Refuse what would be left out without a word; what an API writes as empty may stay."""
+    """Refuse keys that would be ignored silently, unless they are empty, as APIs write them."""
     for key in sorted(message.keys() - known):
         if message[key] not in (None, [], ""):
             raise ValueError(f"{where}: got key {key!r}, expected {', '.join(sorted(known))}")
@@ -331,7 +331,7 @@ def _keys(where: str, message: Row, known: set[str]) -> None:
 
 def _content(where: str, raw: Any) -> str:
     if isinstance(raw, list):
-        # As a server joins them.
+        # Joined as the server does.
         raw = "\n".join(
             _text(f"{where}[{i}].text", _object(f"{where}[{i}]", part).get("text"))
             for i, part in enumerate(raw)
@@ -357,20 +357,20 @@ def _kind(value: Any) -> str:
 
 
 FEW_REQUESTS = 40
-"""Fewer different requests are learned word for word before what they have in common is."""
+"""With fewer different requests the model learns their words before what they have in common."""
 MOST_TOOLS = 20
-"""Tools whose calls are counted one by one."""
+"""Most tools whose calls are counted separately."""
 _SHOWN = 3
 
 
 def survey(
     file: Path, rows: Sequence[Row], length: Callable[[Row], int], max_length: int
 ) -> list[str]:
-    """Report what a file holds, and what in it will not be learned or not help.
+    """Report what a file contains, and what in it will not be learned or will not help.
 
     Args:
-        length: Of a dialogue, in tokens.
-        max_length: Longer dialogues are left out of training, tokens.
+        length: Returns the length of a dialogue in tokens.
+        max_length: Dialogues of more tokens than this are left out of training.
 
     Returns:
         Sentences, the first about what there is; each of the others is a warning.
@@ -424,7 +424,7 @@ def _too_alike(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _unsaid(rows: Sequence[Row]) -> Iterator[str]:
-    """Values that the engine, which takes them from what was said, could not write."""
+    """Warn of values that were not said, which the engine, limited to what was, cannot write."""
     found = []
     for row in rows:
         tools = {tool.name: tool for tool in tools_of(row["tools"])}

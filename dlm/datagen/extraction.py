@@ -1,9 +1,8 @@
-"""Structured answers of kinds of documents: a message, and the values that a schema asks for.
+"""Structured answers for kinds of documents: a message, and the values that a schema asks for.
 
 A kind of document has texts with slots, and fields that fill them. A row is one text, in formal or
-casual spelling, perhaps with a remark beside it; some of the fields are asked for, under names that
-vary, and the rest stands between. Texts of facts that are put together anew each time are made in
-`dlm.datagen.composed_extraction`.
+casual spelling, perhaps with a remark added; some of its fields are asked for, under varying names.
+Texts that are composed anew from facts each time are made in `dlm.datagen.composed_extraction`.
 
 Kinds of documents and names of fields are held out. The tables are ``data/extraction*.toml``.
 """
@@ -32,9 +31,9 @@ class Kind:
     """A kind of document.
 
     Attributes:
-        what: It tells of, as instructions name it.
-        texts: Its slots are fields, and kinds of values that nobody asks for.
-        fields: Kind of value and names, as ``data/extraction.toml`` describes.
+        what: What it is about, as instructions name it.
+        texts: Templates; their slots are fields, or kinds of values that are not asked for.
+        fields: Field → kind of value and names, in the notation of ``data/extraction.toml``.
     """
 
     what: str
@@ -43,7 +42,7 @@ class Kind:
 
 
 class Field(NamedTuple):
-    """What may be asked for: the kind of its values, its names, and how each option is said."""
+    """Something that may be asked for: kind of values, names, and how each option is said."""
 
     kind: str
     names: tuple[str, ...]
@@ -59,8 +58,8 @@ KINDS: dict[str, Kind] = {
 _BRACKETS = str.maketrans("<>", "()")
 _CASUAL = re.compile(rf"\b(?:{'|'.join(map(re.escape, TABLE.casual))})\b")
 _OPTIONAL, _UNTOLD, _NESTED, _DESCRIBED = 0.15, 0.3, 0.08, 0.35
-"""Shares of fields that may be left out, of untold fields that are asked for, of nested rows, and
-of rows whose fields are described."""
+"""Shares of told fields that are optional, of untold fields that are asked for, of rows with nested
+fields, and of rows with descriptions."""
 
 
 @cache
@@ -88,7 +87,7 @@ def names_of(field: Field, split: str) -> tuple[str, ...]:
 
 @cache
 def common_names() -> frozenset[str]:
-    """Names of fields in so many kinds of documents that they say little."""
+    """Names of fields that occur so often that they say little."""
     fields = (field_of(source) for kind in KINDS.values() for source in kind.fields.values())
     times = Counter(name for field in fields for name in field.names)
     return frozenset(name for name, number in times.items() if number >= _COMMON)
@@ -123,7 +122,7 @@ def _kind(slot: str, fields: dict[str, Field]) -> tuple[str, dict[str, tuple[str
 def _text(
     rng: Random, pieces: Iterable[Piece], drawn: dict[str, Given], chosen: Container[str]
 ) -> tuple[str, dict[str, str]]:
-    """The text, and how each slot is said in it; ``chosen`` are those of options."""
+    """The text, and how it says each slot; ``chosen`` are the fields with options."""
     roll = rng.random()
     casual, lower = roll < 0.25, roll < 0.15
     said = {slot: one.text.lower() if lower else one.text for slot, one in drawn.items()}
@@ -133,7 +132,7 @@ def _text(
         if words.lower().startswith(_NO_ON):
             text = text.removesuffix("on ")
         begins = text.rstrip(" ")[-1:] in ("", ".", "!", "?", "\n")
-        # Of a value that is copied no letter may change.
+        # Not for values that are copied from the text, as no letter of those may change.
         text += capital(words) if begins and not casual and piece.slot in chosen else words
     text = _lines(text)
     if rng.random() < 0.18:
@@ -147,11 +146,11 @@ def _text(
 
 
 _NO_ON = ("tomorrow", "today", "next ")
-"""Days that no "on" stands before."""
+"""Beginnings of days that take no "on"."""
 
 
 def _own(text: str, casual: bool, lower: bool) -> str:
-    """Words of a text that are no value, as they are spelled."""
+    """A text's own words, in its spelling."""
     text = text.translate(_BRACKETS)
     text = text.lower() if lower else text
     return _CASUAL.sub(lambda found: TABLE.casual[found[0]], text) if casual else text
@@ -164,7 +163,7 @@ def _lines(text: str) -> str:
 def _asked(
     rng: Random, split: str, fields: dict[str, Field], drawn: dict[str, Given], said: dict[str, str]
 ) -> list[Asked]:
-    """Some of the fields that the text tells, and perhaps some that it does not."""
+    """Choose some of the fields that the text tells, and perhaps some that it does not tell."""
     told = [name for name, field in fields.items() if _slot(name, field) in drawn]
     other = [name for name in fields if name not in told]
     alike = {_kind(slot, fields)[0].split()[0] for slot in drawn}
@@ -181,7 +180,7 @@ def _asked(
         field = fields[name]
         free = [one for one in names_of(field, split) if one not in used and one not in parent]
         if name in other and field.kind.split()[0] in alike:
-            # "date" is no name for one of two dates where the other is told.
+            # "date" cannot be the name of an untold date if the text tells another one.
             free = [one for one in free if one not in common_names()]
         if not free:
             continue
@@ -209,11 +208,11 @@ def _asked(
 
 
 _STYLES = (str, str, str, str.upper, lambda text: text.replace(" ", "_"))
-"""How options are written."""
+"""Ways to write options."""
 
 
 def _slot(name: str, field: Field) -> str:
-    """The slot that tells a field: a currency stands with its amount."""
+    """The slot that tells a field; a currency is told by its amount."""
     return field.kind.removeprefix("currency ") if field.kind.startswith("currency ") else name
 
 

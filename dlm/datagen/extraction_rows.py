@@ -1,8 +1,8 @@
 """Structured answers as rows: a client's schema, the tool that stands for it, and the call.
 
-An answer has the layout of `dlm.engine.json_call`: the schema is declared as a tool, of nested
-objects by paths, and the answer is its call. Strings are spans of the text, a list of words is one
-span that enumerates them, and what the text does not tell is left out.
+An answer has the layout of `dlm.engine.json_call`: the schema is declared as a tool, with nested
+fields named by their paths, and the answer is a call of it. Strings are spans of the text, a list
+of words is one span that enumerates them, and what the text does not tell is left out.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from dlm.language.identifiers import words
 
 
 class Asked(NamedTuple):
-    """A field of a schema: its path, its schema, whether it must be given, and its value if told.
+    """A field that a schema asks for.
 
     Attributes:
-        nullable: Whether the client's schema has null for what is not told.
-        value: As the answer's JSON holds it.
+        path: Names of the objects that it is in, and its own.
+        required: Whether it must be given.
+        nullable: Whether the client's schema allows null if it is not told.
+        told: Whether the text tells it.
+        value: The value in the answer's JSON.
         said: The span of the text that stands for it.
     """
 
@@ -40,9 +43,9 @@ class Extraction:
     """A text and what a schema asks for.
 
     Attributes:
-        schema: The client's.
-        answer: The object that is right.
-        row: Of the training data.
+        schema: The client's schema.
+        answer: The right answer.
+        row: The row of the training data.
     """
 
     schema: dict[str, Any]
@@ -51,7 +54,7 @@ class Extraction:
 
 
 def laid_out(rng: Random, what: str, text: str, asked: list[Asked]) -> Extraction:
-    """A text, perhaps with an instruction beside it, and what is asked for of it."""
+    """Lay out a text, perhaps with instructions, and the fields that are asked for."""
     described = ""
     if rng.random() < 0.3:
         described = fill(
@@ -85,7 +88,7 @@ def laid_out(rng: Random, what: str, text: str, asked: list[Asked]) -> Extractio
 
 
 def is_list_of_words(schema: dict[str, Any]) -> bool:
-    """Whether a list is read off an enumeration in the text."""
+    """Whether a schema is a list of words, which an enumeration in the text gives."""
     return bool(schema["type"] == "array" and schema["items"]["type"] == "string")
 
 
@@ -98,7 +101,7 @@ def _tool(described: str, asked: list[Asked]) -> dict[str, Any]:
 
 
 def parameter_of(schema: dict[str, Any]) -> dict[str, Any]:
-    """A field's schema as a parameter's: a list of words is a text that enumerates them."""
+    """A field's schema as a parameter's: a list of words becomes a string that enumerates them."""
     if not is_list_of_words(schema):
         return schema
     return {key: part for key, part in schema.items() if key != "items"} | {"type": "string"}

@@ -1,6 +1,6 @@
-"""Values in the texts of structured answers: how each is said, and what it is in JSON.
+"""Values in the texts of structured answers: how each is written, and what it is in JSON.
 
-The tables are ``data/extraction.toml``. Knows neither texts nor schemas.
+The tables are in ``data/extraction.toml``. Texts and schemas are not known here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Table:
 
 
 class Given(NamedTuple):
-    """What fills a slot: how it is said, its value in JSON, and the currency of an amount."""
+    """What fills a slot: its text, its value in JSON, and the currency if it is an amount."""
 
     text: str
     value: Any
@@ -45,11 +45,12 @@ CURRENCIES = {"USD": ("$", "dollars"), "EUR": ("€", "euros"), "GBP": ("£", "p
 
 
 class Draw:
-    """Draws what fills the slots of one row, nothing twice."""
+    """Draws what fills the slots of one row, nothing twice if possible."""
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
-        # Where a text has a date in figures, one in words cannot be meant by a date's format.
+        # If a text may have dates in figures, those for a schema's date format are in figures too;
+        # otherwise the format would seem to mean another date.
         self.figures = rng.random() < 0.6
         self.digits = rng.random() < 0.75
         self.code = rng.choice(list(CURRENCIES))
@@ -92,10 +93,10 @@ class Draw:
         return Given(text, text)
 
     def word(self, symbol: str) -> str:
-        """Text of a symbol of the tables."""
+        """Text for a symbol of the tables."""
         rng = self.rng
         if symbol in TABLE.forms:
-            # An explicit loop, because every value comes this way.
+            # Expanded here, because every value comes this way.
             parts = template(rng.choice(TABLE.forms[symbol])).expand(rng)
             return "".join(self.word(part.slot) if part.slot else part.text for part in parts)
         if symbol in TABLE.lists:
@@ -109,7 +110,7 @@ class Draw:
         return Given(self.enumerated(found), found)
 
     def enumerated(self, items: list[str]) -> str:
-        """Items as they stand in a sentence."""
+        """Items as an enumeration in a sentence."""
         last = self.rng.choice((" and ", " and ", " and ", ", and ", ", "))
         return last.join([", ".join(items[:-1]), items[-1]]) if items[1:] else items[0]
 
@@ -140,7 +141,7 @@ CENTS = (50, 90, 99, 95, 25, 75, 10, 5, 49, 80)
 
 
 def plain_number(value: float) -> float | int:
-    """A number as JSON writes it shortest."""
+    """A number rounded to two decimals, an int if it is whole."""
     rounded = round(value, 2)
     return int(rounded) if rounded == int(rounded) else rounded
 

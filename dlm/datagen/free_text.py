@@ -1,8 +1,8 @@
-"""Free text as people say it: what they note down, buy and look for, why, and what they just tell.
+"""Free text as people say it: what they note down, buy, look for and talk about, and why.
 
-A grammar (``data/free_text.toml``) puts it together from words, rare and made-up ones among them,
-and from what is read of corpora: nouns of word problems and deeds of people's talk, less those that
-the fixed hash holds out. Knows no tool and no parameter.
+A grammar (``data/free_text.toml``) composes it from words, including rare and made-up ones, and
+from phrases of the corpora: nouns of word problems and activities that people talk about, except
+those that the fixed hash holds out. Tools and parameters are not known here.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _TABLE = read_table("free_text", _Table)
 GRAMMAR: Mapping[str, tuple[str, ...]] = _TABLE.grammar
 _IN_TRAINING = {k: GRAMMAR[k] + more for k, more in _TABLE.in_training.items()}
 INSTEAD: Mapping[str, str] = _TABLE.instead
-"""Kinds of values and the symbols that they may be drawn from in training."""
+"""Kind of values → the symbol that they may be drawn from in training."""
 
 _PROBLEMS, _TALK = "gsm8k_train.jsonl.xz", "self_dialogue.jsonl.xz"
 _PROBLEMS_READ = 5000
 _TALKS_READ = (2000, 14_000)
-"""From row to row; `dlm.evaluate.talk` judges by those before."""
+"""First row and end of the rows that are read; `dlm.evaluate.talk` uses those before."""
 _THING = re.compile(
     r"\b(?:a|an|her|his|their|the|each) ([a-z]{3,11})(?= (?:and|for|to|in|on|at|from|with)|[.,?])"
 )
@@ -56,10 +56,10 @@ _FEWEST = 2
 
 
 def read(directory: Path) -> dict[str, tuple[str, ...]]:
-    """What corpora give: things, one and several, and what people do with them.
+    """Read phrases from the corpora: things in the singular and plural, and what people do.
 
     Raises:
-        FileNotFoundError: a corpus is missing.
+        FileNotFoundError: A corpus is missing.
     """
     found: dict[str, Counter[str]] = {
         "thing": Counter(),
@@ -103,8 +103,8 @@ def write(
 
     Args:
         read_texts: What `read` found; empty without corpora.
-        draw: A value of a kind that is no symbol.
-        training: Whether symbols may stand for what they do in training alone.
+        draw: Draws a value of a kind that is not a symbol.
+        training: Whether to add what only training has for a symbol.
     """
     options = (_IN_TRAINING.get(symbol) if training else None) or GRAMMAR.get(symbol)
     if options is None:

@@ -1,6 +1,7 @@
-"""Which templates, corpus rows and tool names are held out of training: a fixed hash decides.
+"""Decides by a fixed hash which templates, corpus rows and tool names are held out of training.
 
-About one in twenty is held out. Short lists are never split, so that no intent is left wordless.
+About one in twenty is held out. Short lists are never split, so that no intent is left without
+words.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def members(options: tuple[str, ...], split: str) -> tuple[str, ...]:
     """The entries of ``options`` in a split ("train" or "heldout"), possibly none.
 
     Raises:
-        ValueError: the split is neither.
+        ValueError: There is no such split.
     """
     if split not in ("train", "heldout"):
         raise ValueError(f"split must be train or heldout, got {split!r}")
@@ -38,10 +39,10 @@ def members(options: tuple[str, ...], split: str) -> tuple[str, ...]:
 
 
 def pick(rng: Random, options: Sequence[str], split: str) -> str:
-    """A random entry of ``options`` that belongs to the split.
+    """A random entry of ``options`` that is in the split.
 
     Raises:
-        NothingHeldOutError: none does.
+        NothingHeldOutError: None is.
     """
     found = members(tuple(options), split)
     if not found:
@@ -50,10 +51,10 @@ def pick(rng: Random, options: Sequence[str], split: str) -> str:
 
 
 def composed(rng: Random, split: str, compose: Callable[[Random], str]) -> str:
-    """The first of what is composed that belongs to the split by its hash.
+    """Compose texts until one is in the split by its hash, and return it.
 
     Raises:
-        NothingHeldOutError: none of many does.
+        NothingHeldOutError: None of many is.
     """
     for _ in range(400):
         source = compose(rng)
@@ -63,5 +64,5 @@ def composed(rng: Random, split: str, compose: Callable[[Random], str]) -> str:
 
 
 def unseen(thing: str) -> bool:
-    """Whether a composed tool's thing or a corpus intent is kept for the held-out split alone."""
+    """Whether a thing of composed tools, a corpus intent or the like is kept out of training."""
     return zlib.crc32(f"unseen {thing}".encode()) % 10 == 0

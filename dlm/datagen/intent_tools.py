@@ -1,10 +1,10 @@
 """Intents of the utterance corpora as tools: other people's words for a few hundred purposes.
 
-Each labelled intent becomes a tool of that purpose, its slots parameters; name and parameters are
-drawn anew for each dialogue. A corpus names an intent once; developers name one and the same tool
-in many ways, most of them words that its users say. So most names are taken from the sentences
-themselves. Intents whose hash marks them as unseen appear in the held-out split alone, and so do
-held-out rows. The tables are ``data/intents.toml``.
+Each labelled intent becomes a tool, and its slots become parameters; the names are drawn anew for
+each dialogue. A corpus has one name for an intent, but developers name the same tool in many ways,
+mostly with words that its users say, so most names are taken from the sentences themselves. Intents
+whose hash marks them as unseen occur only in the held-out split, and so do held-out rows. The
+tables are in ``data/intents.toml``.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from dlm.datagen.tables import read
 from dlm.datagen.world import capital
 
 _TOLD = 0.6
-"""Share of names and of descriptions that are made of what an intent's sentences tell."""
+"""Share of names and descriptions made from an intent's own sentences."""
 _PLAIN_VERBS = ("", "", "", "handle", "get", "request", "check", "find", "help_with")
 
 LONGEST = 3
-"""Words of a phrase."""
+"""Most words of a phrase."""
 _LEAST = 0.18
-"""Share of an intent's sentences times the logarithm of how few intents use the word: what a word
-must have at least. It leaves out words of one sentence and words of everywhere."""
+"""Least weight of a word in a phrase: its share of the intent's sentences, times the logarithm of
+all intents over those that use it. This excludes words of a single sentence and common words."""
 _RARE = 0.01
-"""Share of an intent's sentences from which on it counts as using a word."""
+"""An intent uses a word if at least this share of its sentences has it."""
 _WORD = re.compile(r"[a-z]{3,}")
 
 
@@ -65,26 +65,26 @@ class _Table:
 
 _TABLE = read("intents", _Table)
 TOPICS = _TABLE.topics
-"""Intents that are talk, and the topic that answers them."""
+"""Intents that are talk → the topic that answers them."""
 UNFIT = frozenset(_TABLE.unfit)
 """Intents that no tool of ours serves."""
 _SMALL = frozenset(_TABLE.small_words)
 """Words that no tool is named after."""
 SLOT_NAMES = {slot: names for slots, names in _TABLE.slots.items() for slot in slots.split()}
-"""Slots of the corpora, and the names of parameters made of them."""
+"""Slots of the corpora → names of the parameters made from them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """An intent as it may be offered.
+    """An intent that may become a tool.
 
     Attributes:
         intent: Its name in the corpora.
-        verbs: First halves of tool names; `nouns` second halves.
+        verbs: First halves of tool names.
+        nouns: Second halves of tool names.
         rows: Its sentences, each with its slots as spans.
-        phrases: What its sentences tell (`telling_phrases`), in training: tools are
-            mostly called that, so that many names lead to a purpose; none where it keeps its own
-            names.
+        phrases: Telling phrases of its sentences (`telling_phrases`). In training most tool names
+            are made from them, so that many names lead to a purpose; empty in the held-out split.
         marked: Whether any of its sentences has slots.
     """
 
@@ -98,10 +98,11 @@ class Purpose:
 
 @dataclass(frozen=True, slots=True)
 class IntentTool:
-    """A tool made of a purpose for one dialogue: its schema, and slot → parameter.
+    """A tool made from a purpose for one dialogue.
 
     Attributes:
-        words: The words of its name and description that are no verbs, with underscores.
+        keys: Slot → parameter.
+        words: The nouns of its name and its description, with underscores.
     """
 
     spec: Spec
@@ -116,7 +117,7 @@ class IntentTool:
 
     @property
     def topic(self) -> frozenset[str]:
-        """Words that tools with another purpose should not share in the same dialogue."""
+        """Words that tools of other purposes in the same dialogue must not share."""
         names = (*self.purpose.nouns, self.purpose.intent, *self.words)
         return frozenset(w for name in names for w in _cut(name))
 
@@ -127,11 +128,11 @@ class IntentTool:
 
 
 def collect(rows: Iterable[dict[str, Any]], split: str) -> dict[str, Purpose]:
-    """Purposes of a split, with those of their rows that are short and whose slots can be found.
+    """Purposes of a split, with their rows that are short and whose slots can be found.
 
     Args:
-        split: "train": seen intents, rows not held out; "heldout": unseen intents, all their rows
-            that no tool of ours serves.
+        split: "train" for seen intents, without held-out rows; "heldout" for unseen intents,
+            without rows that our own tools serve.
     """
     wanted = split == "heldout"
     found: dict[str, Purpose] = {}
@@ -182,7 +183,7 @@ def _cut(name: str) -> list[str]:
 
 
 def _found(row: dict[str, Any]) -> spans.Spans | None:
-    """Every slot's span; None where one is not in the text once, or two overlap."""
+    """Every slot's span; None if a value is not in the text exactly once, or two overlap."""
     found: spans.Spans = {}
     if not row["slots"]:
         return found
@@ -208,10 +209,10 @@ def _words(intent: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def offer(
     purpose: Purpose, rng: Random, style: str, wanted: spans.Spans | None = None
 ) -> IntentTool:
-    """The purpose as a tool.
+    """Make a purpose into a tool.
 
     Args:
-        wanted: Slots of the row that will ask for it: these are mostly among its parameters.
+        wanted: Slots of the row that will ask for it, most of which become parameters.
     """
     named = _titled(purpose, rng)
     name = styled([w for w in "_".join(named).split("_") if w], style)
@@ -238,7 +239,7 @@ def offer(
 
 
 def _titled(purpose: Purpose, rng: Random) -> tuple[str, str]:
-    """A verb and what it is done with, with underscores."""
+    """A verb, perhaps empty, and a noun phrase, with underscores."""
     verb, noun = rng.choice(purpose.verbs), rng.choice(purpose.nouns)
     if not purpose.phrases or rng.random() > _TOLD:
         return verb, noun
@@ -246,12 +247,12 @@ def _titled(purpose: Purpose, rng: Random) -> tuple[str, str]:
 
 
 def asked(tool: IntentTool, text: str, slots: spans.Spans) -> list[Piece] | None:
-    """A row in pieces whose slots are the tool's parameters."""
+    """A row in pieces whose slots are the tool's parameters; None if spans overlap."""
     return spans.pieces(text, {tool.keys[s]: span for s, span in slots.items() if s in tool.keys})
 
 
 def answered(tool: IntentTool, arguments: dict[str, str], rng: Random) -> tuple[str, str]:
-    """A result and what the agent says of it."""
+    """A result, and what the agent says about it."""
     words = tool.purpose.nouns[0].replace("_", " ")
     fields = {
         "Words": capital(words),
@@ -265,7 +266,7 @@ def answered(tool: IntentTool, arguments: dict[str, str], rng: Random) -> tuple[
 
 
 def telling_phrases(sentences: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """For each intent what its sentences tell in at most `LONGEST` words, in the order said.
+    """For each intent, phrases of at most `LONGEST` telling words from its sentences, in order.
 
     Args:
         sentences: Intent → its sentences, without the values of slots.

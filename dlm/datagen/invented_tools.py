@@ -1,7 +1,7 @@
-"""What invented tools answer, and how the agent reports it.
+"""What invented tools return, and how the agent reports it.
 
-Results are sentences made from the arguments and random fields, sometimes given as JSON, as other
-people's tools do.
+Results are sentences made from the arguments and random fields or, as with other people's tools,
+sometimes JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dlm.language.spoken_numbers import number
 
 
 def answer(tool: InventedTool, arguments: Arguments, values: Values, rng: Random) -> Result:
-    """What an invented tool answers."""
+    """What an invented tool returns."""
     if tool.errors and rng.random() < 0.08:
         text = fill(rng.choice(tool.errors), rng, dict(arguments))
         return failure(capital(text))
@@ -41,7 +41,7 @@ def answer(tool: InventedTool, arguments: Arguments, values: Values, rng: Random
 
 
 def reply(tool: InventedTool, result: Result, rng: Random) -> str:
-    """What the agent says about an invented tool's result, from the fields that the result has."""
+    """What the agent says about an invented tool's result, using only the result's fields."""
     shown = result.fields.get("", "")
     closed = not template(shown).slots
     fitting = [r for r in tool.replies if template(r).slots <= result.fields.keys()]

@@ -1,7 +1,7 @@
-"""Labels of the utterance corpora in terms of our tools.
+"""Maps the labels of the utterance corpora to our tools.
 
 One reader per group of intents turns a row into spans; a row that says more than the tool can take
-is refused rather than half understood.
+is rejected rather than half understood.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ Reader = Callable[[str, list[str], dict[str, Any]], "tuple[str, Spans] | None"]
 
 
 def request(row: dict[str, Any]) -> tuple[str, list[Piece]] | None:
-    """The tool that a row asks for and its sentence in pieces; None where it does not fit."""
+    """The tool that a row asks for, and its sentence in pieces; None if it does not fit."""
     reader = READERS.get(row["intent"])
-    # A transcriber wrote dates that way: "the meeting on one divided by twenty two".
+    # Transcribers wrote dates that way: "the meeting on one divided by twenty two".
     if reader is None or (reader is not _sum and "divided" in row["text"]):
         return None
     words = spans.tokens(row["text"])
@@ -188,7 +188,7 @@ def _date(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Span
 
 
 def _completed(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
-    # "Mark milk as done" says nothing of a list, and would be a guess.
+    # "Mark milk as done" does not mention a list, so it would be a guess.
     return _remove(text, words, slots) if re.search(r"\b(off|list)\b", text) else None
 
 
@@ -308,7 +308,7 @@ def _device(
     span = spans.find(words, name)
     if span is None:
         return None
-    # "My room lights" and "upstairs floor lamps" can be cut in more than one way.
+    # "My room lights" and "upstairs floor lamps" can be split in more than one way.
     if words[max(0, span[0] - 1)] in ("room", "floor") and not str(room).endswith("room"):
         return None
     found["device"] = span

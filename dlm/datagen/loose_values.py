@@ -1,4 +1,4 @@
-"""Amounts, lengths and times as people say them who do not count exactly; in training alone."""
+"""Amounts, durations and times as people say them loosely; only for training."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOOSE_DURATIONS = (
 
 
 def loose_clock(rng: Random, digits: bool) -> str:
-    """A time of day as it is said beside the clock: "half six", "ten to eight", "about nine"."""
+    """A time of day in colloquial words: "half six", "ten to eight", "about nine"."""
     number = rng.randint(1, 12)
     hour = str(number) if digits else words_of(number)
     minutes = rng.choice(("five", "ten", "twenty", "twenty five", "a quarter"))
@@ -40,7 +40,7 @@ _PARTS = (
     "first thing in the morning", "tomorrow morning",
 )  # fmt: skip
 _DAY_PARTS = ("morning", "evening", "afternoon", "first thing", "after work", "lunchtime")
-"""Moments that name a part of the day and no hour, as reminders may have."""
+"""Parts of a day, without an hour, as reminders may have."""
 
 
 def loose_moment(rng: Random) -> str:

@@ -1,4 +1,4 @@
-"""Words that nobody knows: nothing but copying can produce them."""
+"""Makes up words that the model cannot know, so that it has to copy them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dlm.datagen.words import WORDS
 
 _CONSONANTS, _VOWELS = "bcdfghklmnprstvwz", "aeiou"
 _BLENDED = ("noun", "adjective", "item", "name", "place", "surname", "company", "drink")
-"""Lists of words that others are made of."""
+"""Lists whose words blends are made of."""
 
 
 def salad(rng: Random) -> str:
-    """One to three random words, some of them made up: nothing but copying can produce them."""
+    """One to three random words, some of them made up, which can only be copied."""
     roll = rng.random()
     if roll < 0.3:
         return pseudo_word(rng)
@@ -23,7 +23,7 @@ def salad(rng: Random) -> str:
 
 
 def blend(rng: Random) -> str:
-    """The beginning of one word and the end of another: it looks like a word that nobody knows."""
+    """The beginning of one word and the end of another, which looks like an unknown word."""
     first, last = (rng.choice(WORDS[rng.choice(_BLENDED)]).split()[0].lower() for _ in range(2))
     return first[: rng.randint(2, max(2, len(first) - 1))] + last[-rng.randint(2, 4) :]
 

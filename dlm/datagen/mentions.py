@@ -1,7 +1,8 @@
-"""Orders that are mentioned and not given: "don't turn on the light", "how do I set a timer".
+"""Orders that are mentioned but not given: "don't turn on the light", "how do I set a timer".
 
-An order is put into a frame. Most frames take the request out of it, and nothing is to be called;
-some only look as if they did ("why don't you turn on the light"), so that no single word decides.
+An order is put into a frame. With most frames it is no longer a request, and nothing is to be
+called; some frames only look like that ("why don't you turn on the light"), so that no single word
+decides.
 """
 
 from __future__ import annotations
@@ -15,19 +16,20 @@ from dlm.datagen.phrases import Piece, fill
 from dlm.datagen.tables import read
 
 FRAME = "(frame)"
-"""Slot of a frame's words, no tool's: as those of a slot, a bad recogniser spares most of them."""
+"""Slot of a frame's words, which belong to no tool; as they have a slot, noise spares most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Frames that are answered alike.
+    """Frames that get the same answers.
 
     Attributes:
-        weight: How often it is drawn, beside the others.
+        weight: How often the group is drawn, relative to the others.
         frames: Templates; ``DO`` stands for the order, ``DOING`` and ``DID`` for its other forms.
-        answers: What the agent says; none where the order stands and is to be called.
-        of_user: Whether it may be the user who does it, so that it is not done for "me".
-        question: Whether it is one.
+        answers: What the agent says; none if the order is still to be carried out.
+        of_user: Whether the frames may speak of the user doing it, so that orders with words like
+            "me" and "my" do not fit.
+        question: Whether the frames are questions.
     """
 
     weight: int
@@ -37,7 +39,7 @@ class Group:
     question: bool = False
 
     def of(self, split: str) -> tuple[str, ...]:
-        """Its frames of a split, "train" or "heldout"."""
+        """The frames in a split, "train" or "heldout"."""
         return _of_split(self.frames, split)
 
 
@@ -62,7 +64,7 @@ _SELF = {"me", "my", "i", "us", "our"}
 
 
 def is_mentionable(pieces: list[Piece]) -> bool:
-    """Whether pieces are an order that a frame can take."""
+    """Whether pieces are an order that can be put into a frame."""
     if not pieces or pieces[0].slot:
         return False
     words = _words(pieces)
@@ -73,11 +75,11 @@ def mentioned(rng: Random, pieces: list[Piece], split: str) -> tuple[list[Piece]
     """An order in a frame.
 
     Args:
-        pieces: Those of an order (`is_mentionable`), its slots filled.
+        pieces: An order (`is_mentionable`) with its slots filled.
 
     Returns:
-        What the user says, its frame in the slot `FRAME`; what the agent answers, None where the
-        order stands; whether it is a question.
+        What the user says, with the frame in the slot `FRAME`; what the agent answers, None if the
+        order is to be carried out; and whether it is a question.
     """
     toward_user = not _SELF.isdisjoint(_words(pieces))
     fitting = [g for g in GROUPS if not (g.of_user and toward_user)]
@@ -106,7 +108,7 @@ def _parted(frame: str) -> tuple[str, str, str]:
 
 
 def formed(verb: str, form: str) -> str:
-    """A verb as it stands for "DO", "DOING" or "DID"."""
+    """The form of a verb that replaces "DO", "DOING" or "DID"."""
     low = verb.lower()
     if form == "DO":
         return verb

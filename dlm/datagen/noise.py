@@ -1,7 +1,7 @@
-"""What a recogniser and a speaking person do to the user's side of a dialogue.
+"""Does to the user's side of a dialogue what a speaker and a recogniser do.
 
-Works on pieces, so that each slot's words stay one contiguous run, and returns the slots as they
-stand in the final text: arguments taken from there are always spans of what the user said.
+It works on pieces, so that each slot's words stay one contiguous run, and returns the slots as they
+are in the final text: arguments taken from there are always spans of what the user said.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Style:
     """How one user's side is transcribed.
 
     Attributes:
-        cased: Capital letters and punctuation, as Whisper writes; else bare lower case.
-        digits: Whether numbers come as digits.
+        cased: Whether there are capitals and punctuation, as Whisper writes; else bare lower case.
+        digits: Whether numbers are in digits.
         rate: Strength of noise; 0 for clean.
     """
 
@@ -53,14 +53,14 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A user's turn as transcribed, and what fills its slots in that very text."""
+    """A user's turn as transcribed, and the values of its slots in exactly that text."""
 
     text: str
     values: dict[str, str]
 
 
 def draw_style(rng: Random) -> Style:
-    """A random style: bare transcripts with number words are the most frequent."""
+    """A random style; bare transcripts with number words are the most frequent."""
     cased = rng.random() < 0.35
     digits = rng.random() < (0.7 if cased else 0.12)
     rate = rng.choice((0.0, 0.0, 0.3, 0.6, 1.0, 1.6))
@@ -124,7 +124,7 @@ def _disturb(rng: Random, words: list[tuple[str, str]], rate: float) -> list[tup
 
 
 def misheard(rng: Random, word: str) -> str:
-    """A word that sounds like this one, or the word without or with an ending; often itself."""
+    """A word that sounds like this one, or the word with an "s" added or dropped, or itself."""
     low = word.lower()
     alike = [w for w in _alike().get(_sound(low), ()) if abs(len(w) - len(low)) <= 2]
     roll = rng.random()
@@ -139,7 +139,7 @@ def misheard(rng: Random, word: str) -> str:
 
 @cache
 def _alike() -> dict[str, list[str]]:
-    """Words of the lists by how they sound."""
+    """Sound → the words of the lists that have it."""
     found: dict[str, list[str]] = {}
     words = {w.lower() for values in WORDS.values() for value in values for w in value.split()}
     for word in sorted(words | set(_HOMOPHONES)):
@@ -149,7 +149,7 @@ def _alike() -> dict[str, list[str]]:
 
 
 def _sound(word: str) -> str:
-    """A word without what a recogniser confuses: vowels, voicing, doubled and silent letters."""
+    """A word without what recognisers confuse: vowels, voicing, doubled and silent letters."""
     plain = word.translate(_VOICELESS)
     return word[:1].translate(_VOICELESS) + re.sub(r"[aeiouhwy]|(.)(?=\1)", "", plain[1:])
 
@@ -170,6 +170,6 @@ def _written(words: list[tuple[str, str]], style: Style, question: bool) -> Utte
 
 
 def _unstopped(words: list[str]) -> str:
-    """Words of a slot without the punctuation behind them; within them it is part of the value."""
+    """A slot's words without punctuation at the end; inside, it is part of the value."""
     text = " ".join(words)
     return text.rstrip(",.?!") if text[-1:] in ",?!" else text

@@ -1,9 +1,9 @@
-"""Orders of drinks: put together part by part, as what customers say has no fixed order, and read.
+"""Composes orders of drinks part by part, and reads those of a corpus.
 
-A composed order is a phrasing in the notation of ``data/coffee_tools.toml``, so that its hash can
-hold it out. An order of the Taskmaster coffee dialogues is read by a small lexicon in terms of our
-``order_drink``; a word that it does not know refuses the row, so that no order is half understood.
-The tables are ``data/orders.toml``.
+A composed order is a phrasing in the notation of ``data/coffee_tools.toml``, and its hash decides
+whether it is held out. Orders in the Taskmaster coffee dialogues are mapped to our ``order_drink``
+with a small lexicon; a row with an unknown word is rejected, so that no order is half understood.
+The tables are ``data/orders.toml`` and ``data/order_lexicon.toml``.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from dlm.datagen.tables import Lists, read
 FILES = ("taskmaster4_coffee", "taskmaster_reward_good")
 _SHARES = {"milk": 0.5, "sweetener": 0.42, "shots": 0.28, "extras": 0.22, "roast": 0.3, "size": 0.5}
 _LONG_SHARES = _SHARES | {"milk": 0.65, "sweetener": 0.65, "shots": 0.5, "extras": 0.6}
-"""Of the long orders that half of the training split's are: those are what goes wrong."""
+"""For half of the orders in training, which are long, as models fail at long ones."""
 _COUNTS = ("a", "a", "a", "a", "one", "", "", "{quantity}")
 _MANY_COUNTS = ("a", "a", "a", "one", "", "{quantity}", "{many}", "{many}")
-"""Of half of the training split's orders: a number before a drink was left out too often."""
+"""For half of the orders in training: a number before a drink used to be left out too often."""
 
 
 def _longest_first(entries: Iterable[str]) -> list[list[str]]:
@@ -42,10 +42,10 @@ _AMOUNTS = _longest_first(_LEXICON["amounts"])
 
 
 def compose_order(rng: Random, split: str) -> str:
-    """A phrasing of an order: in the split that its hash puts it in.
+    """A phrasing of an order that is in the split by its hash.
 
     Raises:
-        NothingHeldOutError: no draw of many fell into the split.
+        NothingHeldOutError: None of many draws was in the split.
     """
     long = split == "train" and rng.random() < 0.5
     shares = _LONG_SHARES if long else _SHARES
@@ -77,7 +77,7 @@ def _order(rng: Random, shares: Mapping[str, float], counts: Sequence[str]) -> s
 
 
 def behind(rng: Random, parts: Sequence[str]) -> str:
-    """What stands behind a drink for some parameters: " with {milk} and {sweetener}"."""
+    """What follows a drink for some parameters: " with {milk} and {sweetener}"."""
     text, began = "", False
     style = rng.random()
     for i, part in enumerate(parts):
@@ -102,10 +102,10 @@ def behind(rng: Random, parts: Sequence[str]) -> str:
 
 
 def drink_orders(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, list[Piece]]]:
-    """What customers order in one sentence, with its pieces.
+    """Find orders that customers give in one message.
 
     Yields:
-        The sentence, and its pieces whose slots are parameters of ``order_drink``.
+        The message, and its pieces, whose slots are parameters of ``order_drink``.
     """
     seen = set()
     for row in rows:
@@ -124,7 +124,7 @@ def drink_orders(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, list[Pie
 
 
 def drink_order(text: str) -> list[Piece] | None:
-    """An order in pieces; None where it holds a word that the lexicon does not know."""
+    """An order in pieces; None if it is not understood, as with a word not in the lexicon."""
     plain = re.sub(r"[.,?!;:]+(?=\s|$)", "", text.replace("'s ", "s ").replace("/", " "))
     words = tokens(plain)
     if not 1 <= len(words) <= 22 or not all(words):
@@ -151,7 +151,7 @@ def drink_order(text: str) -> list[Piece] | None:
 
 
 def _drink(words: list[str]) -> tuple[int, int] | None:
-    """The one drink: its longest name, with what stands right before it and belongs to it."""
+    """The span of the drink's longest name and words before it that belong to it, if it is one."""
     spans = list(_places(words, _DRINKS, set()))
     if len(spans) != 1:
         return None
@@ -164,7 +164,7 @@ def _drink(words: list[str]) -> tuple[int, int] | None:
 def _places(
     words: list[str], entries: list[list[str]], taken: set[int]
 ) -> Iterator[tuple[int, int]]:
-    """Where entries stand, longest first, none over another nor over what is taken."""
+    """Spans of entries, longest first, that overlap neither each other nor what is taken."""
     used = set(taken)
     for entry in entries:
         size = len(entry)
@@ -176,7 +176,7 @@ def _places(
 
 
 def _widened(words: list[str], span: tuple[int, int], taken: set[int]) -> tuple[int, int]:
-    """A span with the amount that stands before it."""
+    """A span extended by an amount directly before it."""
     start, end = span
     for amount in _AMOUNTS:
         size = len(amount)
@@ -187,5 +187,5 @@ def _widened(words: list[str], span: tuple[int, int], taken: set[int]) -> tuple[
 
 
 def order_held_out(text: str) -> bool:
-    """Whether an order is held out: by its words alone, not by their spelling."""
+    """Whether an order is held out, by its words without case and punctuation."""
     return held_out(" ".join(re.findall(r"\w+", text.lower())))

@@ -1,8 +1,8 @@
 """Phrases: text with ``(a|b)`` choices, ``[optional]`` parts and ``{slots}``.
 
-A slot may say its own words: ``{quantity=two}``. A template expands into pieces, so that what fills
-a slot stays known after noise has been applied. Also what people put around an order, and which
-phrasings are orders. Knows nothing of tools.
+A slot may have its own words: ``{quantity=two}``. A template expands into pieces, so that what
+fills a slot stays known after noise has been applied. The module also tells which phrasings are
+orders, and puts polite words around them. Tools are not known here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dlm.datagen.wording import WORDING
 
 
 class Piece(NamedTuple):
-    """Some words of an utterance. ``slot`` names what they fill; empty for the template's own."""
+    """Some words of an utterance; ``slot`` is what they fill, empty for the template's own."""
 
     text: str
     slot: str = ""
@@ -28,10 +28,10 @@ class Template:
     """One compiled template.
 
     Args:
-        source: The template's text; blanks between parts are not significant.
+        source: The template's text; whitespace between parts is not significant.
 
     Raises:
-        ValueError: a bracket is not closed.
+        ValueError: Brackets are not balanced.
     """
 
     __slots__ = ("_root", "slots", "source")
@@ -52,7 +52,7 @@ class Template:
 
 @cache
 def template(source: str) -> Template:
-    """The compiled form of a template, compiled once."""
+    """A compiled template, cached."""
     return Template(source)
 
 
@@ -60,7 +60,7 @@ def fill(source: str, rng: Random, fields: dict[str, str]) -> str:
     """A random reading of ``source`` with its slots replaced by ``fields``.
 
     Raises:
-        KeyError: the reading has a slot that ``fields`` lacks.
+        KeyError: The reading has a slot that ``fields`` lacks.
     """
     parts = [fields[p.slot] if p.slot else p.text for p in template(source).expand(rng)]
     return tidy("".join(parts))
@@ -74,7 +74,7 @@ _ORDERS = frozenset(_ORDER_WORDS.split())
 
 
 def is_order(source: str) -> bool:
-    """Whether a phrasing is an order: marked as one, or beginning with what is done."""
+    """Whether a phrasing is an order: marked with "!", or beginning with a known verb."""
     first = source.lstrip("([").replace("|", " ").replace(")", " ").split(" ")[0]
     return source.startswith("!") or first in _ORDERS
 
@@ -86,7 +86,7 @@ def parameter_of(slot: str) -> tuple[str, str]:
 
 
 def tidy(text: str) -> str:
-    """Collapse blanks and close up the punctuation that an empty option left apart."""
+    """Collapse whitespace, and remove the spaces before punctuation that empty options left."""
     text = " ".join(text.split())
     return text.replace(" ,", ",").replace(" .", ".").replace(" ?", "?").replace(" !", "!")
 

@@ -1,10 +1,10 @@
-"""Reasoning to learn from: what an agent would think before a message whose truth is known.
+"""Reasoning to learn from: what an agent would think before a message that is known to be right.
 
 A trace is a few plain sentences from the general to the particular: what the user says, which tool
-fits or that none does, what its parameters are. Its words are those of the user and of the tools'
-declarations, so that writing it is a step towards choosing and copying. Half of them are cut after
-any of their sentences: whoever has one cut short must still get an answer. The
-words are ``data/reasons.toml``.
+fits or that none does, and what its parameters are. Its words are those of the user and of the
+tools' declarations, so that writing it is a step towards choosing and copying. Half of the traces
+are cut after some sentence, because the model must answer even if its reasoning is cut short. The
+words are in ``data/reasons.toml``.
 """
 
 from __future__ import annotations
@@ -22,26 +22,27 @@ from dlm.language.schema import written
 Row = Mapping[str, Any]
 
 WHOLE = 0.5
-"""Share of the traces that are whole, or the model would rather end them than go on."""
+"""Share of traces that are always whole; with fewer, the model would rather end than go on."""
 
 LONG_VALUE = 8
-"""Words of a value that is named by its beginning alone."""
+"""A value of more words than this is named by its beginning alone."""
 
 BARE = 0.2
-"""Share of the traces of requests without a tool, and of talk, that see no tools at all."""
+"""Share of dialogues with declines and talk in which no tools are declared."""
 
 GIST_WORDS = 8
-"""Of what the user said, or of a tool's description, at most."""
+"""Most words of the gist of a message or a tool's description."""
 
 TOLD_WORDS = 12
-"""Of a result, at most."""
+"""Most words quoted from a result."""
 
 _COUNTS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 _WEIGHTS = {"call": 3.0, "ask": 6.0, "decline": 4.0, "talk": 3.0, "told": 1.0}
-"""How readily a message of a kind is chosen to be reasoned about.
+"""Weight of each kind of message in the choice of the one to reason about.
 
-Much as often as it is said at all: thoughts that decline too often in training go on doing so.
+The result is close to how often each kind occurs: a model whose reasoning declines too often in
+training keeps doing so.
 """
 
 
@@ -83,11 +84,12 @@ _TABLE = read("reasons", _Table)
 def reasoned(rows: Iterable[Row], share: float, seed: int) -> Iterator[Row]:
     """Dialogues, some of which end in a message with a trace before it.
 
-    A dialogue ends there because an agent does not see what it thought about earlier messages.
+    They end there because an agent does not see its reasoning about earlier messages.
 
     Args:
         rows: Dialogues of the training data; those that are not chosen, and readings
-            (`dlm.datagen.training_rows`), stay as they are.
+            (`dlm.datagen.training_rows`), are left as they are.
+        share: Share of dialogues that get a trace.
     """
     rng = Random(f"{seed}/reasons")
     for row in rows:
@@ -96,7 +98,7 @@ def reasoned(rows: Iterable[Row], share: float, seed: int) -> Iterator[Row]:
 
 
 def with_trace(row: Row, rng: Random) -> Row:
-    """A dialogue up to one of its agent's messages, which has a trace under ``reasoning``."""
+    """A dialogue up to one of the agent's messages, which has a trace under ``reasoning``."""
     messages = row["messages"]
     own = (i for i, m in enumerate(messages) if i and m["role"] == "assistant")
     found = [i for i in own if not messages[i].get("cut")]
@@ -108,7 +110,7 @@ def with_trace(row: Row, rng: Random) -> Row:
     text = " ".join(sentences[:count])
     told = [*messages[:at], {**messages[at], "reasoning": text}]
     made = {**row, "messages": told}
-    # Where no tool helps, and none is spoken of, none is missed.
+    # If no tool helps and the trace mentions none, the tools can be left out.
     free = kind_of(messages, at) in ("decline", "talk") and "tools can" not in sentences[-1]
     if free and not any(m.get("tool_calls") for m in told) and rng.random() < BARE:
         made["tools"] = []
@@ -116,7 +118,7 @@ def with_trace(row: Row, rng: Random) -> Row:
 
 
 def kind_of(messages: Sequence[Row], at: int) -> str:
-    """What an agent's message is: call, told (of a result), ask, decline or talk."""
+    """The kind of an agent's message: call, told (a result), ask, decline or talk."""
     message = messages[at]
     if message.get("tool_calls"):
         return "call"
@@ -126,7 +128,7 @@ def kind_of(messages: Sequence[Row], at: int) -> str:
 
 
 def trace(row: Row, at: int, rng: Random) -> list[str]:
-    """All sentences of the trace of a message."""
+    """All sentences of the trace before a message."""
     messages = row["messages"]
     tools = {tool["name"]: tool for tool in row["tools"]}
     kind = kind_of(messages, at)
@@ -144,7 +146,7 @@ def trace(row: Row, at: int, rng: Random) -> list[str]:
 
 
 def gist(text: str) -> str:
-    """The first words of what was said that say something, in lower case."""
+    """The first words of a message after its opening phrases, in lower case."""
     bare = [w for w in (raw.lower().strip(".,?!;:\"'()") for raw in text.split()) if w]
     kept = list(bare)
     while len(kept) > 2:
@@ -238,7 +240,7 @@ def _results(messages: Sequence[Row], at: int, rng: Random) -> list[str]:
 
 
 def shared(result: str, reply: str) -> str:
-    """The words of a result that its reply tells, runs of them parted by commas."""
+    """The words of a result that occur in its reply, with commas between the runs."""
     told = {_bare(w) for w in reply.split()}
     runs: list[list[str]] = [[]]
     for raw in re.sub(r'[{}\[\]"]', " ", result).split():

@@ -1,4 +1,4 @@
-"""Renaming the tools of a finished dialogue, so that names are read in the prompt, not known."""
+"""Renames the tools of a finished dialogue, so that names must be read in the prompt."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _OPTIONS: dict[str, Sequence[str]] = {
     **{kind: WORDS[kind] for kind in ("size", "roast", "milk", "list", "room", "drink")},
     **{name: known.options for name, known in PARAMETER.items() if known.options},
 }
-"""Parameters that another agent might give as a closed set."""
+"""Parameters that another agent might declare as a closed set of options."""
 
 
 def rename(row: dict[str, Any], rng: Random, split: str) -> dict[str, Any]:
     """A copy of a dialogue with other tool names, parameter names, descriptions and order.
 
     Args:
-        split: Names that `held_out` marks appear in "heldout" alone, and only they there.
+        split: "heldout" has exactly those names that `held_out` marks, "train" the others.
     """
     style = rng.choice(("snake", "snake", "camel", "pascal", "word"))
     names: dict[str, str] = {}
@@ -58,11 +58,11 @@ _VERBS = (
     "search find look_for browse query",
     "convert change transform translate",
 )
-"""First halves of names that mean the same: a tool known by one may be known by all."""
+"""Groups of verbs that mean the same: a tool with one of them may be named with any."""
 
 
 def _wider(verbs: Sequence[str]) -> Sequence[str]:
-    """A tool's verbs, with those of the group that holds most of them."""
+    """A tool's verbs and, if two of them are in a group, all verbs of that group."""
     groups = [group.split() for group in _VERBS]
     best = max(groups, key=lambda group: len(set(group) & set(verbs)))
     return [*verbs, *best] if len(set(best) & set(verbs)) >= 2 else verbs
@@ -86,7 +86,7 @@ def _name(old: str, rng: Random, style: str, split: str, taken: set[str]) -> str
 
 
 def styled(words: list[str], style: str) -> str:
-    """Words as an identifier: snake_case, camelCase, PascalCase or the same as snake for "word"."""
+    """Words as an identifier in camelCase, PascalCase or else (also for "word") snake_case."""
     if style == "camel":
         return words[0] + "".join(w.title() for w in words[1:])
     if style == "pascal":
@@ -103,7 +103,7 @@ def _keys(tool: str, old: list[str], rng: Random) -> dict[str, str]:
 
 
 def _about(tool: str, key: str, shown: str) -> tuple[str, ...]:
-    """What there is to tell of a parameter; of an invented tool's its other names."""
+    """What descriptions say about a parameter; for an invented tool, its other names."""
     return (
         synonyms(other_keys(tool, key), shown) if tool in INVENTED else parameter(tool, key).about
     )
@@ -149,7 +149,7 @@ def _description(tool: dict[str, Any], rng: Random, split: str) -> str:
 
 
 def _property(key: str, given: set[str], rng: Random) -> dict[str, Any]:
-    """A string, or now and then a closed set that holds every value given."""
+    """A string schema, sometimes with a closed set of options that has every value given."""
     closed = _OPTIONS.get(key, ())
     if not closed or not given <= set(closed) or rng.random() > 0.2:
         return {"type": "string"}

@@ -1,6 +1,6 @@
-"""Deeds that are asked for, and how they end: done, otherwise, partly, later or not at all.
+"""Requests to do something, and how they end: done, differently, partly, later or not at all.
 
-The tools are ``data/results_deeds.toml``.
+The tools are in ``data/results_deeds.toml``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PARTS = (
 
 
 class Teller(Protocol):
-    """The dialogue that is written; see `dlm.datagen.results.Teller`."""
+    """The dialogue being written; see `dlm.datagen.results.Teller`."""
 
     rng: Random
     heard: dict[str, str]
@@ -61,12 +61,12 @@ class Teller(Protocol):
         ...
 
     def thank(self) -> None:
-        """The user has nothing more to ask."""
+        """The user says thanks and asks nothing more."""
         ...
 
 
 def carry_out(teller: Teller, tool: Tool, deed: Deed) -> None:
-    """Something is to be done, and is done, partly, otherwise or not at all."""
+    """The user asks for a deed, which ends in one of the ways."""
     rng, roll = teller.rng, teller.rng.random()
     teller.heard = teller.ask(teller.pick(deed.say), deed)
     if roll < 0.2:
@@ -84,7 +84,7 @@ def carry_out(teller: Teller, tool: Tool, deed: Deed) -> None:
 
 
 def _later(teller: Teller, deed: Deed, answer: str, **told: str) -> None:
-    """Now and then the user asks once more whether it was done."""
+    """Sometimes the user asks once more whether it was done."""
     if teller.rng.random() < 0.3:
         teller.ask(teller.pick(WORDING.done_already), deed)
         teller.tell(answer, **told)
@@ -108,7 +108,7 @@ def _done(teller: Teller, tool: Tool, deed: Deed) -> None:
 
 
 def _repeated(teller: Teller, deed: Deed) -> Row:
-    """The value that was asked for, as the result repeats it; nothing where it is unread."""
+    """The value that was asked for, as the result repeats it; empty if it cannot be read."""
     rng, slot = teller.rng, deed.changed[0]
     kind, asked = deed.slots[slot][0], teller.heard[slot]
     key = rng.choice(deed.slots[slot][1:])
@@ -145,7 +145,7 @@ def _undone(teller: Teller, tool: Tool, deed: Deed) -> None:
 
 
 def _changed(teller: Teller, tool: Tool, deed: Deed) -> None:
-    """The result has another value than the one that was asked for."""
+    """The deed is done with another value than the one that was asked for."""
     rng = teller.rng
     slot, *replies = deed.changed
     kind, asked = deed.slots[slot][0], teller.heard[slot]
@@ -157,7 +157,7 @@ def _changed(teller: Teller, tool: Tool, deed: Deed) -> None:
     found = {**dict([rng.choice(_SUCCESSES)]), key: value.raw}
     teller.call(tool, teller.heard, as_json(found, rng))
     if kind == "day":
-        # A day brings its own "on"; whether it is another than "tomorrow" cannot be known.
+        # A day comes with its own "on"; whether it differs from "tomorrow" cannot be known.
         replies = [r.replace("for {new}", "{new}") for r in replies]
         named = asked.split()[-1].lower()
         known = named in WEEKDAYS and value.raw in map(str.title, WEEKDAYS)
@@ -189,13 +189,13 @@ def _partly(teller: Teller, tool: Tool, deed: Deed) -> None:
 
 
 def _confirmed(sentence: str) -> str:
-    """What was done, told to who asks whether it was."""
+    """A sentence about what was done, as an answer to whether it was."""
     told = re.sub(r"^(?:Okay|Done), ", "", sentence)
     return f"Yes, {lowered(told)}"
 
 
 def _otherwise(kind: str, asked: str, rng: Random) -> Value | None:
-    """Another value than the one that was asked for; None where that cannot be told."""
+    """Another value than the one that was asked for; None if that cannot be read."""
     if kind == "day":
         named = rng.choice(WEEKDAYS).title()
         return None if named.lower() in asked.lower() else Value(named, f"on {named}")
@@ -211,7 +211,7 @@ def _otherwise(kind: str, asked: str, rng: Random) -> Value | None:
 
 
 def _minutes(asked: str) -> int | None:
-    """Minutes since midnight of a time of day as heard; None if unread."""
+    """Minutes since midnight of a time of day as heard; None if it cannot be read."""
     found = spoken_clock(asked)
     if found is None:
         return None

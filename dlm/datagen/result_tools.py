@@ -1,6 +1,6 @@
-"""Unfamiliar tools whose results are told: what there is to ask of each, and how it is offered.
+"""Unfamiliar tools whose results are told: what users ask each, and how it is declared.
 
-The tables are ``data/results_*.toml``. Knows nothing of dialogues.
+The tables are ``data/results_*.toml``. Dialogues are not known here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dlm.datagen.tables import read
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that a tool tells something of; see ``data/results_facts.toml``."""
+    """One thing that a tool reports on; see ``data/results_facts.toml``."""
 
     tools: tuple[str, ...]
     about: str
@@ -34,7 +34,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """Things of which a tool finds any number; see ``data/results_lists.toml``."""
+    """Things of which a tool finds some number; see ``data/results_lists.toml``."""
 
     tools: tuple[str, ...]
     about: str
@@ -76,7 +76,7 @@ MATTERS: dict[str, Matter] = {**FACTS, **LISTS, **DEEDS}
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as it is offered; ``parameters``: slot → the parameter's name."""
+    """A tool as it is declared; ``parameters``: slot → the parameter's name."""
 
     spec: Spec
     matter: Matter
@@ -84,12 +84,12 @@ class Tool:
 
 
 def slot_of(matter: Fact | Several) -> str:
-    """The slot in what users name; empty for none."""
+    """The slot in the name of the thing; empty if there is none."""
     return next(iter(template(matter.thing).slots), "")
 
 
 def offered(name: str, style: str, split: str, rng: Random) -> Tool:
-    """A tool of a matter, its name in a style of `dlm.datagen.renaming.styled`."""
+    """A tool for a matter, with its name in a style of `dlm.datagen.renaming.styled`."""
     matter = MATTERS[name]
     verbs = matter.verbs if isinstance(matter, Deed) else WORDING.verbs
     words: list[str] = []
@@ -116,7 +116,7 @@ def offered(name: str, style: str, split: str, rng: Random) -> Tool:
 
 
 def _about(matter: Matter, parameters: dict[str, str]) -> dict[str, tuple[str, ...]]:
-    """By parameter what there is to tell of it."""
+    """Parameter → what descriptions say about it."""
     if isinstance(matter, Deed):
         return {key: synonyms(matter.slots[slot][1:], key) for slot, key in parameters.items()}
     named = synonyms(matter.needs)[:1]

@@ -1,7 +1,7 @@
 """Values in the results of tools that no agent ships: as a tool writes them, and as they are told.
 
-A time may be written "19:30" and is told as "7:30 PM"; a state "OUT_FOR_DELIVERY" as "out for
-delivery". Numbers keep their digits. Knows neither tools nor sentences.
+A time written "19:30" is told as "7:30 PM", and a state "OUT_FOR_DELIVERY" as "out for delivery".
+Numbers keep their digits. Tools and sentences are not known here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit: how one and many are said, ends of keys, and signs in a text with the number."""
+    """A unit: its singular and plural, suffixes of keys, and signs in a text with the number."""
 
     one: str
     many: str
@@ -38,7 +38,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """``data/results.toml``; what each list is stands at its top."""
+    """``data/results.toml``; comments at its top explain each list."""
 
     verbs: tuple[str, ...]
     prefixes: tuple[str, ...]
@@ -98,11 +98,11 @@ class Value:
     """A value in a result.
 
     Attributes:
-        raw: As JSON holds it.
-        said: As it is told.
-        suffix: Of its key, where that names the unit.
-        size: To compare it by: a number, or minutes since midnight; None where nothing is more.
-        unit: A number's, None for none.
+        raw: The value in JSON.
+        said: The value as it is told.
+        suffix: Suffix of its key, if that gives the unit.
+        size: What it is compared by, a number or minutes since midnight; None if it has no order.
+        unit: Unit of a number, if it has one.
     """
 
     raw: Any
@@ -113,7 +113,7 @@ class Value:
 
 
 def draw(spec: str, rng: Random, values: Values) -> Value:
-    """A value of a kind as ``data/results_facts.toml`` names kinds.
+    """A value of a kind, in the notation of ``data/results_facts.toml``.
 
     Raises:
         ValueError: The kind is unknown.
@@ -138,7 +138,7 @@ def draw(spec: str, rng: Random, values: Values) -> Value:
 
 
 def state(words: str, rng: Random) -> Value:
-    """A state in the notation of a tool: as words, in snake case, in capitals."""
+    """A state as a tool may write it: as words, in snake case or in capitals."""
     roll, joined = rng.random(), words.replace(" ", "_")
     if roll < 0.5:
         return Value(words, words)
@@ -148,7 +148,7 @@ def state(words: str, rng: Random) -> Value:
 
 
 def drawn_alike(specs: Sequence[str], count: int, rng: Random, values: Values) -> list[list[Value]]:
-    """So many rows of values of some kinds, each kind in one notation, as a list has them."""
+    """``count`` rows of values of some kinds, with each kind in one notation, as in a list."""
     rows: list[list[Value]] = []
     for _ in range(count):
         row = []
@@ -167,14 +167,14 @@ _TRIES = 30
 
 
 def notation(value: Value) -> str:
-    """How a value is written, whatever it is: two alike can stand in one list."""
+    """How a value is written, apart from its content; values in one list share it."""
     text = re.sub(r"\d+(?:\.\d+)?", "0", json.dumps(value.raw))
     named = re.sub(r"[a-z]+", "a", text, flags=re.IGNORECASE)
     return value.suffix + (text if value.unit else named if "0" in text else "")
 
 
 def counted(number: str, unit: Unit) -> str:
-    """A number with its unit, as said."""
+    """A number with its unit, as it is said."""
     return f"{number} {unit.one if number in ('1', 'one') else unit.many}"
 
 
@@ -209,7 +209,7 @@ def _money(low: int, high: int, rng: Random) -> Value:
     of = WORDING.currencies[code]
     number: float = rng.randint(low, high)
     if high < 1000 and rng.random() < 0.6:
-        # An ending zero would be told in other digits than it is written in.
+        # No zero at the end, as JSON would drop it.
         number = round(number + (10 * rng.randrange(10) + rng.randint(1, 9)) / 100, 2)
     text, told = str(number), counted(str(number), of)
     roll = rng.random()
@@ -238,7 +238,7 @@ def clock(rng: Random) -> Value:
 
 
 def clock_at(minutes: int, rng: Random) -> Value:
-    """A time of day, so many minutes after midnight."""
+    """The time of day that is ``minutes`` after midnight."""
     hour, minute = divmod(minutes % 1440, 60)
     said, plain = clock_said(hour, minute), f"{hour:02d}:{minute:02d}"
     roll, size = rng.random(), float(60 * hour + minute)
@@ -310,7 +310,7 @@ _NAMES = {
 
 
 def asked_limit(value: Value, rng: Random, digits: bool) -> tuple[str, float]:
-    """A limit that a number may be above or below, never just at, as said and as a number."""
+    """A limit that a number is above or below, never equal to, in words and as a number."""
     assert value.size is not None
     spread = max(2, round(abs(value.size) * 0.4))
     limit = round(value.size) + rng.choice((-1, 1)) * rng.randint(1, spread)
@@ -324,7 +324,7 @@ def asked_limit(value: Value, rng: Random, digits: bool) -> tuple[str, float]:
 
 
 def asked_hour(value: Value, rng: Random, digits: bool) -> tuple[str, float]:
-    """The same of a time of day: a full hour, and its minutes since midnight."""
+    """A full hour that a time of day is before or after, in words and in minutes since midnight."""
     assert value.size is not None
     hour = min(23, max(1, int(value.size // 60) + rng.choice((-2, -1, 0, 1, 2))))
     if 60 * hour == value.size:
@@ -335,14 +335,14 @@ def asked_hour(value: Value, rng: Random, digits: bool) -> tuple[str, float]:
 
 
 _MEASURED = {s for unit in WORDING.units.values() for s in unit.suffixes if len(s) > 3}
-"""Words of keys that name a unit already."""
+"""Words of keys that already give a unit."""
 
 
 def written_key(name: str, suffix: str, case: str) -> str:
-    """A key with the unit behind it.
+    """A key, followed by its unit unless it has one.
 
     Args:
-        case: As `dlm.datagen.renaming.styled` takes it, or "words" or "kebab".
+        case: A style of `dlm.datagen.renaming.styled`, or "words" or "kebab".
     """
     if not _MEASURED.isdisjoint(name.split("_")):
         suffix = ""
@@ -357,7 +357,7 @@ def as_object(
     case: str,
     rng: Random,
 ) -> Row:
-    """The fields of a result in any order, with others that nobody asks for."""
+    """The fields of a result in random order, with others that nobody asks for."""
     pairs: list[tuple[str, Any]] = []
     for name, value in values.items():
         key = rng.choice(fields[name][0].split(", "))
@@ -377,7 +377,7 @@ def as_object(
 
 
 def wrapped(found: Row, rng: Random) -> Row:
-    """A result as it is, or with an object around all or half of its fields."""
+    """A result as it is, or with all or half of its fields in an inner object."""
     roll = rng.random()
     if roll < 0.2:
         return {rng.choice(WORDING.wraps): found}
@@ -391,7 +391,7 @@ def wrapped(found: Row, rng: Random) -> Row:
 
 
 def failure_text(error: str, rng: Random) -> str:
-    """A failure as tools write them; without a reason where the error is empty."""
+    """A failure as tools write them, without a reason if the error is empty."""
     if not error:
         bare: tuple[Row, ...] = ({"ok": False}, {"success": False}, {"status": "failed"})
         return as_json(rng.choice(bare), rng)
@@ -405,16 +405,16 @@ def failure_text(error: str, rng: Random) -> str:
 
 
 def plain_text(value: Any) -> str:
-    """A value without the quotes of a string."""
+    """A value as JSON, but strings without quotes."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def as_json(value: Any, rng: Random) -> str:
-    """JSON with blanks or without."""
+    """JSON, with or without spaces."""
     close = rng.random() < 0.4
     return json.dumps(value, ensure_ascii=False, separators=(",", ":") if close else None)
 
 
 def lowered(sentence: str) -> str:
-    """A sentence as it goes on behind "yes"."""
+    """A sentence as it continues after "Yes,"."""
     return sentence if sentence.startswith(("{", "IT ")) else sentence[0].lower() + sentence[1:]

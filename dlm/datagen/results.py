@@ -1,10 +1,10 @@
 """Dialogues in which results of unfamiliar tools are told in short true sentences.
 
 A result is an object of fields under changing names, a list, a failure, a success without data, or
-prose. The user asks for all of it, for one field, or compares; then asks on, which the result at
-hand answers without another call. What is not in it is said not to be known, and a failure is
-never told as a success. The tools are ``data/results_*.toml``; a tenth of them is kept for the
-held-out split. Values are drawn by `dlm.datagen.result_values`; what tools do is
+prose. The user asks for all of it, for one field or for a comparison, and then asks more, which the
+same result answers without another call. What is not in it is said not to be known, and a failure
+is never told as a success. The tools are in ``data/results_*.toml``; a tenth of them is kept for
+the held-out split. Values are drawn by `dlm.datagen.result_values`; tools that do something are in
 `dlm.datagen.result_deeds`.
 """
 
@@ -47,16 +47,16 @@ Written = tuple[list[Spec], list[Row]]
 """A dialogue's tools and messages."""
 
 _OTHERS = {"train": (0, 1, 1, 2, 3, 4), "heldout": (0, 1, 2, 3, 4)}
-"""How many tools are offered besides the first."""
+"""Numbers of tools that are declared besides the first, to draw from."""
 _ROUNDS = {"train": (1, 1, 2, 2, 3), "heldout": (1,)}
 _MORE = (0, 1, 1, 2, 2, 3)
-"""Questions and remarks behind a result."""
+"""Numbers of questions and remarks after a result, to draw from."""
 _FAILS, _MISSING = 0.12, 0.12
-"""Shares of calls that fail, and of fields that are empty or not there."""
+"""Shares of calls that fail, and of fields that are empty or missing."""
 _NTH = ("first", "second", "third", "fourth", "fifth", "sixth")
 _STYLES = ("snake", "snake", "camel", "pascal")
 _STATED = ("IT is {}.", "It's {}.")
-"""Answers that name a state, which a question can name as well."""
+"""Answers that give a state, so that a question can be whether it is that."""
 
 
 def write(
@@ -66,8 +66,8 @@ def write(
 
     Args:
         split: "train", or "heldout" for tools that training never shows.
-        style: How the user is transcribed; None draws it.
-        ease: Whether the user speaks as people do when nobody has written it for them.
+        style: How the user is transcribed; None draws a style.
+        ease: Whether the user speaks spontaneously (`dlm.datagen.spontaneous`).
     """
     teller = Teller(rng, values, split, style or draw_style(rng), ease)
     left = list(teller.tools)
@@ -76,7 +76,7 @@ def write(
             break
         tool = rng.choice(left)
         if not tool.parameters:
-            # Asked once more, it could be told from what there is.
+            # A second request for it could be answered from the first result.
             left.remove(tool)
         if isinstance(tool.matter, Fact):
             teller.fact(tool, tool.matter)
@@ -108,8 +108,8 @@ class Teller:
         """The user says a phrasing; returns what fills its slots as it was heard.
 
         Args:
-            it: What ``IT`` stands for; by default the thing by its name.
-            told: Words for slots that are no arguments.
+            it: What ``IT`` stands for; by default the thing's name.
+            told: Words for slots that are not arguments.
         """
         rng = self.rng
         thing = "" if isinstance(matter, Deed) else matter.thing
@@ -142,7 +142,7 @@ class Teller:
         if kind in ("room", "name"):
             names = self.values.known(kind)
             half = len(names) // 2
-            # Two of a kind in one request are never the same.
+            # From different halves, so that two of a kind in one request are never the same.
             return Piece(rng.choice(names[half:] if slot == "other" else names[:half]), slot)
         if kind == "day":
             return Piece(rng.choice(_DAYS), slot)
@@ -172,7 +172,7 @@ class Teller:
         return self.rng.choice(options)
 
     def thank(self) -> None:
-        """The user has nothing more to ask."""
+        """The user says thanks and asks nothing more."""
         heard = utter(self.rng, [Piece(self.pick(WORDING.thanks))], self.style)
         self.messages.append({"role": "user", "content": heard.text})
         self.messages.append({"role": "assistant", "content": self.pick(WORDING.welcome)})
@@ -180,7 +180,7 @@ class Teller:
     # Facts
 
     def fact(self, tool: Tool, fact: Fact) -> None:
-        """One thing is asked for, and more about it."""
+        """The user asks about one thing, and then more about it."""
         rng = self.rng
         shown = _Shown(fact, {k: draw(f[1], rng, self.values) for k, f in fact.fields.items()})
         for key in fact.fields:
@@ -204,7 +204,7 @@ class Teller:
                 break
 
     def _more(self, tool: Tool, fact: Fact, shown: _Shown) -> bool:
-        """Something more about a result that is there; False where the user has done with it."""
+        """Another question about a result; False if the user is done with it."""
         rng, roll = self.rng, self.rng.random()
         again = fact.pronoun or fact.named
         if roll < 0.13:
@@ -220,7 +220,7 @@ class Teller:
             self.call(tool, self.heard, self._written(shown))
             self._tell_all(shown)
         elif question := self._question(shown, again):
-            # The slots of a name keep what they were.
+            # Slots in the thing's name keep their values.
             source = template(again).slots
             told = question.told | {slot: self.heard[slot] for slot in source}
             self.ask(question.ask, fact, again, **told)
@@ -228,10 +228,10 @@ class Teller:
         return roll >= 0.13
 
     def _question(self, shown: _Shown, again: str = "") -> _Question | None:
-        """A question about one field, with its answer; None where a draw does not fit.
+        """A question about one field, with its answer; None if a draw does not fit.
 
         Args:
-            again: What the thing is called where it was spoken of before.
+            again: What the thing is called if it was spoken of before.
         """
         rng, fact = self.rng, shown.fact
         left = [key for key in shown.values if key not in shown.asked]
@@ -300,7 +300,7 @@ class Teller:
         shown.asked.update(k for k in wanted if rng.random() < 0.7)
         final = [k for k, said in told.items() if said in WORDING.final]
         if final:
-            # What is cancelled does not arrive.
+            # Tell nothing else about what is cancelled: it will not arrive.
             wanted, lacking, source = final[:1], [], ""
         if source and not lacking:
             self.tell(source, fact.named, **told)
@@ -360,7 +360,7 @@ class Teller:
     # Lists
 
     def several(self, tool: Tool, matter: Several) -> None:
-        """Things are looked for: none, one or several."""
+        """The user looks for things, of which none, one or several are found."""
         rng = self.rng
         self.heard = self.ask(self.pick(matter.say), matter)
         if rng.random() < _FAILS:
@@ -407,7 +407,7 @@ class Teller:
     def _more_of_list(
         self, matter: Several, items: Sequence[dict[str, Value]], names: Mapping[str, str]
     ) -> bool:
-        """Something more about a list that is there; False where the user has done with it."""
+        """Another question about a list; False if the user is done with it."""
         rng, roll, count = self.rng, self.rng.random(), len(items)
         if roll < 0.15:
             self.thank()
@@ -441,7 +441,7 @@ class Teller:
 
 @dataclass(slots=True)
 class _Shown:
-    """A thing with the values that its result has; None for one that is empty or not there."""
+    """A thing with the values of its result; None for one that is empty or missing."""
 
     fact: Fact
     values: dict[str, Value | None]
@@ -450,7 +450,7 @@ class _Shown:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A question and its answer, with what fills their slots."""
+    """A question and its answer, with what fills the slots of each."""
 
     ask: str
     answer: str
@@ -462,7 +462,7 @@ _GOODS = (
     ("milk", "bread", "coffee", "rice", "honey", "soap", "paper", "pasta", "butter", "soup"),
     ("cheese", "tea", "flour", "salt", "juice", "candles", "sugar", "garlic", "jam", "ham"),
 )
-"""What is bought first, and second."""
+"""Goods for the first and the second slot of a request."""
 _DAYS = (
     "tomorrow", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
     "next monday", "next friday", "this saturday", "today",

@@ -13,7 +13,7 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a corpus, one after the other.
 
     Raises:
-        FileNotFoundError: there is no such corpus.
+        FileNotFoundError: There is no such corpus.
     """
     with lzma.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:

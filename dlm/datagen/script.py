@@ -1,6 +1,6 @@
 """One dialogue while it is written: the user's turns, the agent's calls and replies.
 
-Slots of a phrasing are filled with values that fit each other, the world and the call before.
+Slots of a phrasing are filled with values that fit each other, the world and the previous call.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ KINDS: dict[str, str] = {
     "drinks": "drinks",
     "forgo": "no sugar|without sugar|no sweetener|no syrup|no honey|without syrup",
 }  # fmt: skip
-"""Kind of value that a parameter takes, where nothing more particular is known."""
+"""Parameter → kind of its values, unless `_PARTICULAR` has another for the tool."""
 
 _PARTICULAR = {
     ("get_date", "day"): "date_day", ("confirm_order", "name"): "person",
@@ -61,7 +61,7 @@ _PARTICULAR = {
     ("add_to_list", "item"): "counted_item", ("move_item", "to"): "list",
 }  # fmt: skip
 _ALONE = ("in ", "at ", "after ", "first thing")
-"""Moments before which no other preposition is said."""
+"""Beginnings of moments that take no other preposition before them."""
 _BEFORE_IN = re.compile(r"(?:^| )(?:at|on|by|for|to|past|after) ?$")
 _AGAIN = re.compile(r"every |each |daily|hourly|week(?:day|end)s|[a-z]+days |the first of every")
 _BEFORE_AGAIN = re.compile(r"(?:^| )(?:at|on|by) ?$")
@@ -85,9 +85,9 @@ _KNOWN = {
     "cancel_alarm": "when", "change_alarm": "when", "cancel_reminder": "text",
     "change_reminder": "text", "change_timer": "name",
 }  # fmt: skip
-"""The parameter by which a tool's call names what is there."""
+"""Tool → the parameter by which its call names an existing thing."""
 _VARIED = 0.6
-"""Share of other values that differ in a number alone, of those that have one."""
+"""Share of other values that differ only in a number, for values that have one."""
 _NOTES = ("{}", "call about the {}", "see to the {}", "look after the {}", "think of the {}")
 _PAIRED = frozenset((
     "device", "state", "act", "single_unit", "from_unit", "to_unit", "from_currency",
@@ -100,9 +100,9 @@ class Script:
 
     Args:
         split: "train" or "heldout"; user phrasings come from this split alone.
-        corpora: Rows that may word the user's turns; of the same split.
+        corpora: Rows, of the same split, that may word the user's turns.
         unasked: Share of turns that mention an order without giving it.
-        at_ease: Whether the user speaks as people do when nobody has written it for them.
+        at_ease: Whether the user speaks spontaneously (`dlm.datagen.spontaneous`).
     """
 
     def __init__(
@@ -129,43 +129,43 @@ class Script:
         self.texting = False
 
     def offer(self, tools: Iterable[str]) -> None:
-        """These are the tools that the user may ask for from here on."""
+        """Set the tools that the user may ask for from here on."""
         self.repertoire = tuple(tools)
 
     def end(self) -> None:
-        """The conversation is over."""
+        """End the conversation."""
         self.ended = True
 
     def forget_call(self) -> None:
-        """What follows changes nothing of the call before."""
+        """Forget the last call, so that no later turn refers to it."""
         self.last = None
 
     def restyle(self, style: Style) -> None:
-        """Have the user transcribed otherwise from here on."""
+        """Transcribe the user in another style from here on."""
         self.style = style
         self.drawing.digits = style.digits
 
     def say(self, text: str, kind: str = "") -> None:
-        """The agent says something; ``kind`` tells evaluations what: "ask" or "decline"."""
+        """The agent says something; ``kind``, "ask" or "decline", is for evaluations."""
         message = {"role": "assistant", "content": text}
         self.messages.append({**message, "kind": kind} if kind else message)
         self.last_reply = text
 
     def hear(self, text: str) -> None:
-        """The user says something, as it stands."""
+        """Add a message of the user as it is."""
         self.messages.append({"role": "user", "content": text})
 
     def ask(
         self, tool: str, options: tuple[str, ...], known: Arguments | None = None, split: str = ""
     ) -> Arguments:
-        """The user says one of ``options``; returns the slots' values as they stand in the text.
+        """The user says one of ``options``; returns the slots' values as the text has them.
 
         Args:
-            known: Arguments of the call before, with which new ones must fit.
-            split: Of the phrasing, where that is not the script's.
+            known: Arguments of the previous call, which new ones must fit.
+            split: Split of the phrasing, if that is not the script's.
 
         Raises:
-            NothingHeldOutError: no option is in the split.
+            NothingHeldOutError: No option is in the split.
         """
         source = pick(self.rng, options, split or self.split)
         pieces = self.worded(tool, source, known)
@@ -174,12 +174,12 @@ class Script:
         return self.speak(pieces, source.endswith("?"))
 
     def worded(self, tool: str, source: str, known: Arguments | None = None) -> list[Piece]:
-        """A reading of a phrasing with its slots filled, nothing said yet."""
+        """A reading of a phrasing with its slots filled; adds no message."""
         pieces = template(source.lstrip("!")).expand(self.rng)
         return fill_slots(tool, pieces, self.drawing, known)
 
     def speaker(self, tool: str) -> Speaker:
-        """The user who speaks of a tool, at ease."""
+        """The user as a spontaneous speaker about a tool."""
         return Speaker(
             self.rng,
             self.split,
@@ -188,7 +188,7 @@ class Script:
         )
 
     def speak(self, pieces: list[Piece], question: bool = False) -> Arguments:
-        """The user says filled pieces; returns the slots' values as they stand in the text."""
+        """The user says filled pieces; returns the slots' values as the text has them."""
         if self.texting:
             pieces = texted(self.rng, pieces)
         heard = utter(self.rng, pieces, self.style, question)
@@ -196,7 +196,7 @@ class Script:
         return heard.values
 
     def call(self, calls: list[Call]) -> list[Result]:
-        """The agent calls tools, the world answers; both are written down."""
+        """The agent calls tools, and the world answers; adds the messages of both."""
         results = []
         made = [{"name": name, "arguments": arguments} for name, arguments in calls]
         self.messages.append({"role": "assistant", "content": None, "tool_calls": made})
@@ -261,7 +261,7 @@ def calls_of(tool: str, values: Arguments) -> list[Call]:
     """The calls that a turn's slots make, one for each numbering.
 
     Args:
-        values: Slots as heard; "item2" belongs to the second call, "item0" to all.
+        values: Slots as heard; "item2" belongs to the second call, "item0" to every call.
     """
     groups: dict[str, Arguments] = {}
     for slot, value in values.items():
@@ -279,7 +279,7 @@ def calls_of(tool: str, values: Arguments) -> list[Call]:
 
 
 _SHARED = "0"
-"""The number of slots that belong to each call of a turn."""
+"""The number of slots that belong to every call of a turn."""
 
 
 def fill_slots(
@@ -288,7 +288,7 @@ def fill_slots(
     """The pieces with values in their slots.
 
     Args:
-        known: Arguments of the call before, with which new ones must fit.
+        known: Arguments of the previous call, which new ones must fit.
     """
     if "item" in PARAMETERS.get(tool, ()):
         pieces = [one for piece in pieces for one in _enumerated(piece, draw.rng)]
@@ -328,10 +328,7 @@ def _parameter(slot: str) -> str:
 
 
 def fitted(pieces: list[Piece]) -> list[Piece]:
-    """Turn "a" into "an" where the value that follows asks for it, and "at in an hour" right.
-
-    Nor is "at every day" said.
-    """
+    """Turn "a" into "an" before a value that needs it, and drop "at" in "at in an hour"."""
     for i in range(len(pieces) - 1):
         following = pieces[i + 1].text.lstrip()
         lone = _BEFORE_IN if following.startswith(_ALONE) else None
@@ -374,11 +371,11 @@ class Drawing:
         return self.values.draw(kind, rng, self.digits and rng.random() < 0.9)
 
     def other(self, tool: str, slot: str, value: str, known: Arguments | None = None) -> str:
-        """Another value for a slot of a request; "" where none is to be had.
+        """Another value for a slot of a request; "" if none can be drawn.
 
         Args:
-            value: The one that it has.
-            known: The request's arguments, with which it must fit.
+            value: The value that it has.
+            known: The request's arguments, which the new value must fit.
         """
         if self.rng.random() < _VARIED and (found := varied(self.rng, value)):
             return found
@@ -401,7 +398,7 @@ class Drawing:
         return [name for name, _ in world.timers if name]
 
     def name_of(self, parameter: str) -> str:
-        """What the user may call one of several timers, alarms or reminders; "" where nothing."""
+        """What the user may call one of the timers, alarms or reminders; "" if there is nothing."""
         lengths = [
             f"{words_of(seconds // 60)} minute"
             for name, seconds in self.world.timers
@@ -475,7 +472,7 @@ class Drawing:
         return rng.choice(_SIMPLE_STATES[kind])
 
     def seed(self, tool: str, arguments: Arguments) -> None:
-        """Put into the world what a call is about to take away or to read, mostly."""
+        """In most cases, put into the world what a call is about to change, remove or read."""
         rng, world = self.rng, self.world
         if rng.random() < 0.25:
             return
@@ -499,7 +496,7 @@ class Drawing:
             world.order.append({"drink": arguments["drink"]})
 
     def _set_alarms(self, said: str) -> None:
-        """Have an alarm that is called so, or one or two of any name."""
+        """Make sure that there is an alarm called this or, if all are meant, one or two alarms."""
         rng, world = self.rng, self.world
         if said in ("all", "both", "every", ""):
             for _ in range(0 if world.alarms else rng.choice((1, 1, 1, 2))):
@@ -509,7 +506,7 @@ class Drawing:
             world.alarms.append((said, alarm_text(world, said)))
 
     def _note_reminder(self, about: str) -> None:
-        """Have a reminder of this, or one or two of anything."""
+        """Make sure that there is a reminder of this or, if all are meant, some reminders."""
         rng, world = self.rng, self.world
         if about in ("all", "both", "every", ""):
             if not world.reminders:

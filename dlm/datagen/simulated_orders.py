@@ -25,14 +25,14 @@ def describe(a: Arguments, counted: bool = False) -> str:
     """A drink as the order reads it: "2 small mochas", "large latte with oat milk and sugar".
 
     Args:
-        counted: Whether a single one is counted too ("1 large latte").
+        counted: Whether a single drink gets a number too ("1 large latte").
     """
     count = _count(a.get("quantity", "one"))
     name = " ".join([*(a[k].lower() for k in ("size", "roast") if k in a), spelt(a["drink"])])
     if count > 1:
         name = name + ("es" if name.endswith(("ss", "ch")) else "" if name.endswith("s") else "s")
     elif name.endswith("s") and not name.endswith("ss"):
-        # "Two lattes one with oat milk": the drink of each is called as it was said.
+        # In "two lattes one with oat milk" the drink of each is in the plural.
         name = name[:-1]
     with_ = [_addition(k, a[k]) for k in ("shots", "milk", "sweetener", "extras") if k in a]
     with_ = [w for w in with_ if w]
@@ -45,7 +45,7 @@ def _count(said: str) -> int:
 
 
 _FEW = {"a couple": 2, "half a dozen": 6, "a dozen": 12}
-"""Numbers of drinks that are said with no number."""
+"""Amounts that are said without a number."""
 
 
 def _addition(key: str, value: str) -> str:
@@ -70,7 +70,7 @@ def _order_drink(world: World, a: Arguments) -> Result:
 
 
 def _others(world: World, drink: str) -> str:
-    """A question for up to three other drinks, or nothing."""
+    """An offer of up to three other drinks, or nothing."""
     if world.rng.random() < 0.5:
         return ""
     others = world.rng.sample([d for d in WORDS["drink"] if d != drink], world.rng.randint(1, 3))

@@ -1,7 +1,7 @@
 """Simulations of all the agents' tools.
 
-A simulated tool answers a call with the sentence that the real tool would give, from its arguments,
-as said, and a random world. Values it cannot read give the same speakable error as the real tool's.
+A simulated tool answers a call with the sentence that the real tool would return, from its spoken
+arguments and a random world. Values that it cannot interpret give the real tool's error.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _list_timers(world: World, _: Arguments) -> Result:
 
 
 def _listed(name: str, parts: list[str], **more: str) -> Result:
-    """How many things of a kind there are, and each of them."""
+    """A result that tells how many things of a kind there are, and lists them."""
     count, case = len(parts), "one" if len(parts) == 1 else "many"
     thing = name if count > 1 else name.removesuffix("s")
     fields = {"count": str(count), name: "; ".join(parts)}
@@ -173,7 +173,7 @@ def _set_alarm(world: World, a: Arguments) -> Result:
 
 
 def alarm_text(world: World, said: str) -> str:
-    """When an alarm rings that the user calls so, as the tools write it."""
+    """The time of the alarm that the user calls this, as the tools write it."""
     known = spoken.moment_or_repeat(said, world.now)
     if known is not None:
         return known
@@ -286,7 +286,7 @@ def _cancel_reminder(world: World, a: Arguments) -> Result:
 
 
 def _dayless(world: World, text: str) -> datetime | None:
-    """A day without a time means nine in the morning, or the hour of the part that is said."""
+    """The moment of a day without a time: nine in the morning, or the hour of a part of the day."""
     found = spoken.day(text, world.now.date())
     hour = spoken.HOURS_OF_PARTS.get(text.lower().split()[-1], 9)
     return datetime(found.year, found.month, found.day, hour) if found else None
@@ -300,7 +300,7 @@ def _list_reminders(world: World, _: Arguments) -> Result:
 
 
 def list_name(a: Arguments) -> str:
-    """The list that a call means; the shopping list where none is named."""
+    """The list that a call means; the shopping list if it names none."""
     return bare(a.get("list", "shopping")).removesuffix(" list")
 
 
@@ -319,7 +319,7 @@ def _article_free(item: str) -> str:
 
 
 def some_items(world: World) -> list[str]:
-    """What may be on a list: up to three things."""
+    """Up to three random items for a list."""
     return world.rng.sample(WORDS["item"], world.rng.choice((0, 0, 1, 2, 3)))
 
 
@@ -331,7 +331,7 @@ def _remove_from_list(world: World, a: Arguments) -> Result:
 
 
 def _taken(known: list[str], item: str) -> bool:
-    """Whether an item was on a list, from which it is taken."""
+    """Remove an item from a list, and return whether it was there."""
     kept = next((one for one in known if bare(one) == bare(item)), None)
     if kept is not None:
         known.remove(kept)
@@ -542,7 +542,7 @@ def _end_conversation(world: World, _: Arguments) -> Result:
 
 
 def _passage(query: str, rng: Random) -> tuple[str, str]:
-    """A document's name and one sentence of it, at most 200 characters, that mentions ``query``."""
+    """A document's name and a passage of at most 200 characters that mentions ``query``."""
     topic = query.lower()
     fields = {
         "topic": topic,
@@ -572,4 +572,4 @@ _ALL: tuple[SimulatedTool, ...] = (
     _set_device, _get_device, _search_documents, _forget_me, _end_conversation, *ORDERING,
 )  # fmt: skip
 SIMULATED = {tool.__name__.removeprefix("_"): tool for tool in _ALL}
-"""By the tool's own name."""
+"""Name of a tool → its simulation."""

@@ -1,9 +1,9 @@
-"""Finding in a corpus sentence the words that an argument should copy.
+"""Finds in a corpus sentence the words that an argument should copy.
 
-Also rows whose labels leave a value out, known by where its words stand elsewhere. A corpus marks
-what its own scheme has a name for, so that "weather boston" or "the garage lights" come without a
-place or a room. A word that the rows together mark as part of a value more often than they leave it
-outside is, left outside, most likely part of a value that nobody marked.
+It also finds rows whose labels leave a value out. A corpus marks only what its own scheme has a
+name for, so "weather boston" or "the garage lights" may come without a place or a room. If a word
+is part of a marked value more often than not over all rows, then a row that has it outside its
+values most likely has a value that nobody marked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dlm.datagen.words import CURRENCIES, UNITS
 from dlm.language.spoken_numbers import number
 
 Span = tuple[int, int]
-"""First word and the one past the last."""
+"""Index of the first word and the index just past the last."""
 
 Spans = dict[str, Span]
 
@@ -39,7 +39,7 @@ def tokens(text: str) -> list[str]:
 
 
 def find(words: list[str], value: str) -> Span | None:
-    """Where a value's words stand in a sentence; None where they do not, or stand twice."""
+    """Where a value's words are in a sentence; None if they are not, or more than once."""
     wanted = tokens(value)
     size = len(wanted)
     found = [i for i in range(len(words) - size + 1) if words[i : i + size] == wanted]
@@ -47,7 +47,7 @@ def find(words: list[str], value: str) -> Span | None:
 
 
 def longest(words: list[str], reads: Callable[[str], object], most: int = _LONGEST) -> Span | None:
-    """The longest run of at most so many words that ``reads`` accepts; the first of equals."""
+    """The longest run of at most ``most`` words that ``reads`` accepts; the first of equals."""
     for size in range(min(len(words), most), 0, -1):
         for start in range(len(words) - size + 1):
             if words[start] not in _LEAD and reads(" ".join(words[start : start + size])):
@@ -56,7 +56,7 @@ def longest(words: list[str], reads: Callable[[str], object], most: int = _LONGE
 
 
 def duration(words: list[str]) -> Span | None:
-    """The duration in a sentence, an article before its number left out."""
+    """The duration in a sentence, without an article before its number."""
     span = longest(words, spoken.duration)
     if (
         span
@@ -68,7 +68,7 @@ def duration(words: list[str]) -> Span | None:
 
 
 def moment(words: list[str]) -> Span | None:
-    """The time to ring in a sentence, its day included."""
+    """The moment in a sentence, including its day."""
     span = longest(words, lambda t: spoken.when(t, _NOW))
     if span and span[1] - span[0] == 1 and words[span[0]].isalpha():
         before = words[span[0] - 1] if span[0] else ""
@@ -82,7 +82,7 @@ def day(words: list[str]) -> Span | None:
 
 
 def expression(words: list[str]) -> Span | None:
-    """The sum in a sentence: what reads as one, "what is" left out."""
+    """The arithmetic expression in a sentence, without "what is"."""
     span = longest(
         words,
         lambda t: (
@@ -94,7 +94,7 @@ def expression(words: list[str]) -> Span | None:
 
 
 def conversion(words: list[str], money: bool) -> Spans | None:
-    """An amount, what it is in, and what it should be in; amount missing when none is said."""
+    """The amount and the two units or currencies of a conversion; None if one is missing."""
     names = CURRENCIES if money else UNITS
     singular = {n[:-1]: n for n in names if n.endswith("s")}
     joined = [i for i, w in enumerate(words) if w in names or w in singular]
@@ -132,7 +132,7 @@ def adjacent(spans: Iterable[Span | None]) -> Span | None:
 
 
 def pieces(text: str, spans: Spans) -> list[Piece] | None:
-    """A sentence cut into pieces at its spans; None where spans overlap."""
+    """A sentence cut into pieces at its spans; None if spans overlap."""
     words = text.split()
     found: list[Piece] = []
     at = 0
@@ -156,18 +156,18 @@ _SMALL_WORDS = frozenset(
         " off out at to of for from by with and or as up down over back about into onto all any",
     )
 )
-"""Of no meaning to tell a value by; one made of them alone is none."""
+"""Words that do not identify a value; a span of nothing else is not one."""
 _STATES = frozenset(("state",))
-"""Parameters whose values may be such words."""
+"""Parameters whose values may consist of such words."""
 _MENTIONING = frozenset(("read_list",))
-"""Tools whose requests name things that are no argument: "are eggs on my list"."""
+"""Tools whose requests name things that are not arguments: "are eggs on my list"."""
 
 
 def complete(requests: Sequence[Request]) -> Iterator[bool]:
-    """Of each request, whether its labels seem to leave nothing out.
+    """For each request, whether its labels seem complete.
 
     Args:
-        requests: All that there are, since they are judged by each other.
+        requests: All requests, since they are judged by each other.
     """
     marked = all_marked([pieces for _, pieces in requests])
     for (tool, pieces), whole in zip(requests, marked, strict=True):
@@ -176,10 +176,10 @@ def complete(requests: Sequence[Request]) -> Iterator[bool]:
 
 
 def all_marked(sentences: Sequence[list[Piece]]) -> Iterator[bool]:
-    """Of each sentence, whether no word outside its values is mostly part of one elsewhere.
+    """For each sentence, whether no word outside its values is mostly part of a value elsewhere.
 
     Args:
-        sentences: All that there are, since they are judged by each other.
+        sentences: All sentences, since they are judged by each other.
     """
     inside: Counter[str] = Counter()
     outside: Counter[str] = Counter()
@@ -192,10 +192,10 @@ def all_marked(sentences: Sequence[list[Piece]]) -> Iterator[bool]:
 
 
 def from_markers(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows whose slots can be believed, empty ones included.
+    """The rows whose slots can be trusted, including those that have none.
 
-    A source that marks no value anywhere tells nothing by marking none: where others mark values
-    in rows of the same intent, its rows of that intent are left out.
+    If a source marks no values at all, the lack of slots means nothing: its rows of an intent for
+    which other sources mark values are left out.
     """
     known = list(rows)
     markers = {row["source"] for row in known if row["slots"]}
@@ -204,6 +204,6 @@ def from_markers(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _telling(texts: Iterable[str]) -> set[str]:
-    """The words of some texts that mean something."""
+    """The words of some texts that may identify a value."""
     bare = (word.strip(".,?!\"'") for text in texts for word in text.lower().split())
     return {word for word in bare if word} - _SMALL_WORDS

@@ -1,6 +1,6 @@
-"""Sums, units and money as people say them, worked out and written.
+"""Computes and writes sums, units and money as people say them.
 
-As much as the simulated tools of the training data need, None for anything else. Knows no tool.
+It covers what the simulated tools of the training data need, and returns None for anything else.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _REWRITES = (
 
 
 def restated(text: str) -> str:
-    """A sum in digits without the order around it: "add two and three" is "2 plus 3"."""
+    """A sum in digits and without an order around it: "2 plus 3" for "add two and three"."""
     text = digits(text.replace(",", "")).removeprefix("what is ")
     for pattern, replacement in _REWRITES:
         text = pattern.sub(replacement, text)
@@ -49,7 +49,7 @@ def restated(text: str) -> str:
 
 
 def evaluate(text: str) -> float | None:
-    """The value of a sum as said, left to right after * and /; None if unread."""
+    """The value of a spoken sum, * and / first, then left to right; None if it cannot be read."""
     text = restated(text)
     special = _special(text)
     if special is not None:
@@ -134,7 +134,7 @@ _SMALLER = re.compile(r"(foot|feet|pounds?) (?:and )?(.+?)(?: (?:inch(?:es)?|oun
 
 
 def smaller_part(unit: str) -> tuple[str, float, str] | None:
-    """Of "feet eleven inches": feet, 11, inches; None for a unit alone."""
+    """The parts of a unit such as "feet eleven inches": feet, 11, inches; None for a plain unit."""
     match = _SMALLER.fullmatch(unit)
     count = number(match[2]) if match else None
     if match is None or count is None:
@@ -143,7 +143,7 @@ def smaller_part(unit: str) -> tuple[str, float, str] | None:
 
 
 def feet_and_inches(feet: float) -> str:
-    """A length as the tool writes it: 5.92 is "5 feet 11 inches"."""
+    """A length as the tool writes it: "5 feet 11 inches" for 5.92."""
     inches = round(feet * 12)
     return f"{unit_text(inches // 12, 'feet')} {unit_text(inches % 12, 'inches')}"
 
@@ -155,7 +155,7 @@ def money_text(count: float, currency: str) -> str:
 
 
 def converted(count: float, source: str, target: str) -> float | None:
-    """``count`` of one unit in another; None where the units do not measure the same."""
+    """``count`` of one unit in another; None if the units measure different quantities."""
     first, second = _unit(source), _unit(target)
     if first is None or second is None or UNITS[first].measures != UNITS[second].measures:
         return None
@@ -167,9 +167,9 @@ def converted(count: float, source: str, target: str) -> float | None:
 
 
 def exchanged(count: float, source: str, target: str, rng: Random) -> float:
-    """``count`` of one currency in another at the usual rate, a few percent up or down.
+    """``count`` of one currency in another at the usual rate, give or take a few percent.
 
-    A currency outside the table gets a rate made from its name.
+    A currency that is not in the table gets a rate derived from its name.
     """
     return count * _worth(source) / _worth(target) * rng.uniform(0.97, 1.03)
 

@@ -1,7 +1,7 @@
-"""Numbers, durations, times and days as people say them, read and written.
+"""Reads and writes numbers, durations, times and days as people say them.
 
-Just enough reading for the simulated tools of the training data and the common forms of the
-corpora, None for anything else; the agent's real tools read with proper parsers. Knows no tool.
+It reads just enough for the simulated tools of the training data and the common forms in the
+corpora, and returns None for anything else; the agent's real tools have proper parsers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UNIT_SECONDS = {
 
 
 def ordinal_of(number: int) -> str:
-    """An ordinal from 1 to 31 in words: 21 is "twenty first"."""
+    """An ordinal from 1 to 31 in words: "twenty first" for 21."""
     if number <= 20:
         return ORDINALS[number]
     return "thirtieth" if number == 30 else f"{TENS[number // 10]} {ORDINALS[number % 10]}"
@@ -54,7 +54,7 @@ def is_number_word(word: str) -> bool:
 
 
 def digits(text: str) -> str:
-    """The text in lower case with its number words as digits: "twenty one miles" is "21 miles"."""
+    """The text in lower case with number words as digits: "21 miles" for "twenty one miles"."""
     words = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", text.lower()).split()
     found: list[str] = []
     at = 0
@@ -83,7 +83,7 @@ _SMALLER = {"hour": "minutes", "minute": "seconds"}
 
 
 def _smaller(found: re.Match[str]) -> str:
-    """A length whose last number lacks its unit: "an hour twenty"."""
+    """Add the unit that the last number of a duration lacks: "an hour twenty"."""
     known = number(found[3]) is not None
     return f"{found[1]} {found[2]} {found[3]} {_SMALLER[found[2]]}" if known else found[0]
 
@@ -108,7 +108,7 @@ _PLAINER: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 
 
 def duration(text: str) -> int | None:
-    """Seconds that a duration such as "an hour and a half" or "90 secs" lasts; None if unread."""
+    """Seconds in a duration such as "an hour and a half" or "90 secs"; None if not understood."""
     text = text.lower().replace("-", " ").strip()
     for pattern, plainer in _PLAINER:
         text = re.sub(pattern, plainer, text)
@@ -128,7 +128,7 @@ def duration(text: str) -> int | None:
 
 
 def duration_text(seconds: int) -> str:
-    """A duration as the tools write it: 5400 is "1 hour 30 minutes"."""
+    """A duration as the tools write it: "1 hour 30 minutes" for 5400."""
     parts = []
     for size, name in ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
         count, seconds = divmod(seconds, size)
@@ -142,9 +142,9 @@ _SHORTER = re.compile(r"\b(?:less|shorter)\b")
 
 
 def change(text: str) -> tuple[int, int] | None:
-    """Seconds, and 1 where a timer gains them, -1 where it loses them, 0 where it is set to them.
+    """Seconds, and 1 if a timer gains them, -1 if it loses them, 0 if it is set to them.
 
-    None if unread.
+    None if not understood.
     """
     sign = -1 if _SHORTER.search(text.lower()) else 1 if _LONGER.search(text.lower()) else 0
     plainer = _SHORTER.sub(" ", _LONGER.sub(" ", text.lower()))
@@ -153,7 +153,7 @@ def change(text: str) -> tuple[int, int] | None:
 
 
 def day(text: str, today: date) -> date | None:
-    """The day that a text names, counted from ``today``; None if unread."""
+    """The day that a text names, counted from ``today``; None if not understood."""
     text = text.lower().replace(",", "").replace(".", "").strip()
     text = re.sub(r"^(on|for|this coming|this|coming|the coming) ", "", text)
     fixed = {"today": 0, "tonight": 0, "tomorrow": 1, "yesterday": -1, "now": 0}
@@ -235,7 +235,7 @@ def _plainer_time(text: str) -> str:
 
 
 def moved(text: str, old: str, now: datetime) -> str | None:
-    """A moment said by way of another, as the tools write it: "an hour later", "tuesday".
+    """A moment said relative to another ("an hour later", "tuesday"), as the tools write it.
 
     None for anything else.
     """
@@ -253,10 +253,10 @@ def moved(text: str, old: str, now: datetime) -> str | None:
 
 
 def when(text: str, now: datetime, first_hour: int = 0) -> datetime | None:
-    """The moment that a text such as "tomorrow at half past six" names; None if unread.
+    """The moment that a text such as "tomorrow at half past six" names; None if not understood.
 
     Args:
-        first_hour: Hours before this are taken for the afternoon where that was left open.
+        first_hour: Hours before this are taken for the afternoon if the text leaves that open.
     """
     text = text.lower().replace(".", "").replace(",", "").strip()
     text = re.sub(r"\b(uh|um|er)\b ?", "", text)
@@ -278,7 +278,7 @@ def when(text: str, now: datetime, first_hour: int = 0) -> datetime | None:
 
 
 def _splits(text: str) -> list[tuple[str, str]]:
-    """Ways to read a text as (day, clock time); either order, the day may be missing."""
+    """Ways to split a text into (day, clock time), in either order; the day may be missing."""
     words = text.split()
     found = [("", text)]
     for i in range(1, len(words)):
@@ -301,7 +301,7 @@ def _at(named: date, moment: tuple[int, int, bool], head: str, now: datetime) ->
 
 
 def clock(text: str) -> tuple[int, int, bool] | None:
-    """(hour, minute, whether the half of the day was said) of a clock time; None if unread."""
+    """(hour, minute, whether the half of the day is known) of a clock time; None for others."""
     text = re.sub(r"^(at|around) ", "", text.lower().strip())
     text = re.sub(r" o'?clock| sharp| exactly", "", text)
     if text in ("noon", "midday"):
@@ -371,15 +371,15 @@ _AGAIN = (
     (rf"(?:every|each) ({_DAYS_AGAIN})", "every {0}"),
     (r"(?:every|each) (?:day|morning|evening|night|afternoon)|daily", "every day"),
 )
-"""How repetitions are said, and how the tools write them; {0} is what a group holds."""
+"""Patterns of repetitions, and how the tools write them; {0} is the pattern's group."""
 HOURS_OF_PARTS = {"evening": 19, "afternoon": 15, "night": 21}
-"""Where nothing but a part of the day is said, the hour that is meant; else it is nine."""
+"""The hour that is meant if only a part of the day is said; 9 for other parts."""
 
 
 def repeat(text: str) -> str | None:
-    """A repetition as the tools write it: "every weekday at six" is "6:00 AM every weekday".
+    """A repetition as the tools write it: "6:00 AM every weekday" for "every weekday at six".
 
-    None for anything else. Without a time of day it is at nine, or at the hour of its part.
+    None for anything else. Without a time it is at nine, or at the hour of the part of the day.
     """
     text = text.lower().strip()
     for pattern, written in _AGAIN:
@@ -411,7 +411,7 @@ def _time_again(text: str, part: re.Match[str] | None) -> str | None:
 
 
 def moment_or_repeat(text: str, now: datetime) -> str | None:
-    """A moment or a repetition as the tools write it; None if unread."""
+    """A moment or a repetition as the tools write it; None if not understood."""
     again = repeat(text)
     if again is not None:
         return again

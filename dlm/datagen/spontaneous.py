@@ -1,9 +1,9 @@
-"""Spontaneous speech: a request as people say it when nobody has written it for them.
+"""Spontaneous speech: turns a request into what people say off the cuff.
 
-They begin with an opener or with a reason, stop to put one word in another's place, name several
-things with one verb, ask for two things in a breath, and sometimes take it all back. Works on the
-pieces of any tool's request, so that what fills a parameter stays one run of words. Knows no tool.
-The words are ``data/spontaneous.toml``.
+They begin with an opener or a reason, correct themselves in the middle, name several things with
+one verb, ask for two things in a breath, and sometimes take it all back. It works on the pieces of
+any tool's request, so that a parameter's value stays one run of words. Tools are not known here.
+The words are in ``data/spontaneous.toml``.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from dlm.datagen.tables import Lists, read
 from dlm.language.spoken_numbers import number, words_of
 
 SIDE = "(side)"
-"""Slot of words that belong to no parameter; a bad recogniser spares most of them."""
+"""Slot of words that belong to no parameter; as they have a slot, noise spares most of them."""
 
 
 SPEECH = read("spontaneous", Lists)
 
 
 def speech(key: str, split: str) -> tuple[str, ...]:
-    """The words of a list that are not told apart by split, with those of training alone."""
+    """The entries of a list that both splits share; for training, also those of training alone."""
     return SPEECH[key] + (SPEECH[f"{key}_in_training"] if split == "train" else ())
 
 
@@ -41,12 +41,12 @@ _NO_SHARED = frozenset(("am", "pm", "morning", "evening", "afternoon", "and", "o
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Who speaks: chance, and where words, texts and other values come from.
+    """A speaker: chance, and the sources of words, texts and other values.
 
     Attributes:
-        split: "train" or "heldout"; phrasings come from it where a list has any of it.
-        text: A text of a symbol of the grammar of free text.
-        other: Another value for a slot, given the one that it has; empty where there is none.
+        split: "train" or "heldout"; phrasings are from it if a list has any.
+        text: Returns a text for a symbol of the free-text grammar.
+        other: Returns another value for a slot and its value; "" if there is none.
     """
 
     rng: Random
@@ -66,15 +66,15 @@ class Speaker:
 
 
 def side(text: str) -> Piece:
-    """Words around a request, with blanks."""
+    """Words around a request, with spaces."""
     return Piece(f" {text} ", SIDE)
 
 
 def at_ease(speaker: Speaker, pieces: list[Piece], order: bool) -> list[Piece]:
-    """A request with what people put around and into it; as often as not as it stands.
+    """A request with what people put around and into it; about half of the time unchanged.
 
     Args:
-        order: Whether it begins with what is to be done, and can follow "could you".
+        order: Whether it begins with a verb, so that it can follow "could you".
     """
     rng = speaker.rng
     if rng.random() < 0.16:
@@ -109,7 +109,7 @@ def _sworn(rng: Random, pieces: list[Piece]) -> list[Piece]:
 
 
 def repaired(speaker: Speaker, pieces: list[Piece]) -> list[Piece]:
-    """A request in which one value is said wrong first, and put right at once or in the end."""
+    """A request with a self-repair: one value is wrong at first, and corrected at once or late."""
     rng = speaker.rng
     slots = [i for i, piece in enumerate(pieces) if piece.slot and piece.slot != SIDE]
     if not slots:
@@ -124,7 +124,7 @@ def repaired(speaker: Speaker, pieces: list[Piece]) -> list[Piece]:
     edit = rng.choice(speech("edits", speaker.split))
     before = pieces[at - 1].text.split() if at and not pieces[at - 1].slot else []
     again = " ".join(before[-rng.choice((1, 1, 2, 3)) :]) if rng.random() < 0.45 else ""
-    # Words that both have in the end are said once: "ten no fifteen minutes".
+    # Words at the end of both values are said once: "ten no fifteen minutes".
     wrong = wrong if again else _without_shared_end(rng, wrong, value.text)
     return [*pieces[:at], side(wrong), side(f"{edit} {again}"), *pieces[at:]]
 
@@ -143,7 +143,7 @@ def _without_shared_end(rng: Random, wrong: str, right: str) -> str:
 
 
 def _repaired_late(speaker: Speaker, pieces: list[Piece], at: int, wrong: str) -> list[Piece]:
-    """The value stands in the end, behind the whole request: "at three ... no make it four"."""
+    """The right value comes after the whole request: "at three ... no make it four"."""
     source = speaker.words(speech("late", speaker.split), new="\0", old=wrong)
     source = source.replace("EDIT", speaker.rng.choice(speech("edits", speaker.split)))
     first, _, last = source.partition("\0")
@@ -152,7 +152,7 @@ def _repaired_late(speaker: Speaker, pieces: list[Piece], at: int, wrong: str) -
 
 
 def shortened(rng: Random, new: str, old: str) -> str:
-    """A value without the words that the one before has too: "fifteen"."""
+    """A value without the words that it shares with the old one: "fifteen"."""
     if rng.random() < 0.4:
         return new
     first, last = _without_shared_end(rng, new, old).split(), old.split()
@@ -162,7 +162,7 @@ def shortened(rng: Random, new: str, old: str) -> str:
 
 
 def varied(rng: Random, value: str) -> str:
-    """A value with another number in place of one that it has; "" where it has none."""
+    """A value with one of its numbers replaced by another; "" if it has none."""
     words = value.split()
     runs = [
         (start, end)
@@ -194,7 +194,7 @@ def abandoned(speaker: Speaker, first: list[Piece], second: list[Piece]) -> list
 
 
 def contrasted(speaker: Speaker, first: list[Piece], second: list[Piece]) -> list[Piece]:
-    """A request that is named to say that it is not meant, and the one that is."""
+    """A request that the speaker says they do not mean, and the one that they mean."""
     not_this, _, this = speaker.words(SPEECH["contrasts"]).partition(" ... ")
     words = " ".join("".join(p.text for p in first).split())
     return [side(not_this), side(words), side(this), *second]
@@ -206,9 +206,9 @@ def taken_back(speaker: Speaker, pieces: list[Piece]) -> list[Piece]:
 
 
 _BEFORE_VERBS = (" you", " to", " could", " please")
-"""Ends of joints that an order follows."""
+"""Ends of joints that must be followed by a verb."""
 _SECOND = "'"
-"""Ends the slots of the second of several requests, twice those of the third."""
+"""Suffix of the slots of the second of several requests; those of the third have it twice."""
 
 
 def joined(
@@ -227,7 +227,7 @@ def joined(
 
 
 def parted(values: dict[str, str], count: int) -> list[dict[str, str]]:
-    """The values of the slots of each of so many requests that were `joined`."""
+    """The slots' values of each request, for as many requests as were `joined`."""
     found: list[dict[str, str]] = [{} for _ in range(count)]
     for slot, value in values.items():
         name = slot.rstrip(_SECOND)
@@ -236,9 +236,9 @@ def parted(values: dict[str, str], count: int) -> list[dict[str, str]]:
 
 
 def gapped(pieces: list[Piece]) -> list[Piece]:
-    """A request without its verb, as it goes on from one alike: "and the fan in the office".
+    """A request without its verb, to follow a similar one: "and the fan in the office".
 
-    Of the words before the first value those stay that belong to the value: "remind me to" → "to".
+    Function words directly before the first value are kept: "remind me to" → "to".
     """
     at = next((i for i, piece in enumerate(pieces) if piece.slot), None)
     if at is None:
@@ -252,36 +252,36 @@ def gapped(pieces: list[Piece]) -> list[Piece]:
 
 
 def unclosed(pieces: list[Piece]) -> list[Piece]:
-    """A request without the words behind its last value: another follows."""
+    """A request without the words after its last value, as another request follows."""
     last = max((i for i, piece in enumerate(pieces) if piece.slot), default=len(pieces) - 1)
     return pieces[: last + 1]
 
 
 JOINED = ("and", "and then", "and also", "then")
-"""Between requests of a user who speaks in whole sentences."""
+"""Joints between requests of a user who speaks in whole sentences."""
 AGAIN_JOINED = ("and", "and", "and", "", "and then", "also", "plus", "then")
-"""Between values that share a verb."""
+"""Joints between values that share a verb."""
 
 
 def enumerated(rng: Random, requests: Sequence[list[Piece]]) -> list[Piece]:
-    """Requests alike in one breath, the verb said once; as `joined`."""
+    """Similar requests in one breath, with the verb said once; marked as by `joined`."""
     first, *others, last = requests
     said = [unclosed(first), *(gapped(unclosed(request)) for request in others), gapped(last)]
     return joined(rng, said, AGAIN_JOINED, AGAIN_JOINED)
 
 
 def is_gappable(pieces: list[Piece]) -> bool:
-    """Whether a request begins with words of its own and has values that another could have."""
+    """Whether a request begins with words of its own and has at least one value."""
     return bool(pieces) and not pieces[0].slot and sum(bool(p.slot) for p in pieces) > 0
 
 
 def change(
     speaker: Speaker, options: Sequence[str], new: list[Piece], old: str, refusal: str
 ) -> list[Piece]:
-    """What is said of the call before in its shortest form.
+    """The shortest way to change the previous call.
 
     Args:
-        options: ``SPEECH["fix"]`` or ``SPEECH["more"]``.
+        options: Phrasings such as ``SPEECH["fix"]`` or ``SPEECH["more"]``.
         new: The new value, with what belongs before and after it.
         old: The value that it replaces.
     """
@@ -291,10 +291,10 @@ def change(
 
 
 def remark(speaker: Speaker, symbol: str = "remark") -> tuple[list[Piece], str]:
-    """Something that is told and asks for nothing, and an answer.
+    """A remark that asks for nothing, and an answer to it.
 
     Args:
-        symbol: Of the grammar of free text.
+        symbol: Symbol of the free-text grammar.
     """
     parts = [speaker.text(symbol)]
     if speaker.rng.random() < 0.3:

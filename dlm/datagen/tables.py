@@ -1,7 +1,7 @@
-"""Reads the word lists and phrasings in ``data/`` into dataclasses, checked as they are read.
+"""Reads and checks the word lists and phrasings in ``data/``, as dataclasses.
 
-What an entry is stands in the comments at the top of each file. A list of strings may be written
-as an array, or as one text whose entries are divided by commas.
+Comments at the top of each file explain its entries. A list of strings may be written as an array,
+or as one string with commas between the entries.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 DATA = Path(__file__).with_name("data")
 T = TypeVar("T")
 Lists = dict[str, tuple[str, ...]]
-"""What a file of lists alone is read as; the comments at its top say what each is."""
+"""The type of a file that has only lists; the comments at its top explain them."""
 
 
 class TableError(ValueError):
-    """A data file does not hold what its reader expects."""
+    """A data file does not have what its reader expects."""
 
 
 def read(name: str, kind: type[T], directory: Path = DATA) -> T:
-    """A data file as an instance of a type.
+    """Read a data file as an instance of a type.
 
     Args:
         kind: A dataclass, or ``dict[str, X]`` of one. Its fields are strings, numbers, booleans,
             tuples of any length, dicts by name, and dataclasses of such.
 
     Raises:
-        TableError: The file is no TOML, or an entry is missing, unknown or of another type.
+        TableError: The file is not TOML, or an entry is missing, unknown or of the wrong type.
     """
     path = directory / f"{name}.toml"
     try:
@@ -42,7 +42,7 @@ def read(name: str, kind: type[T], directory: Path = DATA) -> T:
 
 
 def _made(value: Any, kind: Any, at: str) -> Any:
-    """A value as a type; ``at`` is its file and entry."""
+    """Convert a value to a type; ``at`` is its file and entry."""
     if is_dataclass(kind):
         return _record(value, kind, at)
     if isinstance(kind, GenericAlias):

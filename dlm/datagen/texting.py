@@ -1,6 +1,6 @@
 """Messages as people type them in haste: short forms, letters left out, drinks spelt as they sound.
 
-Works on pieces, as `dlm.datagen.noise` does: what fills a slot is copied as it is written.
+It works on pieces, as `dlm.datagen.noise` does: arguments are copied as they are written.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from dlm.datagen.tables import Lists, read
 _TEXTED = read("texted", dict[str, Lists])
 _SPELT = {wrong: word for word, options in _TEXTED["values"].items() for wrong in options}
 _SLIP = 0.03
-"""Share of the words of no parameter in which a finger slips."""
+"""Share of words outside parameters that get a typing error."""
 
 
 def spelt(drink: str) -> str:
-    """A drink in lower case, spelt as the menu has it."""
+    """A drink in lower case, spelt as on the menu."""
     return " ".join(_SPELT.get(word, word) for word in drink.lower().split())
 
 
 def texted(rng: Random, pieces: list[Piece]) -> list[Piece]:
-    """Pieces as somebody types them who is in a hurry."""
+    """Pieces as somebody in a hurry types them."""
     return [Piece(_written(rng, p.text, p.slot in ("", SIDE, FRAME)), p.slot) for p in pieces]
 
 

@@ -1,16 +1,16 @@
-"""What training reads: dialogues, some of them interrupted, readings among them, and examples.
+"""The rows that training reads: dialogues, some of them interrupted, readings, and examples.
 
-A reading is a single request, with the one tool that serves it declared, where the user's words
-are learned too. From readings the model learns how likely words are under a tool's declaration, by
-which `dlm.decoding.tool_likelihood` chooses between tools. A reading has no system message and
+A reading is a single request with only the tool that serves it declared, and the user's words are
+learned too. From readings the model learns how likely words are under a tool's declaration, which
+`dlm.decoding.tool_likelihood` uses to choose between tools. A reading has no system message and
 nothing before the request. Its words weigh less than an answer's (`TrainConfig.reading_weight`):
-they are hard to foretell, and learned in full they were half of the loss.
+they are hard to predict, and at full weight they were half of the loss.
 
-Of an agent that is interrupted, the dialogue keeps what was heard. That is how
-`voice.dialogue.history` shows a conversation to the model, so the model must know it: a reply that
-ends in the middle, or none after a tool's result, and then the user.
+If an agent is interrupted, the dialogue keeps what was heard. `voice.dialogue.history` shows
+conversations to the model in that form, so training has it, too: a reply that breaks off, or none
+after a tool's result, and then the user.
 
-Examples are dialogues of a user's own, for fine-tuning.
+Examples are a user's own dialogues, for fine-tuning.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ Row = dict[str, Any]
 T = TypeVar("T")
 
 _UNFAMILIAR = 0.75
-"""Share of the readings whose tool is no agent's and no invention."""
+"""Share of readings with an unfamiliar tool (`dlm.datagen.unfamiliar_tools`)."""
 _RENAMED = 0.6
-"""Share of the others whose tool goes by another name."""
+"""Share of the others in which the tool is renamed."""
 
 
 def taught(source: Source, share: float, seed: int) -> Iterator[Row]:
-    """Our own dialogues with interruptions in some and readings among them, without end.
+    """Our own dialogues, endless, some with an interruption, and readings among them.
 
     Args:
-        share: Of readings, at least 0 and below 1.
+        share: Share of readings, at least 0 and below 1.
     """
     rng = Random(f"{seed}/readings")
     chance = Random(f"{seed}/interruptions")
@@ -54,7 +54,7 @@ def taught(source: Source, share: float, seed: int) -> Iterator[Row]:
 
 
 def reading(source: Source, rng: Random) -> Row | None:
-    """A row of the training data, ``reading`` true; None where a draw does not fit."""
+    """A reading as a row of the training data, ``reading`` true; None if a draw does not fit."""
     if rng.random() < _UNFAMILIAR:
         purposes = source.corpora.purposes if source.corpora else {}
         found = unfamiliar_tools.single(Scene(rng, source.values, source.split, purposes))
@@ -74,23 +74,23 @@ def reading(source: Source, rng: Random) -> Row | None:
 
 
 def _reading_row(spec: Row, messages: list[Row]) -> Row:
-    """The row of a tool, and of a request with the answer that calls it."""
+    """The row for a tool, and a request with the answer that calls it."""
     return {"system": "", "tools": [spec], "messages": messages, "reading": True}
 
 
 MOST_OTHERS = 5
-"""Other tools that are added to the declared ones, at most."""
+"""Most other tools that are added to the declared ones."""
 RUN = 6
-"""Examples with the same beginning that follow one another: a joined batch lays that out once."""
+"""Most examples in a row with the same beginning, which a joined batch stores once."""
 
 
 def mixed(examples: Sequence[Row], own: Iterator[Row], replay: float, seed: int) -> Iterator[Row]:
-    """Examples and our own dialogues in a share, without end.
+    """Examples, endless, mixed with our own dialogues, which have the share ``replay``.
 
-    Half of either declare some of the others' tools as well, in any order: the model must go on
-    choosing by what is said, not by which tools it sees. Examples with the same instructions and
-    tools stand together in short runs. As many of the examples are readings as of our own, as far
-    as the examples allow any.
+    Half of either kind also declare some of the other kind's tools, in random order, so that the
+    model keeps choosing by what is said, not by which tools it sees. Examples with the same
+    instructions and tools come in short runs. The share of readings is the same in both kinds, if
+    the examples contain any.
     """
     rng = Random(f"{seed}/mixed")
     taught = list({tool["name"]: tool for row in examples for tool in row["tools"]}.values())
@@ -110,13 +110,13 @@ def mixed(examples: Sequence[Row], own: Iterator[Row], replay: float, seed: int)
 
 
 def _round(once: Callable[[], list[T]]) -> Iterator[T]:
-    """All there is, again and again; none where there is none."""
+    """The items of repeated calls, without end; ends when a call returns nothing."""
     while some := once():
         yield from some
 
 
 def _runs(rows: Sequence[Row], rng: Random) -> list[list[Row]]:
-    """All rows in any order, but that those with the same beginning stand in runs."""
+    """All rows in random order, except that those with the same beginning come in runs."""
     alike: dict[str, list[Row]] = {}
     for row in rng.sample(list(rows), len(rows)):
         alike.setdefault(json.dumps([row["system"], row["tools"]]), []).append(row)
@@ -125,9 +125,9 @@ def _runs(rows: Sequence[Row], rng: Random) -> list[list[Row]]:
 
 
 def _beside(rows: Sequence[Row], others: Sequence[Row], rng: Random) -> list[Row]:
-    """Dialogues with the same tools with, every other time, some more; in any order then.
+    """Dialogues that share their tools, half of the time with others added in random order.
 
-    A reading stays as it is: it is of one tool.
+    A reading is returned as it is, since it has a single tool.
     """
     first = rows[0]
     names = {tool["name"] for tool in first["tools"]}
@@ -142,7 +142,7 @@ def _beside(rows: Sequence[Row], others: Sequence[Row], rng: Random) -> list[Row
 def reading_in(row: Row) -> Row | None:
     """The reading in a dialogue: its first request, with the one tool that it calls.
 
-    None where the first message of the user is not answered by calls, or by calls of several tools.
+    None if the first message is not the user's, or is not answered by calls of a single tool.
     """
     asked, answer = [*row["messages"], {}, {}][:2]
     called = {call["name"] for call in answer.get("tool_calls", ())}
@@ -153,21 +153,21 @@ def reading_in(row: Row) -> Row | None:
 
 
 SHARE = 0.2
-"""Of the dialogues that have a message to interrupt."""
+"""Share of interruptions among the dialogues that have a message to interrupt."""
 
 UNHEARD = 0.2
-"""Of the interrupted replies to a tool's result, those of which not a word was heard."""
+"""Share of interrupted replies to a tool's result of which not a word was heard."""
 
 
 def interrupted(row: Row, rng: Random, share: float = SHARE) -> Row:
-    """A dialogue in which the user may speak up while the agent does.
+    """A dialogue in which the user may interrupt the agent.
 
     Args:
-        row: Of the training data. Its last message is whole: nobody speaks after it.
+        row: A row of the training data. Its last message is never cut, as nobody speaks after it.
 
     Returns:
-        The row, or one with a message that ends early and whose ``cut`` is true: it is no answer to
-        learn. Of a reply behind a result it may be that nothing is left.
+        The row, or one with a message that ends early and has ``cut``, which means that it is not
+        an answer to learn. A reply to a tool's result may be left out altogether.
     """
     messages = row["messages"]
     found = [at for at in range(len(messages) - 1) if _can_be_cut(messages, at)]
@@ -183,14 +183,14 @@ def interrupted(row: Row, rng: Random, share: float = SHARE) -> Row:
 
 
 def _can_be_cut(messages: Sequence[Mapping[str, Any]], at: int) -> bool:
-    """Whether a message is said to a user, and nothing later needs the words that would be lost."""
+    """Whether the agent says a message to the user, and nothing later needs its lost words."""
     one = messages[at]
     if one["role"] != "assistant" or messages[at + 1]["role"] != "user":
         return False
     said = one.get("content") or ""
     if len(said.split()) < 2:
         return False
-    # A repeated reply can be written from the result before it, else from nothing.
+    # If the reply is repeated later, its words must be available from the result before it.
     again = any(later.get("content") == said for later in messages[at + 1 :])
     return _after_result(messages, at) or not again
 

@@ -1,7 +1,7 @@
-"""What can happen in a turn: requests, follow-ups, corrections, questions back, mere talk.
+"""What can happen in a turn: requests, follow-ups, corrections, clarifying questions, talk.
 
 Each function writes one turn of the user and what the agent does into a script, and returns False
-where it does not fit what was said before.
+if it does not fit what was said before.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from dlm.datagen.wording import SMALL_TALK, TALK, WORDING
 from dlm.datagen.world import Arguments, capital
 
 CORPUS_SHARE = 0.35
-"""How often a request is worded by a corpus row, where there is one."""
+"""How often a request is a sentence of the corpora, if these have one for the tool."""
 
 COMPOSED_ORDERS = 0.65
-"""How often an order is put together part by part."""
+"""How often an order is composed part by part."""
 
 _KEPT: dict[str, tuple[str, ...]] = {
     "add_to_list": ("list",),
@@ -42,7 +42,7 @@ _KEPT: dict[str, tuple[str, ...]] = {
     "convert_currency": ("amount", "from_currency", "to_currency"),
     "get_weather": ("place", "day"),
 }
-"""Arguments that a follow-up takes over from the call before."""
+"""Arguments that a follow-up keeps from the previous call."""
 
 _QUESTION_WORDS = frozenset([
     "what", "what's", "whats", "how", "how's", "who", "when", "where", "why", "which", "is", "are",
@@ -75,12 +75,12 @@ def request(script: Script, tool: str) -> bool:
 
 
 def eased(script: Script, tool: str, pieces: list[Piece], order: bool = False) -> list[Piece]:
-    """A request as the user says it who may speak at ease; ``order`` as in `at_ease`."""
+    """A request as this user says it, spontaneously if at ease; ``order`` as in `at_ease`."""
     return at_ease(script.speaker(tool), pieces, order) if script.at_ease else pieces
 
 
 def said(script: Script, tool: str, source: str, **filled: str) -> Arguments:
-    """The user says a phrasing of a tool, whose words in capitals stand for others; the slots."""
+    """The user says a tool's phrasing, with its words in capitals replaced; returns the slots."""
     source = re.sub(r"\b[A-Z]+\b", lambda found: filled[found[0]], source)
     return script.speak(eased(script, tool, script.worded(tool, source)))
 
@@ -109,18 +109,18 @@ def compound(script: Script, *tools: str) -> bool:
 
 
 _MOST_CALLS = {False: 3, True: 5}
-"""Calls of one message, by whether the user is at ease."""
+"""Most calls in one message, by whether the user is at ease."""
 
 
 def joinable(script: Script, tool: str) -> tuple[str, ...]:
-    """Phrasings that may stand beside others: orders, at ease whatever is no question."""
+    """Phrasings that can be joined to others: orders, or if at ease all that are not questions."""
     if script.at_ease:
         return tuple(o for o in catalog.SAY[tool] if "?" not in o and o != "{drink}")
     return tuple(o for o in catalog.SAY[tool] if is_order(o))
 
 
 def answer_all(script: Script, asked: list[tuple[str, Arguments]]) -> bool:
-    """Call what a message asks for; where that is too much, nothing was said."""
+    """Make the calls that a message asks for; if they are too many, take the message back."""
     calls: list[Call] = []
     for tool, values in asked:
         calls += calls_of(tool, values)
@@ -132,14 +132,14 @@ def answer_all(script: Script, asked: list[tuple[str, Arguments]]) -> bool:
 
 
 def bare_request(script: Script, tool: str) -> bool:
-    """The user asks without a required parameter; the agent asks back; the user gives it."""
+    """The user leaves out a required parameter; the agent asks for it; the user gives it."""
     missing = script.rng.choice(list(catalog.LACKING[tool]))
     known = script.ask(tool, catalog.LACKING[tool][missing])
     return complete(script, tool, missing, known)
 
 
 def complete(script: Script, tool: str, missing: str, known: Arguments) -> bool:
-    """The agent asks for a parameter that a request lacks; the user gives it, and it is called."""
+    """The agent asks for a parameter that a request lacks, gets it and makes the call."""
     script.say(script.rng.choice(catalog.question(tool, missing)), "ask")
     given = script.ask(tool, catalog.answers(tool, missing), known)
     calls = calls_of(tool, known | given)
@@ -150,7 +150,7 @@ def complete(script: Script, tool: str, missing: str, known: Arguments) -> bool:
 
 
 def follow_up(script: Script) -> bool:
-    """The user asks for more of the same, leaving out what stays."""
+    """The user asks for more of the same and leaves out what stays the same."""
     if script.last is None or script.last[0] not in catalog.MORE or script.last[2].error:
         return False
     tool, before, _ = script.last
@@ -173,7 +173,7 @@ def follow_up(script: Script) -> bool:
 
 
 def correction(script: Script) -> bool:
-    """The user corrects the call before: what it did is changed, or undone and done again."""
+    """The user corrects the previous call: what it did is changed, or undone and done again."""
     if script.last is None or script.last[0] not in catalog.FIX or script.last[2].error:
         return False
     tool, before, _ = script.last
@@ -206,20 +206,20 @@ _LEADS: dict[str, tuple[str, ...]] = {
     "milk": ("", "with "), "sweetener": ("", "with "), "extras": ("", "with "),
     "item": ("", "", "the "), "name": ("the ",), "text": ("to ",),
 }  # fmt: skip
-"""What a value may follow where it is said alone."""
+"""Words that may come before a value that is said on its own."""
 
 
 def _briefly(
     script: Script, tool: str, before: Arguments, frames: tuple[str, ...], known: tuple[str, ...]
 ) -> Arguments:
-    """The user says another value for one parameter of the call before, and little else.
+    """The user gives another value for one parameter of the previous call, and says little else.
 
     Args:
-        frames: What it may stand in.
-        known: Phrasings for the same, which tell the parameters that can be changed.
+        frames: Phrasings that the value is put into.
+        known: Full phrasings for the same; their slots are the parameters that can be changed.
 
     Returns:
-        The parameter's new value; nothing where none is to be had.
+        The parameter's new value; empty if no other value can be drawn.
     """
     rng, speaker = script.rng, script.speaker(tool)
     slots = {slot for source in known for slot in template(source.lstrip("!")).slots}
@@ -249,14 +249,14 @@ _CORRECTING: dict[str, frozenset[str]] = {
     "add_to_list": frozenset(["remove_from_list"]),
     "order_drink": frozenset(["change_drink", "remove_drink"]),
 }
-"""The tools that correct what a tool did, where that is not the tool itself."""
+"""The tools that correct what a tool did, if that is not the tool itself."""
 
 
 def _corrected(script: Script, tool: str, before: Arguments, given: Arguments) -> list[Call]:
-    """The calls that make the call before what the user says it should have been."""
+    """The calls that turn the previous call into what the user says it should have been."""
     after = call_of(tool, before | given)[1]
     if tool == "set_timer":
-        # With several timers running only its name or its length tells which one is meant.
+        # With several timers running, only its name or length tells which one is meant.
         several = {"name": before["duration"]} if len(script.world.timers) > 1 else {}
         named = {"name": before["name"]} if "name" in before else several
         return [("change_timer", {"duration": after["duration"]} | named)]
@@ -292,7 +292,7 @@ _WHICH = ("the {} one", "the {} one", "{}", "{} please", "the {}", "i mean the {
 
 
 def choose(script: Script) -> bool:
-    """The agent has asked which of several things is meant, and the user says which."""
+    """The agent has asked which of several things is meant, and the user says which one."""
     if script.last is None or script.last[0] not in _CHOSEN:
         return False
     tool, before, result = script.last
@@ -335,7 +335,7 @@ def _talk_turn(script: Script, topic: str, said: tuple[str, ...]) -> None:
 
 
 def small_talk(script: Script) -> bool:
-    """The user tells how they are, what they do, or what they think of the agent."""
+    """The user says how they are, what they do, or what they think of the agent."""
     topics = list(SMALL_TALK)
     # Topics with more to say come up more often.
     topic = script.rng.choices(topics, [len(SMALL_TALK[t].say) for t in topics])[0]
@@ -358,10 +358,10 @@ _COMPLETE = re.compile(r"\b(?:all|it|done|everything|nothing)\b")
 
 
 def goodbye(script: Script) -> bool:
-    """The user ends the conversation; a plain goodbye where no tool does that."""
+    """The user ends the conversation, which calls ``end_conversation``."""
     options = catalog.SAY["end_conversation"]
     if script.world.order:
-        # "That's all" places an order that waits.
+        # "That's all" would place an open order.
         script.ask("talk", tuple(o for o in options if not _COMPLETE.search(o)))
     else:
         _talk_turn(script, "bye", options)
@@ -371,14 +371,14 @@ def goodbye(script: Script) -> bool:
 
 
 def decline(script: Script, tool: str) -> bool:
-    """The user asks for something whose tool is not offered."""
+    """The user asks for something whose tool is not declared."""
     if tool in script.used or tool not in catalog.CAN:
         return False
     script.ask(tool, catalog.SAY[tool])
     script.forbidden.add(tool)
     alike = [name for name in _relatives(tool) if name not in script.forbidden]
     if alike:
-        # What does something else with the same thing is no substitute.
+        # Declare a tool that does something else with the same thing: it is no substitute.
         script.used.add(script.rng.choice(alike))
     what = {"what": catalog.CAN[tool]}
     script.say(capital(fill(script.rng.choice(WORDING.declines), script.rng, what)), "decline")
@@ -387,14 +387,14 @@ def decline(script: Script, tool: str) -> bool:
 
 
 def _relatives(tool: str) -> list[str]:
-    """The other tools for the same kind of thing: those for alarms, of one that sets alarms."""
+    """The other tools for the same kind of thing, such as alarms."""
     thing = tool.rpartition("_")[2].removesuffix("s")
     own = catalog.AGENT_TOOLS["assistant"]
     return [t for t in own if t != tool and tool in own and t.rpartition("_")[2].startswith(thing)]
 
 
 def unfit(script: Script) -> bool:
-    """A corpus sentence that asks for what no tool does."""
+    """The user says a corpus sentence that asks for what no tool does."""
     if script.corpora is None or not script.corpora.unfit:
         return False
     text = script.rng.choice(script.corpora.unfit)
@@ -406,7 +406,7 @@ def unfit(script: Script) -> bool:
 
 
 def mention(script: Script, tool: str) -> bool:
-    """The user names what a tool does without asking for it, or only seemingly so."""
+    """The user names what a tool does without asking for it, or only seems not to ask for it."""
     rng, row = script.rng, None
     orders = tuple(o for o in catalog.SAY[tool] if is_order(o))
     if not orders or tool == "end_conversation":
@@ -428,7 +428,7 @@ def mention(script: Script, tool: str) -> bool:
 
 
 def abilities(script: Script, tools: tuple[str, ...]) -> bool:
-    """The user asks what the agent can do; the tools it names are then offered."""
+    """The user asks what the agent can do; the tools that it names will be declared."""
     known = [t for t in tools if t in catalog.CAN and t not in script.forbidden]
     if len(known) < 3:
         return False
@@ -442,7 +442,7 @@ def abilities(script: Script, tools: tuple[str, ...]) -> bool:
 
 
 def acquaintance(script: Script) -> bool:
-    """The user tells their name, and may ask for it again."""
+    """The user says their name and may ask for it again; or asks for a name they never gave."""
     if script.rng.random() < 0.2:
         script.ask("talk", TALK.own_name.say)
         script.say(script.rng.choice(TALK.own_name.unknown))
@@ -456,7 +456,7 @@ def acquaintance(script: Script) -> bool:
 
 
 def shop_talk(script: Script) -> bool:
-    """What customers ask a coffee shop that its tools do not answer."""
+    """The customer asks something about the shop that its tools do not answer."""
     topic = TALK.shop_talk[script.rng.choice(list(TALK.shop_talk))]
     script.ask("order_drink", topic.say)
     script.say(script.rng.choice(topic.answers))
@@ -464,14 +464,14 @@ def shop_talk(script: Script) -> bool:
 
 
 def last_order(script: Script) -> Arguments | None:
-    """The drink of the last call, if that ordered one; None where it did not."""
+    """The arguments of the last call if it ordered a drink, else None."""
     if script.last is None or script.last[0] != "order_drink" or script.last[2].error:
         return None
     return script.last[1]
 
 
 def swap_drink(script: Script) -> bool:
-    """The customer wants another drink in place of the last one."""
+    """The customer wants another drink instead of the last one."""
     before = last_order(script)
     if before is None or "quantity" in before:
         return False
@@ -508,7 +508,7 @@ def same_drink(script: Script) -> bool:
 
 
 def clear_order(script: Script) -> bool:
-    """The customer takes the whole order back."""
+    """The customer cancels the whole order."""
     drinks = [a["drink"] for a in script.world.order]
     if not drinks or len(drinks) > 3:
         return False
@@ -525,7 +525,7 @@ def _plain(value: str) -> str:
 
 
 def tell_changed(script: Script) -> None:
-    """The agent tells what became of the last call, which changed a drink."""
+    """The agent reports the result of the last call, which changed a drink."""
     assert script.last is not None
     result = script.last[2]
     tool = script.last[0]

@@ -1,7 +1,7 @@
-"""What customers say at a counter beside plain orders: questions, second thoughts, chatter.
+"""What customers say at a counter besides plain orders: questions, second thoughts, chatter.
 
 Like those of `dlm.datagen.turns`, each function writes one turn into a script, and returns False
-where it does not fit what was said before. The words are ``data/at_counter.toml``.
+if it does not fit what was said before. The words are in ``data/at_counter.toml``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _say(
     words: Mapping[str, str] | None = None,
     question: bool = False,
 ) -> Arguments:
-    """The user says one of some phrasings, whose words in capitals stand for others; the slots."""
+    """The user says one of some phrasings, its words in capitals replaced; returns the slots."""
     source = pick(script.rng, options, script.split)
     source = re.sub(r"\b[A-Z]+\b", lambda found: (words or {})[found[0]], source)
     source = re.sub(r"\ba (?=[aeio])", "an ", source)
@@ -47,20 +47,20 @@ def _slot(name: str, value: str) -> str:
 
 
 def _drinks(script: Script) -> tuple[str, str]:
-    """Two drinks that are not the same, nor ordered yet."""
+    """Two different drinks that are not ordered yet."""
     ordered = {one["drink"].lower() for one in script.world.order}
     first, second = script.rng.sample([d for d in WORDS["drink"] if d not in ordered], 2)
     return first, second
 
 
 def ask(script: Script) -> bool:
-    """The customer asks about a drink, and perhaps another, and then wants it or not."""
+    """The customer asks about a drink, perhaps about another, and then orders it or does not."""
     rng, before = script.rng, last_order(script)
     topic = rng.choice(("price", "price", "price", "have", "have", "within"))
     drink = _asked(script, topic)
     offers = _answered(script, topic, drink)
     if topic != "within" and rng.random() < 0.4:
-        # What follows a price with no verb asks for one too: it is no order.
+        # After a question for a price, "and a latte?" asks for a price too; it is no order.
         drink = _asked(script, f"and_{topic}")
         offers = _answered(script, topic, drink)
     if not script.messages[-1].get("cut") and rng.random() < 0.3:
@@ -88,7 +88,7 @@ def ask(script: Script) -> bool:
 
 
 def _asked(script: Script, options: str) -> str:
-    """The drink of a question as it was heard; empty where it named none."""
+    """The customer asks a question; returns its drink as heard, empty if it named none."""
     drink, other = _drinks(script)
     words = {"DRINK": _slot("drink", drink), "OTHER": other}
     question = script.rng.random() < 0.7
@@ -97,9 +97,9 @@ def _asked(script: Script, options: str) -> str:
 
 
 def _answered(script: Script, topic: str, drink: str) -> bool:
-    """The agent answers; whether it offers the drink.
+    """The agent answers; returns whether it offers the drink.
 
-    What a shop's own list says of a drink stands there as if it was cut: it is nothing to learn.
+    An answer from the shop's own list is marked as cut, so that it is not learned.
     """
     rng = script.rng
     kind = {"price": "price", "have": "menu", "within": "asked"}[topic]
@@ -129,7 +129,7 @@ def undecided(script: Script) -> bool:
 
 
 def chatter(script: Script) -> bool:
-    """The customer orders with something said before or behind it, or is rude about it."""
+    """The customer orders with other words before or after it, or rudely."""
     rng, speaker = script.rng, script.speaker("order_drink")
     if rng.random() < 0.25:
         given = _say(script, "order_drink", _COUNTER["rude"])
@@ -146,7 +146,7 @@ def chatter(script: Script) -> bool:
 
 
 def amount(script: Script) -> bool:
-    """The customer changes how many there are to be of the last drink."""
+    """The customer changes the number of the last drink."""
     before = last_order(script)
     if before is None:
         return False
@@ -168,19 +168,19 @@ def amount(script: Script) -> bool:
 
 
 def swap_detail(script: Script) -> bool:
-    """The customer wants one milk in another's place, or one size."""
+    """The customer swaps a detail of the last drink, such as its milk or size, for another."""
     return _other_detail(script, {
         "milk": "swap_added", "sweetener": "swap_added", "size": "swap_made", "roast": "swap_made",
     })  # fmt: skip
 
 
 def insist(script: Script) -> bool:
-    """The customer was heard wrong, and says so."""
+    """The customer says that a detail was misheard."""
     return _other_detail(script, dict.fromkeys(("milk", "sweetener", "size", "roast"), "insist"))
 
 
 def _other_detail(script: Script, lists: dict[str, str]) -> bool:
-    """A detail of the last drink gets another value, said with a phrasing of its list."""
+    """Give a detail of the last drink another value; ``lists`` has the phrasings of each detail."""
     rng = script.rng
     if script.last is None or script.last[0] not in ("order_drink", "change_drink"):
         return False
@@ -203,7 +203,7 @@ def _other_detail(script: Script, lists: dict[str, str]) -> bool:
 
 
 def other_drink(script: Script) -> bool:
-    """The customer names the last drink and the one that is wanted in its place."""
+    """The customer names the last drink and the one to have instead."""
     before = last_order(script)
     if before is None or "quantity" in before:
         return False
@@ -217,7 +217,7 @@ def other_drink(script: Script) -> bool:
 
 
 def place(script: Script) -> bool:
-    """The customer means one of the drinks just ordered by its place in the order."""
+    """The customer refers to one of the drinks just ordered by its place in the order."""
     known = just_ordered(script)
     if not 2 <= len(known) <= len(_NTH) or any("quantity" in a for a in known):
         return False
@@ -238,7 +238,7 @@ def place(script: Script) -> bool:
 
 
 def remove_two(script: Script) -> bool:
-    """The customer takes two of several drinks back."""
+    """The customer cancels two of several drinks."""
     names = _apart(script)
     if len(names) < 2:
         return False
@@ -250,7 +250,7 @@ def remove_two(script: Script) -> bool:
 
 
 def keep_one(script: Script) -> bool:
-    """The customer takes all but one of several drinks back."""
+    """The customer cancels all but one of several drinks."""
     names = _apart(script)
     if not 2 <= len(names) <= 4:
         return False
@@ -261,7 +261,7 @@ def keep_one(script: Script) -> bool:
 
 
 def _apart(script: Script) -> list[str]:
-    """What the drinks of the order are called, if none may be taken for another."""
+    """The names of the ordered drinks, if none can be taken for another; else []."""
     names = [a["drink"] for a in script.world.order]
     plain = [name.lower().removesuffix("s") for name in names]
     alike = any(a in b for i, a in enumerate(plain) for j, b in enumerate(plain) if i != j)

@@ -1,7 +1,7 @@
-"""What else can happen in a turn of a user at ease: things in a row, second thoughts, remarks.
+"""What else can happen in a turn of a user at ease: lists of things, second thoughts, remarks.
 
 Like those of `dlm.datagen.turns`, each function writes one turn into a script, and returns False
-where it does not fit what was said before.
+if it does not fit what was said before.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ONCE = frozenset(("change_timer", "change_drink", "confirm_order", "transfer_ca
 
 
 def several(script: Script, tool: str) -> bool:
-    """The user asks for the same thing more than once and says the verb once."""
+    """The user asks for the same kind of thing several times, with the verb said once."""
     if tool == "order_drink":
         return drinks(script)
     if tool in _ONCE:
@@ -63,7 +63,7 @@ def several(script: Script, tool: str) -> bool:
 
 
 def abandon(script: Script, first: str, tool: str) -> bool:
-    """The user begins to ask for something and asks for something else."""
+    """The user begins to ask for something and asks for something else instead."""
     pieces = [
         script.worded(t, pick(script.rng, joinable(script, t), script.split)) for t in (first, tool)
     ]
@@ -86,7 +86,7 @@ def withdraw(script: Script, tool: str) -> bool:
 
 
 def contrast(script: Script, first: str, tool: str) -> bool:
-    """The user says what they do not ask for, and what they do."""
+    """The user says what they do not want, and what they want."""
     orders = tuple(o for o in catalog.SAY[first] if is_order(o))
     if not orders or "end_conversation" in (first, tool):
         return False
@@ -103,7 +103,7 @@ def contrast(script: Script, first: str, tool: str) -> bool:
 
 
 def trail_off(script: Script, tool: str) -> bool:
-    """The user gets stuck before what the tool needs; the agent asks, the user may know by then."""
+    """The user stops before a value that the tool needs; the agent asks, and may get it."""
     rng = script.rng
     if tool not in catalog.LACKING:
         return False
@@ -127,7 +127,7 @@ def trail_off(script: Script, tool: str) -> bool:
 
 
 def tell(script: Script) -> bool:
-    """The user tells something that sounds like a request and is none."""
+    """The user says something that sounds like a request but is not."""
     shop = "order_drink" in script.repertoire
     pieces, answer = remark(script.speaker("talk"), "shop_remark" if shop else "remark")
     script.speak(pieces)
@@ -137,7 +137,7 @@ def tell(script: Script) -> bool:
 
 
 def wonder(script: Script) -> bool:
-    """The user asks what no tool tells: what there is, what it costs, how things work."""
+    """The user asks what no tool can answer: what there is, what it costs, how things work."""
     symbol, answers = "tool_question", _UNKNOWN
     if "order_drink" in script.repertoire:
         symbol = script.rng.choice(("shop_question", "shop_question", "shop_food"))
@@ -162,7 +162,7 @@ _ASKING_BACK = read("asking_back", _AskingBack)
 
 
 def ask_back(script: Script) -> bool:
-    """The user asks what became of what they asked for."""
+    """The user asks about the state of what they asked for."""
     if script.last is None:
         return False
     tool, before, _ = script.last
@@ -186,11 +186,11 @@ _TAKEN_BACK = {
     "set_timer": ("cancel_timer", "name"), "set_alarm": ("cancel_alarm", "when"),
     "set_reminder": ("cancel_reminder", "text"), "order_drink": ("remove_drink", "drink"),
 }  # fmt: skip
-"""What undoes a call, and the parameter of both by which it names the thing."""
+"""Tool → the tool that undoes its call, and the parameter of both that names the thing."""
 
 
 def undoing(script: Script) -> Call | None:
-    """The call that undoes the last one; None where none does."""
+    """The call that undoes the last one; None if there is none."""
     if script.last is None or script.last[2].error:
         return None
     tool, before, _ = script.last
@@ -207,7 +207,7 @@ def undoing(script: Script) -> Call | None:
 
 
 def take_back(script: Script) -> bool:
-    """The user wants undone what was just done."""
+    """The user wants the last call undone."""
     call = undoing(script)
     if call is None:
         return False
@@ -221,11 +221,12 @@ _DROPPED: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "alarm": ("cancel_alarm", "when", ("the {} one", "the {} alarm", "the {}")),
     "reminder": ("cancel_reminder", "text", ("the {} one", "the {} reminder", "the {} thing")),
 }
-"""By the last word of a tool: what deletes one of its things, how that is named and called."""
+"""Last word of a tool's name → the tool that deletes one of its things, the parameter that names
+it, and how people refer to it."""
 
 
 def drop(script: Script) -> bool:
-    """The user names one of the things that were spoken of and wants it gone."""
+    """The user names a thing of the last call's kind and wants it deleted."""
     if script.last is None:
         return False
     thing = script.last[0].rpartition("_")[2].removesuffix("s")
@@ -236,7 +237,7 @@ def drop(script: Script) -> bool:
     speaker = script.speaker(undo)
     first, _, last = script.rng.choice(forms).partition("{}")
     words = name.split()
-    # Of a reminder one word is enough: "the rabbit one".
+    # For a reminder one word is enough: "the rabbit one".
     if key == "text":
         name = words[-1]
     before, _, after = speaker.words(SPEECH["drops"], it="\0").partition("\0")

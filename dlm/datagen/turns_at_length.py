@@ -1,7 +1,7 @@
-"""Turns of long orders: several drinks at once, and what is said of them afterwards in a few words.
+"""Turns of long orders: several drinks at once, and short remarks about them afterwards.
 
 Like those of `dlm.datagen.turns`, each function writes one turn into a script, and returns False
-where it does not fit what was said before.
+if it does not fit what was said before.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def drinks(script: Script) -> bool:
 
 
 def drink(script: Script) -> bool:
-    """The customer orders a drink, of which more can be said."""
+    """The customer orders a drink with few details, to which more can be added."""
     given = said(script, "order_drink", compose_drink(script.rng, script.split))
     return answer_all(script, [("order_drink", given)])
 
 
 def describe(script: Script) -> bool:
-    """The customer says more of the last drink, and names none: it is changed."""
+    """The customer adds details to the last drink without naming it, which changes it."""
     if script.last is None or script.last[0] not in ("order_drink", "change_drink"):
         return False
     drink = script.last[1]["drink"]
@@ -59,7 +59,7 @@ def describe(script: Script) -> bool:
 
 
 def adjust(script: Script) -> bool:
-    """The customer changes several of the drinks just ordered, or one of several alike."""
+    """The customer changes several of the drinks just ordered, or one of several equal ones."""
     known = just_ordered(script)
     rng = script.rng
     several = [a["drink"] for a in known if "quantity" in a]
@@ -96,7 +96,7 @@ def _adjust_all(script: Script, names: list[str]) -> bool:
 def _adjust_one(script: Script, name: str) -> bool:
     source = pick(script.rng, GROUPS["one_of"], script.split)
     key = script.rng.choice(("roast", "size", "milk"))
-    # The words "one of the" are part of the value: they tell that the others stay.
+    # The words "one of the" are part of the value, as they say that the others stay as they are.
     one = _drink(f"one of {script.rng.choice(('the', 'the', 'my', 'those'))} {name}")
     return _change(script, [said(script, "change_drink", source, A=one, D=_detail(key))])
 
@@ -116,7 +116,7 @@ def _change(script: Script, changes: list[Arguments]) -> bool:
 
 
 def just_ordered(script: Script) -> list[Arguments]:
-    """The drinks of the last calls, if these ordered drinks of different names and no more."""
+    """The drinks of the last calls if they are the whole order, all of different names; else []."""
     none: list[dict[str, Any]] = []
     calls = next((m["tool_calls"] for m in reversed(script.messages) if m.get("tool_calls")), none)
     drinks = [c["arguments"] for c in calls if c["name"] == "order_drink"]
@@ -126,7 +126,7 @@ def just_ordered(script: Script) -> list[Arguments]:
 
 
 def remove_described(script: Script) -> bool:
-    """The customer names one of the drinks just ordered by a detail, and wants it gone."""
+    """The customer refers to one of the drinks just ordered by a detail, and wants it removed."""
     known = just_ordered(script)
     options = [
         (a["drink"], k, a[k])
@@ -146,7 +146,7 @@ def remove_described(script: Script) -> bool:
 
 
 def keep(script: Script) -> bool:
-    """The customer wants a drink to stay: nothing is to be done."""
+    """The customer wants to keep a drink, so nothing is to be done."""
     order = script.world.order
     if not order:
         return False

@@ -1,8 +1,8 @@
 """Turns of everyday messages: wrapped in a story, moved in a word, dropped by place, hinted at.
 
 Like those of `dlm.datagen.turns`, each function writes one turn into a script, and returns False
-where it does not fit what was said before. The words are ``data/everyday.toml``. Training alone
-takes these turns, so that what is held out stays as it is.
+if it does not fit what was said before. The words are in ``data/everyday.toml``. Only training has
+these turns, so that the held-out sets stay as they are.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dlm.datagen.wording import WORDING
 
 @dataclass(frozen=True, slots=True)
 class _Spoken:
-    """What is said of some tools; the comments of the file tell what of each kind is done."""
+    """Phrasings for some tools; the file's comments say what each kind of them is for."""
 
     tools: tuple[str, ...]
     say: tuple[str, ...]
@@ -52,7 +52,7 @@ _TABLE = read("everyday", _Everyday)
 
 
 def story(script: Script, tool: str) -> bool:
-    """The user asks for something in the middle of what they tell."""
+    """The user asks for something in the middle of a story."""
     if tool == "end_conversation":
         return False
     source = pick(script.rng, joinable(script, tool), script.split)
@@ -64,14 +64,14 @@ def story(script: Script, tool: str) -> bool:
 
 
 def _make(script: Script, *tools: str) -> None:
-    """The user asks for one of some tools, if any of them is to be had."""
+    """The user asks for one of some tools, if any of them is available."""
     offered = [tool for tool in tools if tool not in script.forbidden]
     if offered:
         request(script, script.rng.choice(offered))
 
 
 def scrap(script: Script, tool: str) -> bool:
-    """The user wants undone what was just done, and something else done."""
+    """The user wants the last call undone, and something else done."""
     call = undoing(script)
     if call is None:
         _make(script, "set_timer", "set_alarm", "set_reminder")
@@ -87,11 +87,11 @@ _PLACED = {
     "set_timer": ("cancel_timer", "name"), "set_alarm": ("cancel_alarm", "when"),
     "set_reminder": ("cancel_reminder", "text"), "add_to_list": ("remove_from_list", "item"),
 }  # fmt: skip
-"""What makes a thing, what drops it again, and the parameter of the latter that names it."""
+"""Tool that makes a thing → the tool that removes it, and the latter's parameter that names it."""
 
 
 def by_place(script: Script) -> bool:
-    """The user drops one of several things that they named, by its place among them."""
+    """The user drops one of several things just made, by its place among them."""
     rng = script.rng
     tool = rng.choice(list(_PLACED))
     undo, key = _PLACED[tool]
@@ -114,13 +114,13 @@ def by_place(script: Script) -> bool:
 
 
 def _last_calls(script: Script) -> list[dict[str, Any]]:
-    """The calls of the last message that made any."""
+    """The calls of the last message that made calls."""
     none: list[dict[str, Any]] = []
     return next((m["tool_calls"] for m in reversed(script.messages) if m.get("tool_calls")), none)
 
 
 def _named(script: Script, tool: str, key: str) -> list[dict[str, str]]:
-    """Things that the user made with the last message that made any, if there are no others."""
+    """The things made by the last message with calls, if these are all and have different names."""
     calls = _last_calls(script)
     made = [c["arguments"] for c in calls if c["name"] == tool]
     if len(made) != len(calls) or not made:
@@ -130,7 +130,7 @@ def _named(script: Script, tool: str, key: str) -> list[dict[str, str]]:
         ends = bool(known) and made[-1]["item"].endswith(known[-1])
         alike = len({list_name(one) for one in made}) == 1
         return made if ends and alike else []
-    # Of a timer without a name its length is one.
+    # A timer without a name is called by its length.
     named = [{key: one.get(key) or one["duration"]} for one in made]
     world = script.world
     there = {"set_timer": len(world.timers), "set_alarm": len(world.alarms)}
@@ -146,7 +146,7 @@ _MOVED = {
 
 
 def move(script: Script) -> bool:
-    """The user moves what was just set by some time, or to another day, and says no more."""
+    """The user moves what was just set by some time, or to another day, in a few words."""
     if script.last is None or script.last[0] not in _MOVED:
         _make(script, "set_alarm", "set_reminder")
     if script.last is None:
@@ -194,7 +194,7 @@ _BESIDE = ("get_weather", "add_to_list", "set_device", "calculate", "get_time", 
 
 
 def amend(script: Script) -> bool:
-    """The user has asked for several things at once and wants one of them otherwise."""
+    """The user asks for two things at once, and then wants one of them changed."""
     rng = script.rng
     tool = rng.choice(list(_AMENDED))
     change_tool, other = _AMENDED[tool], rng.choice(_BESIDE)
@@ -214,7 +214,7 @@ def amend(script: Script) -> bool:
 
 
 def together(script: Script) -> bool:
-    """The user asks for two or three things in a breath that belong to each other."""
+    """The user asks in one breath for two or three things that belong together."""
     found = script.rng.choice(_TABLE.together)
     if script.forbidden & set(found.tools):
         return False
@@ -226,7 +226,7 @@ def together(script: Script) -> bool:
 
 
 def unasked(script: Script) -> bool:
-    """The user asks about what a tool does or wants it not done: nothing is called."""
+    """The user asks about what a tool does or does not want it done: nothing is called."""
     if not script.unasked:
         return False
     kinds = _TABLE.unasked
@@ -245,7 +245,7 @@ def unasked(script: Script) -> bool:
 
 
 def hint(script: Script) -> bool:
-    """The user only hints at what they want; the agent asks, and they say it or do not want it."""
+    """The user only hints at a wish; the agent asks, and they say what they want or decline."""
     rng = script.rng
     found = rng.choice(_TABLE.hints)
     (tool,) = found.tools

@@ -1,7 +1,7 @@
-"""Turns of few words about what was just done: cancel both, put one thing in another's place.
+"""Short turns about what was just done: cancel both, put one thing in another's place.
 
 Like those of `dlm.datagen.turns`, each function writes one turn into a script, and returns False
-where it does not fit what was said before. The words are ``data/in_brief.toml``.
+if it does not fit what was said before. The words are in ``data/in_brief.toml``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ def _say(script: Script, tool: str, options: tuple[str, ...], **filled: str) -> 
 
 
 def _just_done(script: Script, *tools: str) -> Arguments | None:
-    """The arguments of the last call of one of some tools, which is made first where it was none.
+    """The arguments of the last call if it was of one of these tools; else make such a call first.
 
-    None where it failed, or other calls were made with it.
+    None if that call failed, or was not the only one of its message.
     """
     if script.last is None or script.last[0] not in tools:
         request(script, script.rng.choice(tools))
@@ -57,7 +57,7 @@ def cancel_both(script: Script) -> bool:
 
 
 def swap_items(script: Script) -> bool:
-    """The user wants one thing of a list in another's place."""
+    """The user wants an item of a list replaced by another."""
     rng = script.rng
     if script.forbidden & {"add_to_list", "remove_from_list"}:
         return False
@@ -89,7 +89,7 @@ def add_it(script: Script) -> bool:
 
 
 def clear_it(script: Script) -> bool:
-    """The user wants the list emptied that was just spoken of."""
+    """The user wants to clear the list that was just spoken of."""
     before = _just_done(script, "add_to_list", "read_list", "remove_from_list")
     if before is None or "clear_list" in script.forbidden:
         return False
@@ -106,7 +106,7 @@ def all_off(script: Script) -> bool:
 
 
 def no_reminder(script: Script) -> bool:
-    """The user does not want to be reminded of what was spoken of last."""
+    """The user no longer wants the reminder that was just set or changed."""
     before = _just_done(script, "set_reminder", "change_reminder")
     if before is None or "cancel_reminder" in script.forbidden:
         return False
@@ -117,7 +117,7 @@ def no_reminder(script: Script) -> bool:
 
 
 def remind_at_last(script: Script) -> bool:
-    """The user has something noted without a time, and then says when."""
+    """The user sets a reminder without a time, and then says when."""
     if script.forbidden & {"set_reminder", "change_reminder"}:
         return False
     noted = script.speak(script.worded("set_reminder", script.rng.choice(_BRIEF["note"])))

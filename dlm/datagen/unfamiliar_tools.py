@@ -1,7 +1,7 @@
 """Dialogues about tools that no agent ships: composed ones, and intents of the corpora.
 
-What is to be learned here is reading: which of the tools offered is meant, and which words belong
-to which of its parameters.
+They teach the model to read declarations: which of the tools is meant, and which words belong to
+which of its parameters.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ Tool = ComposedTool | IntentTool
 
 _STYLES = ("snake", "snake", "camel", "pascal", "word")
 _SIZES = {"train": (2, 3, 4, 5, 6, 8, 10), "heldout": (1, 2, 3, 4, 5, 6, 8)}
-"""How many tools are offered."""
+"""Numbers of tools that are declared, to draw from."""
 _INTENTS = {"train": 0.5, "heldout": 0.4}
-"""Share of them that are made of the corpora's intents."""
+"""Share of tools that are made from intents of the corpora."""
 _MARKED = 0.5
-"""Share of those, in training, whose sentences have arguments: of the intents few have."""
+"""Share of those, in training, that must come from an intent with arguments, as few have any."""
 _TRIES = 6
 
 
@@ -74,7 +74,7 @@ class Scene:
     """One dialogue with unfamiliar tools while it is written.
 
     Args:
-        at_ease: Whether the user speaks as people do when nobody has written it for them.
+        at_ease: Whether the user speaks spontaneously (`dlm.datagen.spontaneous`).
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Scene:
         self.rows: dict[str, tuple[str, Any]] = {}
 
     def offer(self) -> None:
-        """Choose the tools: some of a kind that are easily mistaken, others unlike."""
+        """Choose the tools: some that are easily confused, and others that are not."""
         rng = self.rng
         for _ in range(rng.choice(_SIZES[self.split])):
             self.add()
@@ -105,7 +105,7 @@ class Scene:
             self._withdraw()
 
     def add(self) -> None:
-        """Offer one tool more, where it is not too like those that are offered."""
+        """Declare another tool, unless it is too similar to those that are declared."""
         rng = self.rng
         if self.purposes and rng.random() < _INTENTS[self.split]:
             self._add(self._intent_tool())
@@ -138,7 +138,7 @@ class Scene:
             self.tools.append(tool)
 
     def _withdraw(self) -> None:
-        """Put one tool aside, to be asked for in vain; its like would be a fair second choice."""
+        """Set a tool aside to be asked for in vain, unless another one could stand in for it."""
         if len(self.tools) < 2:
             return
         tool = self.tools[-1]
@@ -157,7 +157,7 @@ class Scene:
         return bool(pieces)
 
     def speaker(self, tool: Tool) -> Speaker:
-        """The user who speaks of a tool, at ease."""
+        """The user as a spontaneous speaker about a tool."""
         return Speaker(
             self.rng,
             self.split,
@@ -166,7 +166,7 @@ class Scene:
         )
 
     def _other(self, tool: Tool, slot: str) -> str:
-        """Another value for a parameter; of an intent those of its other sentences."""
+        """Another value for a parameter; for an intent, one from another of its sentences."""
         if isinstance(tool, ComposedTool):
             if slot not in tool.kinds:
                 return ""
@@ -218,7 +218,7 @@ class Scene:
         given = {k: arguments[k] for k in order if k in arguments}
         for key, value in given.items():
             if isinstance(value, str) and ("enum" in order[key] or order[key]["type"] != "string"):
-                # An option may have been misheard: the call takes the one that was meant.
+                # An option may have been misheard; the call has the one that was meant.
                 meant = self.meant.get(value.lower(), value.lower())
                 given[key] = _typed(meant, order[key]["type"])
         return given
@@ -233,7 +233,7 @@ class Scene:
         return result.text, composed_tools.reply(tool, result, self.rng)
 
     def bare(self, tool: ComposedTool) -> bool:
-        """The user leaves out what the tool needs; the agent asks, the user answers."""
+        """The user leaves out a required value; the agent asks for it, and the user gives it."""
         needed = tool.spec["parameters"]["required"]
         if len(needed) != 1 or tool.kinds[needed[0]] in ("rating", "value"):
             return False
@@ -287,7 +287,7 @@ class Scene:
         return True
 
     def refine(self, tool: ComposedTool) -> bool:
-        """The user asks for the same with one thing different or more."""
+        """The user asks for the same with one value changed or added."""
         known = self._last_call(tool)
         if known is None:
             return False
@@ -312,15 +312,15 @@ class Scene:
         return True
 
     def decline(self, tool: Tool) -> None:
-        """The user asks for a tool that is not offered."""
+        """The user asks for a tool that is not declared."""
         self._speak(self._pieces(tool) or [Piece(tool.ability)])
         what = {"what": tool.ability}
         text = capital(fill(self.rng.choice(WORDING.declines), self.rng, what))
         self.messages.append({"role": "assistant", "content": text, "kind": "decline"})
 
     def mention(self, tool: Tool) -> bool:
-        """The user names what a tool does without asking for it, or only seemingly so."""
-        # Half of the wordings are no orders, or are dressed up already.
+        """The user names what a tool does without asking for it, or only seems not to ask."""
+        # Half of the wordings are not plain orders, so draw several.
         drawn = (self._pieces(tool) for _ in range(_TRIES))
         pieces = next((some for some in drawn if is_mentionable(some)), None)
         if pieces is None:
@@ -350,7 +350,7 @@ class Scene:
         return True
 
     def several(self, tool: Tool) -> bool:
-        """The same asked for more than once, the verb once."""
+        """The user asks for the same kind of thing several times, with the verb said once."""
         whole = self._pieces(tool)
         if not is_gappable(whole) or not isinstance(tool, ComposedTool):
             return False
@@ -365,7 +365,7 @@ class Scene:
         return [Piece(self._other(tool, p.slot) or p.text, p.slot) if p.slot else p for p in pieces]
 
     def instead(self, first: Tool, tool: Tool) -> bool:
-        """A request that is broken off for another."""
+        """The user breaks off or rejects one request for another."""
         begun, pieces = self._pieces(first), self._pieces(tool)
         if not begun or not pieces:
             return False
@@ -374,7 +374,7 @@ class Scene:
         return True
 
     def withdraw(self, tool: Tool) -> bool:
-        """A request that is taken back in the same breath."""
+        """The user takes a request back in the same breath."""
         pieces = self._pieces(tool)
         if not pieces:
             return False
@@ -384,7 +384,7 @@ class Scene:
         return True
 
     def tell(self) -> bool:
-        """Something that sounds like a request and is none."""
+        """The user says something that sounds like a request but is not."""
         pieces, answer = remark(self.speaker(self.tools[0]))
         self._speak(pieces)
         self.messages.append({"role": "assistant", "content": answer})
@@ -410,7 +410,7 @@ def _typed(text: str, kind: str) -> Any:
 
 
 def _said_already(known: Mapping[str, Any], key: str, value: list[Piece]) -> bool:
-    """Whether the last call had that value, which nobody would ask for again."""
+    """Whether the last call had that value already, so that nobody would ask for it again."""
     said = "".join(p.text for p in value).lower()
     held = known.get(key)
     if isinstance(held, str):
@@ -431,7 +431,7 @@ Written = tuple[list[Spec], list[dict[str, Any]]]
 
 
 def write(scene: Scene, unasked: float = 0.0) -> Written | None:
-    """A dialogue; None where a draw does not fit.
+    """A dialogue; None if a draw does not fit.
 
     Args:
         unasked: Share of turns that mention an order without giving it.
@@ -443,7 +443,7 @@ def write(scene: Scene, unasked: float = 0.0) -> Written | None:
 
 
 def single(scene: Scene) -> tuple[Spec, list[dict[str, Any]]] | None:
-    """One tool, a request that it serves, and its call; None where a draw does not fit."""
+    """One tool, a request that it serves, and its call; None if a draw does not fit."""
     scene.add()
     if not scene.request(scene.tools[0]):
         return None
@@ -451,7 +451,7 @@ def single(scene: Scene) -> tuple[Spec, list[dict[str, Any]]] | None:
 
 
 def mention(scene: Scene) -> Written | None:
-    """A dialogue of one turn that names what a tool does; None where a draw does not fit."""
+    """A dialogue of one turn that mentions what a tool does; None if a draw does not fit."""
     scene.offer()
     return _written(scene) if scene.mention(scene.rng.choice(scene.tools)) else None
 
@@ -485,7 +485,7 @@ def _turn(scene: Scene, unasked: float) -> None:
 
 
 def _spontaneous(scene: Scene, tool: Tool, other: Tool) -> bool:
-    """One turn of a user at ease; False where a draw does not fit."""
+    """Write a turn of a user at ease; False if a draw does not fit."""
     roll = scene.rng.random()
     if roll < 0.3:
         tools = list({t.name: t for t in (tool, other, *scene.tools)}.values())

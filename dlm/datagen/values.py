@@ -1,9 +1,9 @@
-"""What fills the slots of a phrasing: durations, times, items, names, places and the like.
+"""Draws what fills the slots of a phrasing: durations, times, items, names, places and so on.
 
-Values are text as a user says it, in words or digits as the style asks. Variety is what teaches
-copying, so open kinds mix word lists, lists of the corpora and random words. Composed kinds are
-made up on the spot, each from the word lists, a source of chance and whether numbers are digits.
-Knows no tool.
+Values are text as a user says it, with numbers in words or digits as the style wants. Variety is
+what teaches copying, so open kinds mix word lists, lists of the corpora and random words. Composed
+kinds are made by functions of the word lists, a random generator and whether numbers are digits.
+Tools are not known here.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Values:
 
     Args:
         corpora: Directory with ``slot_values.jsonl.xz``; None for the built-in lists alone.
-        free: Whether values are said in looser words too, and free text is written by
-            `dlm.datagen.free_text`, as training wants it; what is held out stays with the lists, so
-            that evaluations can be compared.
+        free: Whether values may be in looser words, and free text from `dlm.datagen.free_text`, as
+            training has them; held-out dialogues use only the lists, so that evaluations stay
+            comparable.
     """
 
     def __init__(
@@ -79,10 +79,10 @@ class Values:
         """A value of a kind.
 
         Args:
-            kind: One of the composed kinds below or of the word lists, or ``a|b|c`` to pick from.
+            kind: A composed kind, the name of a word list, or ``a|b|c`` to pick from.
 
         Raises:
-            ValueError: the kind is unknown.
+            ValueError: The kind is unknown.
         """
         if "|" in kind:
             return rng.choice(kind.split("|"))
@@ -99,7 +99,7 @@ class Values:
         return rng.choice(values)
 
     def text(self, symbol: str, rng: Random, digits: bool = False) -> str:
-        """Free text of a symbol of the grammar."""
+        """Free text for a symbol of the grammar."""
 
         def draw(kind: str) -> str:
             return self.draw(kind, rng, digits).lower()
@@ -108,7 +108,7 @@ class Values:
 
 
 _FREE = 0.6
-"""Share of free text among the values of its kinds, where it is wanted."""
+"""Share of free text among values of kinds that may be free text, in training."""
 
 
 def _speakable(value: str) -> bool:
@@ -123,7 +123,7 @@ _HOURS = {
     "in the afternoon": (12, 1, 2, 3, 4, 5),
     "in the evening": range(5, 12),
 }
-"""Hours that are said with a part of the day."""
+"""Part of the day → the hours that may be said with it."""
 _MEASURES = (
     "bottles", "packs", "bags", "cans", "pounds", "kilos", "grams", "liters", "litres", "jars",
     "cartons", "loaves", "bunches", "rolls", "slices", "tins", "gallons", "pints", "cups",
@@ -139,7 +139,7 @@ Draw = Callable[[Values, Random, bool], str]
 
 
 def plural(drink: str) -> str:
-    """A drink in the plural."""
+    """The plural of a drink."""
     return drink if drink.endswith("s") else drink + "s"
 
 
@@ -242,7 +242,7 @@ def day(_: Values, rng: Random, digits: bool) -> str:
 
 
 def date_day(values: Values, rng: Random, digits: bool) -> str:
-    """A day whose date is asked for: a day as above or a holiday."""
+    """A day whose date is asked for: one of `day` or a holiday."""
     if rng.random() < 0.3:
         return rng.choice(list(HOLIDAYS))
     said = day(values, rng, digits)
@@ -250,7 +250,7 @@ def date_day(values: Values, rng: Random, digits: bool) -> str:
 
 
 def target_day(values: Values, rng: Random, digits: bool) -> str:
-    """A day to which the days are counted: a holiday, a date or a weekday."""
+    """A day to count the days until: a holiday, a date or a weekday."""
     if rng.random() < 0.45:
         return rng.choice(list(HOLIDAYS))
     said = day(values, rng, digits)
@@ -272,7 +272,7 @@ def when(values: Values, rng: Random, digits: bool) -> str:
     moment = clock(values, rng, digits)
     joint = "on " if named in WEEKDAYS else ""
     if " " in named:
-        # The part of the day is said already, and "this evening at 4 am" is no time at all.
+        # The part of the day is already said; "this evening at 4 am" would be nonsense.
         named, moment = (
             ("tomorrow", moment)
             if moment in ("noon", "midnight", "midday")
@@ -282,7 +282,7 @@ def when(values: Values, rng: Random, digits: bool) -> str:
 
 
 def repeat(values: Values, rng: Random, digits: bool) -> str:
-    """Moments again and again: "every weekday at half past six", "every two hours"."""
+    """A repetition: "every weekday at half past six", "every two hours"."""
     roll = rng.random()
     if roll < 0.2:
         unit = rng.choice(("hours", "hours", "minutes", "days", "weeks"))
@@ -301,7 +301,7 @@ def _repeated_time(values: Values, rng: Random, digits: bool) -> str:
 
 
 def _repeated_days(rng: Random) -> str:
-    """Days on which something happens again and again."""
+    """The days of a repetition."""
     roll = rng.random()
     if roll < 0.42:
         return rng.choice((
@@ -322,19 +322,19 @@ def _repeated_days(rng: Random) -> str:
 
 
 def when_or_repeat(values: Values, rng: Random, digits: bool) -> str:
-    """A moment, now and then one that comes again and again."""
+    """A moment, or sometimes a repetition."""
     if values.free and rng.random() < 0.12:
         return loose_moment(rng)
     return (repeat if rng.random() < 0.22 else when)(values, rng, digits)
 
 
 def alarm_when(values: Values, rng: Random, digits: bool) -> str:
-    """When an alarm rings: a moment, or a time of day on days that come again."""
+    """When an alarm rings: a moment, or a time of day on repeated days."""
     return (_repeated_time if rng.random() < 0.2 else when)(values, rng, digits)
 
 
 def alarm_named(values: Values, rng: Random, digits: bool) -> str:
-    """What tells an alarm from others: "seven o'clock", "tomorrow morning", "weekday"."""
+    """What distinguishes an alarm from others: "seven o'clock", "tomorrow morning", "weekday"."""
     roll = rng.random()
     if roll < 0.6:
         return re.sub(r"^(?:about|around) | (?:on the dot|sharp)$", "", clock(values, rng, digits))
@@ -346,7 +346,7 @@ def alarm_named(values: Values, rng: Random, digits: bool) -> str:
 
 
 def adding(values: Values, rng: Random, digits: bool) -> str:
-    """Time to be added to a timer, with its verb: "add five minutes"."""
+    """Time to add to a timer, with the verb: "add five minutes"."""
     more = rng.choice(("", "", "", "another ", "an extra "))
     length = duration(values, rng, digits)
     more = more if length[0] not in "ah" else ""
@@ -370,7 +370,7 @@ def longer(values: Values, rng: Random, digits: bool) -> str:
 
 
 def counted_item(values: Values, rng: Random, digits: bool) -> str:
-    """A thing to buy, now and then with how much of it: "two litres of milk"."""
+    """A thing to buy, sometimes with an amount: "two litres of milk"."""
     item = values.draw("item", rng)
     if rng.random() > 0.2 or item.split()[0] in ("a", "an", "two", "three", "six", "half", "some"):
         return item
@@ -384,7 +384,7 @@ def counted_item(values: Values, rng: Random, digits: bool) -> str:
 
 
 def further(_: Values, rng: Random, digits: bool) -> str:
-    """What is done with the result of the sum before: "times three", "minus ten"."""
+    """An operation on the previous result: "times three", "minus ten"."""
     operations = ("times", "times", "plus", "minus", "divided by", "take away", "over")
     if rng.random() < 0.15:
         return rng.choice(("squared", "cubed", "times two"))
@@ -401,7 +401,7 @@ def _loose_sum(rng: Random, digits: bool) -> str:
 
 
 def expression(values: Values, rng: Random, digits: bool) -> str:
-    """A sum as said: "twelve times seven", "15 percent of 80"."""
+    """A calculation as people say it: "twelve times seven", "15 percent of 80"."""
     if values.free and rng.random() < 0.15:
         return _loose_sum(rng, digits)
     high = rng.choice((12, 20, 100, 100, 1000))
@@ -430,7 +430,7 @@ def expression(values: Values, rng: Random, digits: bool) -> str:
 
 
 def sum_order(_: Values, rng: Random, digits: bool) -> str:
-    """A sum put as an order: "multiply five by six"."""
+    """A calculation as an order: "multiply five by six"."""
     a, b = rng.randint(2, 500), whole(rng, 2, 99, digits)
     said = str(a) if digits else words_of(a)
     # "twenty and five" would be heard as one number.
@@ -445,7 +445,7 @@ def _square(rng: Random, digits: bool) -> str:
 
 
 def unit_pair(rng: Random) -> tuple[str, str]:
-    """Two different units that measure the same."""
+    """Two different units of the same quantity."""
     first = rng.choice(list(UNITS))
     others = [
         u for u, unit in UNITS.items() if unit.measures == UNITS[first].measures and u != first
@@ -482,7 +482,7 @@ def degrees(_: Values, rng: Random, digits: bool) -> str:
 
 
 def quantity(_: Values, rng: Random, digits: bool) -> str:
-    """How many drinks: mostly few."""
+    """A number of drinks, mostly small."""
     if rng.random() < 0.05:
         return rng.choice(("a couple", "a couple", "a dozen", "half a dozen"))
     return whole(rng, 2, 4 if rng.random() < 0.8 else 12, digits)
@@ -502,7 +502,7 @@ def _with_amount(kind: str) -> Draw:
 
 
 def _flavor(_: Values, rng: Random, __: bool) -> str:
-    """A flavor by the shot, which is no shot of coffee."""
+    """A dose of a flavour, such as "a shot of vanilla", which is not a shot of coffee."""
     return f"{rng.choice(_DOSES)} {rng.choice(_FLAVORS)}"
 
 

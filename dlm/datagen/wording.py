@@ -1,4 +1,4 @@
-"""Wording that belongs to no tool, and talk that needs none, as the data files describe it."""
+"""Wording that belongs to no tool, and talk that needs no tool, from the data files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class OwnName:
-    """Users ask for their name, which the agent may know or not."""
+    """Users ask for their own name, which the agent may or may not know."""
 
     say: tuple[str, ...]
     known: tuple[str, ...]
@@ -58,7 +58,7 @@ class _SmallTalk:
 
 
 def _in_full(topic: Topic, classes: dict[str, tuple[str, ...]]) -> Topic:
-    """A topic with the words that names in capitals stand for."""
+    """A topic with its capitalised class names replaced by the classes' words."""
     said = topic.say
     for name, words in classes.items():
         said = tuple(source.replace(name, "|".join(words)) for source in said)

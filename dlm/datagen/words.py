@@ -9,7 +9,7 @@ from dlm.datagen.tables import read
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What a unit measures, and its size in that measure's base unit; heat is converted apart."""
+    """What a unit measures, and its size in base units; temperatures are converted separately."""
 
     measures: str
     size: float
@@ -29,8 +29,8 @@ _TABLE = read("words", _Words)
 WORDS = _TABLE.lists
 UNITS = _TABLE.units
 CURRENCIES = _TABLE.currencies
-"""What one of a currency is worth in US dollars."""
+"""Currency → its value in US dollars."""
 CORPUS_LISTS = _TABLE.corpus_lists
 SHARE_ALIKE_LISTS = _TABLE.share_alike_lists
 INVENTED_SHARES = _TABLE.invented_shares
-"""How often a value of a kind is a random word combination in place of one of the list."""
+"""Kind of value → how often it is a random combination of words instead of one from the list."""

@@ -1,6 +1,6 @@
 """The random world that the simulated tools see, and what they answer.
 
-Knows neither the tools nor their arguments' meaning.
+The tools and the meaning of their arguments are not known here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Result:
 
     Attributes:
         text: The tool message's content.
-        case: Which replies fit: "done", "empty", "many", "error" and the like.
+        case: Selects the replies that fit: "done", "empty", "many", "error" and so on.
         fields: What replies may quote from the result.
     """
 
@@ -34,7 +34,7 @@ class Result:
 
 
 def told(form: str, case: str = "done", **fields: str) -> Result:
-    """A result whose sentence has the fields in it, which replies may quote."""
+    """A result made from a sentence with slots; replies may quote the fields."""
     return Result(capital(form.format(**fields)), case, fields)
 
 
@@ -44,7 +44,7 @@ def failure(text: str) -> Result:
 
 
 def unread(kind: str, value: str) -> Result:
-    """The error for a value that the tool cannot read."""
+    """The error for a value that the tool cannot interpret."""
     return failure(f"I could not read the {kind} {value}.")
 
 
@@ -59,7 +59,7 @@ def title(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """A name without its article: "the kitchen" is "kitchen"."""
+    """A name in lower case without its article: "kitchen" for "the kitchen"."""
     words = text.lower().split()
     return " ".join(words[1:] if words[:1] in (["the"], ["my"], ["a"], ["our"]) else words)
 
@@ -98,7 +98,7 @@ class World:
         """The result of a call.
 
         Raises:
-            ValueError: no simulated tool has this name.
+            ValueError: No simulated tool has this name.
         """
         if tool not in self._tools:
             raise ValueError(f"tool must be one of {', '.join(self._tools)}, got {tool!r}")

@@ -1,10 +1,10 @@
-"""Function calls asked for in writing, as developers send them to a server of the model.
+"""Function calls asked for in writing, as developers send requests to the model's server.
 
-What is offered are one or several functions of many trades, declared as developers do; the request
-is written, with figures, units, capitals and stops. One call answers it, or several; a question
-where a required value is missing; words where no function serves it. The functions are the files
-``data/written_*.toml``, whose notation is told in ``data/written.toml``. Those whose names are held
-out are all that the held-out split has.
+One or several functions from many fields are declared as developers do; the request is written,
+with figures, units, capitals and punctuation. The answer is one call or several, a question if a
+required value is missing, or words if no function serves the request. The functions are in
+``data/written_*.toml``, in the notation that ``data/written.toml`` explains. The held-out split has
+exactly those whose names are held out.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ FILES = (
 )  # fmt: skip
 
 _CASUAL = 0.14
-"""Share of rows all in small letters, the last stop left out."""
+"""Share of rows in lower case, mostly without the last full stop."""
 _TOLD = 0.4
-"""Share of calls whose results are told, where all of them have one to tell."""
+"""Share of calls whose results are told, if all functions called have results."""
 _NO_OPTION = 0.12
-"""Share of optional parameters that nobody names and that are not declared either."""
+"""Share of unused optional parameters that are not declared."""
 _AGAIN = 0.2
-"""Share of dialogues that go on behind an answer in words."""
+"""Share of dialogues that continue after an answer in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """Requests that lack a required value, and the questions for it."""
+    """Requests that lack a required value, and questions for it."""
 
     need: str
     say: tuple[str, ...]
@@ -86,10 +86,10 @@ class Parameter:
 
     Attributes:
         slot: Its name in phrasings, and the first of its names.
-        kind: As `dlm.datagen.written_values` notes it.
+        kind: Kind of values, in the notation of `dlm.datagen.written_values`.
         each: Whether a phrasing marked with + may name several values, one for each of several
             calls.
-        told: What a declaration may tell of it.
+        told: What a description says about it.
     """
 
     slot: str
@@ -142,7 +142,7 @@ def _parameters(name: str, entry: _Entry) -> dict[str, Parameter]:
 
 @cache
 def _slots(source: str) -> frozenset[str]:
-    """All slots of a phrasing, those that say their own words included."""
+    """All slots of a phrasing, including those with words of their own."""
     return frozenset(re.findall(r"\{(\w+)", source))
 
 
@@ -168,7 +168,7 @@ def functions(split: str) -> tuple[Function, ...]:
 
 @dataclass(slots=True)
 class _Offered:
-    """A function as it is declared: its schema, and what its parameters are called there."""
+    """A function as it is declared: its schema, and slot → parameter name there."""
 
     function: Function
     spec: Spec
@@ -189,19 +189,19 @@ class _Row:
         self.draw = Draw(rng, _TABLE.lists, rng.random() < _CASUAL)
         self.style = rng.choice(("snake", "snake", "snake", "camel", "pascal", "dotted"))
         self.messages: list[dict[str, Any]] = []
-        # Texts that begin with a value, whose letters stay as they are.
+        # Texts that begin with a value, whose case must not change.
         self._valued: list[str] = []
 
     # Requests
 
     def request(self, function: Function, source: str = "") -> tuple[str, Values]:
-        """A request of one call: its text and the values by slot."""
+        """A request for one call: its text, and slot → value."""
         source = source or self.rng.choice(function.entry.say)
         text, several = self._filled(function, self._ordered(source))
         return text, several[0]
 
     def _ordered(self, source: str) -> str:
-        """A phrasing with what is put around an order, where it is marked as one."""
+        """A phrasing with words put around it if it is marked as an order."""
         source = source.removeprefix("+")
         if not source.startswith("!"):
             return source
@@ -216,7 +216,7 @@ class _Row:
     ) -> tuple[str, list[Values]]:
         """A phrasing's text, and the values of each of its calls.
 
-        ``spread`` are slots that name a value for each of ``count`` calls.
+        Slots in ``spread`` have a value for each of ``count`` calls.
         """
         text, shared = [], {}
         own: list[Values] = [{} for _ in range(count)]
@@ -247,7 +247,7 @@ class _Row:
         return written, [shared | values for values in own]
 
     def _small(self, text: str) -> str:
-        """A sentence as it stands behind other words of the same sentence."""
+        """A sentence as it follows other words in the same sentence."""
         first = re.split(r"\W", text, maxsplit=1)[0]
         fixed = first not in _OPENERS or any(map(text.startswith, self._valued))
         return text if fixed else text[0].lower() + text[1:]
@@ -260,7 +260,7 @@ class _Row:
         return self.draw.preset(kind, words)
 
     def several(self, function: Function) -> tuple[str, list[Values]] | None:
-        """A request of several calls of one function; None where its phrasings have none."""
+        """A request for several calls of one function; None if no phrasing or draw fits."""
         rng, entry = self.rng, function.entry
         spread = tuple(p.slot for p in function.parameters.values() if p.each)
         forms = [s for s in entry.say if s.startswith("+")] if spread else []
@@ -272,7 +272,7 @@ class _Row:
             return None
         text, values = self.request(function)
         more = rng.choice(entry.too)
-        # Whether what is not said again goes for the others as well would be a guess.
+        # Whether an optional value that is not repeated applies to later calls would be a guess.
         if any(function.parameters[slot].optional for slot in values.keys() - _slots(more)):
             return None
         calls = [values]
@@ -301,7 +301,7 @@ class _Row:
         return text
 
     def say(self, text: str) -> None:
-        """The user writes, with words around it perhaps."""
+        """The user writes a text, perhaps with words around it."""
         rng = self.rng
         if rng.random() < 0.16:
             lead = rng.choice(_TABLE.before)
@@ -313,7 +313,7 @@ class _Row:
         self.messages.append({"role": "user", "content": text})
 
     def declare(self, function: Function, used: set[str]) -> _Offered:
-        """A function as some developer declares it; ``used`` are slots that calls give."""
+        """A function as some developer declares it; ``used`` are slots that calls have."""
         rng, entry = self.rng, function.entry
         names = [function.name, *entry.names]
         names = [name for name in names if held_out(name) == (self.split == "heldout")]
@@ -348,7 +348,7 @@ class _Row:
         return _Offered(function, described(spec, told, example), keys)
 
     def call(self, calls: list[tuple[_Offered, Values]]) -> None:
-        """The calls, and in part of the rows what came of them."""
+        """Add the calls and, in some rows, their results and the reply."""
         made = [{"name": o.spec["name"], "arguments": o.arguments(v)} for o, v in calls]
         self.messages.append({"role": "assistant", "content": None, "tool_calls": made})
         if not all(o.function.entry.gives for o, _ in calls) or self.rng.random() > _TOLD:
@@ -362,7 +362,7 @@ class _Row:
         self.messages.append({"role": "assistant", "content": " ".join(told)})
 
     def _result(self, function: Function, values: Values) -> tuple[str, str]:
-        """What a function answers, and what is said of it."""
+        """What a function returns, and what the agent says about it."""
         rng, draw = self.rng, Draw(self.rng, _TABLE.lists)
         given: Values = {}
         for told in function.entry.gives:
@@ -383,7 +383,7 @@ def _shown(value: Any) -> str:
 
 
 def _openers() -> frozenset[str]:
-    """First words of phrasings that are no names."""
+    """First words of phrasings that are not names, and so may be written in lower case."""
     entries = [f.entry for f in FUNCTIONS]
     every = [s for e in entries for s in (*e.say, *e.too, *(s for one in e.lack for s in one.say))]
     firsts = (re.split(r"\W", s.lstrip("+!"), maxsplit=1)[0] for s in (*every, *_TABLE.orders))
@@ -394,7 +394,7 @@ _OPENERS = _openers()
 
 
 def write(rng: Random, split: str) -> dict[str, Any] | None:
-    """A dialogue of the training data's form; None where a draw does not fit."""
+    """A dialogue in the training data's form; None if a draw does not fit."""
     row = _Row(rng, split)
     roll = rng.random()
     for part, make in _MOVES:
@@ -409,9 +409,9 @@ def write(rng: Random, split: str) -> dict[str, Any] | None:
 
 
 def _offered(row: _Row, wanted: dict[str, set[str]], least: int = 0) -> list[_Offered] | None:
-    """The wanted functions, by name with the slots that are given, among others.
+    """Declare the wanted functions among others; ``wanted`` is name → slots that calls have.
 
-    None where two of them are called alike.
+    None if two of them get the same name.
     """
     rng, every = row.rng, functions(row.split)
     chosen = [f for f in every if f.name in wanted]
@@ -450,7 +450,7 @@ def _same(row: _Row) -> list[_Offered] | None:
 
 
 def _different(row: _Row) -> list[_Offered] | None:
-    """Calls of two functions or three, each perhaps several times."""
+    """Calls of two or three functions, each perhaps several times."""
     rng, every = row.rng, functions(row.split)
     first = rng.choice(every)
     near = [f for f in every if f.domain == first.domain and f != first]
@@ -469,7 +469,7 @@ def _different(row: _Row) -> list[_Offered] | None:
 
 
 _LABELLED = re.compile(r"(?:[:=] ?| is )-?\d")
-"""A number with its name, which the engine takes for that parameter of all calls."""
+"""A number with its name, which the engine would take for this parameter in every call."""
 
 
 def _answered(row: _Row, text: str, calls: list[tuple[Function, Values]]) -> list[_Offered] | None:
@@ -493,7 +493,7 @@ def _calls(row: _Row, offered: list[_Offered], calls: list[tuple[Function, Value
 
 
 def _go_on(row: _Row, offered: list[_Offered]) -> None:
-    """One request more, behind an answer in words."""
+    """Perhaps add another request after an answer in words."""
     if not row.messages[-1]["content"] or row.rng.random() > _AGAIN:
         return
     one = row.rng.choice(offered)
@@ -504,7 +504,7 @@ def _go_on(row: _Row, offered: list[_Offered]) -> None:
 
 
 def _unserved(row: _Row) -> list[_Offered] | None:
-    """What is asked for is nothing that a function offered does."""
+    """The user asks for something that no declared function does."""
     rng = row.rng
     if rng.random() < 0.25:
         row.say(rng.choice(_TABLE.off))
@@ -524,7 +524,7 @@ def _unserved(row: _Row) -> list[_Offered] | None:
 
 
 def _without(row: _Row, absent: Function) -> list[_Offered] | None:
-    """Functions of which none does what the absent one does."""
+    """Declare functions of which none does what the absent one does."""
     rng, every = row.rng, functions(row.split)
     others = [f for f in every if f != absent and not _alike(f, absent)]
     near = [f for f in others if f.domain == absent.domain]
@@ -538,7 +538,7 @@ def _without(row: _Row, absent: Function) -> list[_Offered] | None:
 
 
 def _lacking(row: _Row) -> list[_Offered] | None:
-    """A required value is missing: the agent asks for it, and the user may tell it."""
+    """A required value is missing: the agent asks for it, and the user may give it."""
     rng = row.rng
     able = [f for f in functions(row.split) if f.entry.lack]
     if not able:
@@ -564,4 +564,4 @@ def _lacking(row: _Row) -> list[_Offered] | None:
 _MOVES = (
     (0.45, _single), (0.17, _same), (0.13, _different), (0.15, _unserved), (1.0, _lacking),
 )  # fmt: skip
-"""The shares of what happens, and what it is; the last is the rest."""
+"""Shares of the kinds of rows, and their writers; the last one has the rest."""

@@ -1,11 +1,10 @@
-"""Values for the parameters of written functions: how they are typed, said and given.
+"""Values for the parameters of written functions: their schema, wording and JSON value.
 
-The kind of a parameter is told in a short notation: ``city`` is a list of ``data/written.toml``
-(``#`` is any digit and ``@`` any capital letter where its name begins with ``code_``); ``1..20`` an
-integer and ``0.5..9.5`` a number, of as many decimals at most; ``km=kilometers|mi=miles`` options
-with what is said of them; ``flag`` what is true or false; ``[city]`` an array, ``[1..9]2`` one of
-two; and ``date``, ``isodate``, ``birthday`` and ``time`` are those. A string is always as it was
-written.
+A parameter's kind has a short notation: ``city`` is a list of ``data/written.toml`` (if its name
+begins with ``code_``, ``#`` is any digit and ``@`` any capital letter); ``1..20`` is an integer and
+``0.5..9.5`` a number with at most as many decimals; ``km=kilometers|mi=miles`` are options with
+their words; ``flag`` is true or false; ``[city]`` is an array, and ``[1..9]2`` an array of two;
+``date``, ``isodate``, ``birthday`` and ``time`` are what they say. A string is always as written.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ _RANGE = re.compile(r"(-?[\d.]+?)\.\.(-?[\d.]+)")
 _ARRAY = re.compile(r"\[(.+)\](\d*)")
 _FORMS = ("%Y-%m-%d", "%Y-%m-%d", "%B %-d, %Y", "%-d %B %Y", "%B %-d", "%m/%d/%Y", "%b %-d, %Y")
 RELATIVE = ("tomorrow", "today", "next Monday", "next Friday", "this Saturday")
-"""Days that no "on" stands before."""
+"""Days that take no "on"."""
 _TRIES = 12
 
 Drawn = tuple[str, Any]
-"""What is written, and the value that it stands for."""
+"""What is written, and its value."""
 
 
 @cache
 def choices(kind: str) -> dict[str, tuple[str, ...]]:
-    """The options of a kind and how each may be said; none where a kind has no options."""
+    """Option → how it may be said; empty if a kind has no options."""
     if "|" not in kind:
         return {}
     parted = (option.partition("=") for option in kind.split("|"))
@@ -46,7 +45,7 @@ def choices(kind: str) -> dict[str, tuple[str, ...]]:
 
 @cache
 def bounds(kind: str) -> tuple[float, float, int] | None:
-    """The least and the greatest of a range and its decimals; None for other kinds."""
+    """The bounds of a range and its number of decimals; None for other kinds."""
     found = _RANGE.fullmatch(kind)
     if found is None:
         return None
@@ -67,11 +66,11 @@ def schema(kind: str) -> Spec:
 
 @dataclass(slots=True)
 class Draw:
-    """Draws the values of one row, no value twice.
+    """Draws the values of one row, no value twice if possible.
 
     Attributes:
-        lower: Whether all is written in small letters.
-        apart: Whether numbers of an array are written without "and", as others stand beside them.
+        lower: Whether everything is written in lower case.
+        apart: Whether arrays of numbers are written without "and", as there are several of them.
     """
 
     rng: Random
@@ -80,19 +79,19 @@ class Draw:
     apart: bool = False
     used: set[str] = field(default_factory=set)
     _own: set[str] = field(default_factory=set)
-    # So many numbers has every array of a call.
+    # Length of every array of numbers in a call.
     _count: int = 3
     _day: date | None = None
     _form: str = ""
 
     def begin(self, apart: bool = False) -> None:
-        """Begin another call, whose options may be those of the one before."""
+        """Begin another call, which may have the options of the previous one."""
         self.apart = apart
         self._own = set()
         self._count = self.rng.choice((3, 4, 5, 5, 6, 7))
 
     def draw(self, kind: str) -> Drawn:
-        """A value that was not drawn before, or at least not for this call, if there is one."""
+        """A value that was not drawn before, or at least not for this call, if one is found."""
         kept: Drawn | None = None
         for _ in range(_TRIES):
             text, value = self._any(kind)
@@ -109,7 +108,7 @@ class Draw:
         return text, value
 
     def preset(self, kind: str, words: str) -> Drawn:
-        """What a phrasing says itself: ``value:words``, or the words of a string."""
+        """A value that a phrasing itself has: ``value:words``, or the words of a string."""
         value, _, said = words.partition(":")
         if kind == FLAG:
             return said, value == "true"

@@ -16,10 +16,10 @@ from dlm.evaluate.sets import SEED, SETS
 
 
 def main() -> None:
-    """Read the command line, evaluate, print; figures up to a failure are marked ``incomplete``.
+    """Read the command line, evaluate and print; after a failure, mark figures ``incomplete``.
 
     Raises:
-        SystemExit: What was asked for cannot be done, 2.
+        SystemExit: 2 if what was asked for cannot be done.
     """
     parser = _parser()
     arguments = _arguments(parser)
@@ -44,7 +44,7 @@ def _run(arguments: argparse.Namespace) -> None:
     try:
         _measure(arguments, plan, results)
     except OSError as error:
-        # Hours of answers may have come before the one that failed.
+        # Keep what was measured: there may be hours of answers before the one that failed.
         if results.figures.get("sets"):
             results.figures["incomplete"] = str(error)
             _write(arguments, results)
@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
     arguments = parser.parse_args()
-    # Hours of answers would be lost by a misspelt directory.
+    # Checked first, as a misspelt directory would lose hours of answers.
     for file in (arguments.json, arguments.failures):
         if file is not None and not file.parent.is_dir():
             parser.error(f"{file}: there is no directory {file.parent}")
@@ -93,7 +93,7 @@ def _arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
 
 
 def _names(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """The sets asked for; with data of one's own and none named, none of ours."""
+    """The sets to measure: those named, else none of ours if ``--data`` is given, else all."""
     if arguments.sets:
         return tuple(arguments.sets.split(","))
     return () if arguments.data else tuple(SETS)

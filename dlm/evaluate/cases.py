@@ -1,7 +1,7 @@
 """Cases: one for each assistant message of a scripted dialogue.
 
-The model sees the messages before it, true to the script, and should answer with the message.
-Knows nothing of scores.
+The model gets the script's messages before it and should answer with that message. How answers are
+scored is not known here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dlm.language.messages import Tool, Turn
 from dlm.language.template import tools_of, turn_of
 
 LONGEST_JSON = 512
-"""Tokens of an answer in JSON, at most."""
+"""Most tokens of an answer in JSON."""
 
 
 class Kind(StrEnum):
@@ -36,8 +36,8 @@ class Kind(StrEnum):
 
 
 CALLS = frozenset((Kind.REQUEST, Kind.PARALLEL, Kind.FOLLOW_UP, Kind.ANSWERED))
-"""Kinds whose answer is a call: asked directly, several at once, following an earlier call, and
-after the agent asked for a missing value."""
+"""Kinds whose answer is a call: a direct request, several at once, one after an earlier call, and
+one after the agent asked for a missing value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Case:
 
     Attributes:
         turns: The dialogue so far, system message included.
-        tools: What is offered.
+        tools: The tools that the model is offered.
         wanted: The scripted answer.
-        kind: Of the scripted answer.
-        fitting: Replies that fit as well as the scripted one; empty where they are unknown.
-        values: What a reply must hold to be right, options divided by "|"; empty where unknown.
-        schema: What the answer is JSON of, where that is asked for.
+        kind: Kind of the scripted answer.
+        fitting: Replies that fit as well as the scripted one; empty if unknown.
+        values: What a correct reply must contain, alternatives divided by "|"; empty if unknown.
+        schema: Schema of the answer if it is to be JSON.
     """
 
     turns: tuple[Turn, ...]
@@ -63,14 +63,14 @@ class Case:
     schema: Mapping[str, Any] | None = None
 
     def request(self, spans: bool = True) -> Request:
-        """The engine's request; ``spans`` binds string arguments to words of the dialogue."""
+        """The engine's request; ``spans`` limits string arguments to words of the dialogue."""
         if self.schema is not None:
             return Request(self.turns, format=JsonSchema(self.schema), max_tokens=LONGEST_JSON)
         return Request(self.turns, self.tools, copy_sources=sources(self.turns) if spans else None)
 
 
 def cases(rows: Iterable[Mapping[str, Any]]) -> Iterator[Case]:
-    """Every case of some dialogues of the training data's form; greetings are none."""
+    """Every case of dialogues in the training data's form; greetings are not cases."""
     for row in rows:
         tools = tools_of(row["tools"])
         turns = [Turn("system", row["system"])] if row.get("system") else []

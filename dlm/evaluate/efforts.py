@@ -1,4 +1,4 @@
-"""What each effort brings and costs: right calls, tokens, and time after a cached prompt."""
+"""Benefit and cost of each effort: correct calls, tokens, and time after a cached prompt."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def speed(asked: list[Case], ask: Ask) -> dict[str, dict[str, float]]:
     """Answer cases at every effort, each after its prompt was cached.
 
     The engine expects an answer to begin like the last similar one
-    (`dlm.decoding.first_token_cache`), so no case is answered twice in a row: other cases alone
-    make an answer faster.
+    (`dlm.decoding.first_token_cache`). So no case is answered twice in a row, and only other cases
+    can make an answer faster.
 
     Returns:
-        By effort: tokens per forward of calls and of replies, median milliseconds of both, and
-        milliseconds of 24 tokens in proportion.
+        By effort, for calls and for replies: tokens per forward, median milliseconds, and mean
+        milliseconds per 24 tokens.
     """
     return {str(effort): _speed_at(effort, asked, ask) for effort in Effort}
 
@@ -58,7 +58,7 @@ def _speed_at(effort: Effort, asked: list[Case], ask: Ask) -> dict[str, float]:
     spent: dict[str, list[tuple[float, int, int]]] = {"calls": [], "replies": []}
     for case in asked:
         request = replace(case.request(), effort=effort)
-        # One token after a given prefix caches the prompt, and nothing of the answer.
+        # One token after a given prefix caches the prompt and nothing of the answer.
         ask(replace(request, effort=Effort.INSTANT, prefix="I", max_tokens=1))
         began = time.perf_counter()
         finished = ask(request)

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint in the engine's place, for the same table of other models."""
+"""An OpenAI-compatible endpoint in place of the engine, for the same table of other models."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Endpoint:
     Args:
         url: Base address, up to and including ``/v1``.
 
-    The key is read from the environment variable ``OPENAI_API_KEY``, and may be missing.
+    The key is read from the environment variable ``OPENAI_API_KEY``; it may be unset.
 
     Attributes:
-        timeout_s: Longest silence of the endpoint.
+        timeout_s: Longest time that the endpoint may send nothing.
     """
 
     def __init__(self, url: str, model: str) -> None:
@@ -69,7 +69,7 @@ class Endpoint:
             reply = json.loads(text)
         except ValueError:
             return None
-        # Some gateways answer with status 200 when the model refuses.
+        # Some gateways report errors with status 200.
         if isinstance(reply, dict) and reply.get("error"):
             raise ConnectionError(f"{self._url}: {_message(reply['error'])}")
         return _finished(reply)
@@ -90,7 +90,7 @@ def _body(request: Request, model: str) -> dict[str, Any]:
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
-    """The message of an error reply; empty where it cannot be read."""
+    """The message of an error reply; empty if it cannot be read."""
     try:
         reply = json.loads(error.read())
     except (OSError, ValueError, http.client.HTTPException):

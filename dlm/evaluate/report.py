@@ -1,4 +1,4 @@
-"""The figures of a checkpoint as one table."""
+"""Prints the figures of a checkpoint as one table."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ SPEED_CASES = 60
 FREE_CASES = 150
 
 _WHOLE = ("own", "others", "data")
-"""Sets whose cases also measure speed, spans and efforts."""
+"""Sets whose cases are also used to measure speed, spans and efforts."""
 _IN_SCOPE = ("own", "others", "noise")
 
 
@@ -32,14 +32,14 @@ class Plan:
     """What to measure.
 
     Attributes:
-        corpora: Directory of the text corpora; without it, sets made of them are left out.
-        names: Sets.
-        scale: How many cases, as a multiple of the usual.
+        corpora: Directory of the text corpora; without it, sets made from them are left out.
+        names: Names of the sets.
+        scale: Factor on the usual number of cases.
         spans: Whether string arguments must be spans of what the user said.
         extras: Whether talk, speed and the comparison without spans are measured too.
-        seed: Of the cases.
-        data: A file of dialogues in the chat format of fine-tuning; they become the set "data".
-        effort: Of the answers to the sets; an endpoint answers at its own.
+        seed: Seed of the cases.
+        data: File of dialogues in the chat format of fine-tuning; they become the set "data".
+        effort: Effort of the answers to the sets; an endpoint uses its own.
     """
 
     corpora: Path | None = None
@@ -82,9 +82,9 @@ def evaluate(
     """Measure what a plan asks for.
 
     Args:
-        engine: For perplexity and for speed at each effort; None for an endpoint.
+        engine: Used for perplexity and for speed at each effort; None for an endpoint.
         report: Called with a line for each finished set.
-        results: Filled in; when an answer fails, with the figures of those before it.
+        results: Filled in, even if an answer raises: then with the figures up to it.
     """
     began = time.monotonic()
     material = Material.load(plan.corpora, plan.seed)
@@ -111,7 +111,7 @@ def evaluate(
 
 
 def _sum_up(scored: dict[str, Scores], results: Results) -> None:
-    """The figures of the sets, as far as their cases were answered."""
+    """Fill in the figures of the sets, as far as their cases were answered."""
     sets = {name: scores.figures() for name, scores in scored.items() if scores.counts}
     whole = Scores()
     for name, scores in scored.items():
@@ -156,7 +156,7 @@ def _extras(
 
 
 def _replies(sets: Iterable[dict[str, Any]]) -> dict[str, float | int]:
-    """Replies after a tool's result, over all sets that have them."""
+    """Mean scores of replies to tool results, over all sets that have them."""
     having = [s for s in sets if "reply" in s]
     cases = sum(s["reply_cases"] for s in having)
 

@@ -22,7 +22,7 @@ _COUNT = re.compile(r"\b\d+ (?:items?|reminders?|timers?)(?=:)")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+\b(?!')")
 NUMBER_OR_WORD = r"\d+(?:[.:,]\d+)*|[^\W\d_]+(?:'[a-z]+)?"
 _LOOP = 3
-"""Occurrences of the same three words in a row that make a loop."""
+"""A reply is a loop if the same three successive words occur this often in it."""
 _ARTICLES = ("a ", "an ", "the ", "my ", "some ")
 
 Ask = Callable[[Request], Finished | None]
@@ -45,7 +45,7 @@ class Scores:
     failures: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, name: str, hit: float) -> None:
-        """One more case of a score; ``hit`` is its share that is right."""
+        """Add a case to a score; ``hit`` is the share of it that is right."""
         hits, cases = self.counts.get(name, (0, 0))
         self.counts[name] = (hits + hit, cases + 1)
 
@@ -66,7 +66,7 @@ class Scores:
         return {kind: round(tokens / forwards, 2) for kind, (forwards, tokens) in spent if forwards}
 
     def share(self, name: str) -> float:
-        """Hits of a score per case; nan where there was none."""
+        """Hits of a score per case; nan if there was no case."""
         hits, cases = self.counts.get(name, (0, 0))
         return hits / cases if cases else float("nan")
 
@@ -89,13 +89,13 @@ def score(
         spans: Whether string arguments must be spans of what the user said.
 
     Returns:
-        ``decision`` (call or talk), ``tool`` (names), ``call`` (names and arguments), that again by
-        kind (``call_parallel``), ``slots`` (share of arguments that are right), ``ask`` and
-        ``decline`` (no call, and a question for the former), ``reply`` (has the result's numbers,
-        and every number and name is from the dialogue), ``reply_words`` and ``reply_loops`` (words
-        per reply, share that repeats itself), ``told`` (has every value that was asked for, and no
-        number or name from elsewhere), ``fits`` (one of the replies that fit),
-        ``exact`` and ``fields`` (JSON that is right, and the share of its values), ``well_formed``.
+        ``well_formed``; ``decision`` (call or talk); ``tool`` (names); ``call`` (names and
+        arguments), also by kind (such as ``call_parallel``); ``slots`` (share of arguments that are
+        right); ``ask`` and ``decline`` (no call, and for ``ask`` a question); ``reply`` (has a
+        number of the result, and every number and name is from the dialogue); ``reply_words`` and
+        ``reply_loops`` (words per reply, share that repeat themselves); ``told`` (has every value
+        that was asked for, and no number or name from elsewhere); ``fits`` (one of the replies that
+        fit); ``exact`` and ``fields`` (share of JSON answers that are right, and of their values).
     """
     scores = into if into is not None else Scores()
     for case in asked:
@@ -107,7 +107,7 @@ def score(
 
 
 def compare(scores: Scores, case: Case, finished: Finished | None) -> bool:
-    """Count one answer; returns whether it is right in every respect of its kind."""
+    """Count one answer, and return whether it is right in every respect that its kind requires."""
     scores.add("well_formed", finished is not None)
     answer = finished.answer if finished else Answer("", ())
     decided = finished is not None and bool(answer.calls) == (case.kind in CALLS)
@@ -149,7 +149,7 @@ def compare(scores: Scores, case: Case, finished: Finished | None) -> bool:
 
 
 def _same_fields(got: str, wanted: str) -> float:
-    """The share of the values of two JSON objects that are the same, up to capital letters."""
+    """The share of two JSON objects' values that are the same, ignoring case."""
     try:
         found = _leaves(json.loads(got.casefold()))
     except ValueError:
@@ -165,9 +165,9 @@ def _leaves(value: Any, path: str = "") -> set[tuple[str, str]]:
 
 
 def grounded(case: Case, content: str) -> bool:
-    """Whether a reply has the result's numbers, and no number or name from outside the dialogue.
+    """Whether a reply has a number of the result, and no number or name from outside the dialogue.
 
-    One of the result's numbers is enough, and none is needed where the scripted reply has none.
+    One number is enough, and none is needed if the scripted reply has none beyond the user's.
     """
     known = " ".join(t.content for t in case.turns)
     spoken = set(_NUMBER.findall(" ".join(t.content for t in case.turns if t.role == "user")))
@@ -191,9 +191,9 @@ def grounded(case: Case, content: str) -> bool:
 
 
 def told(case: Case, content: str) -> bool:
-    """Whether a reply holds every value of a case, and no number or name from elsewhere.
+    """Whether a reply has every value of a case, and no number or name from elsewhere.
 
-    A number may be as the dialogue has it or as the scripted reply does: "19:30" is "7:30 PM".
+    A number may be written as in the dialogue or as in the scripted reply: "19:30" or "7:30 PM".
     """
     known = " ".join((*(turn.content for turn in case.turns), case.wanted.content))
     said, allowed = _bare(content), _bare(known)
@@ -209,7 +209,7 @@ def _within(option: str, said: str) -> bool:
 
 
 def _bare(text: str) -> str:
-    """Words in lower case between blanks, without punctuation that belongs to no word or number."""
+    """Lower-case words with spaces around each, without punctuation outside words and numbers."""
     return f" {' '.join(re.findall(NUMBER_OR_WORD, text.lower()))} "
 
 
@@ -229,7 +229,7 @@ def plain(value: object) -> str:
 
 
 def _plain(calls: tuple[Call, ...]) -> list[tuple[str, dict[str, str]]]:
-    # An argument that is null is one that is not given.
+    # A null argument counts as one that is not given.
     return [
         (c.name, _joined({k: plain(v) for k, v in c.arguments.items() if v is not None}))
         for c in calls
@@ -246,7 +246,7 @@ def _joined(arguments: dict[str, str]) -> dict[str, str]:
 
 
 def _slots(got: tuple[Call, ...], wanted: tuple[Call, ...]) -> float:
-    """Arguments that are right, of all that are wanted or given; names of tools count too."""
+    """Share of all wanted or given arguments that are right; tool names count as arguments."""
     sides = []
     for calls in (got, wanted):
         sides.append(

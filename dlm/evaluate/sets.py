@@ -1,7 +1,4 @@
-"""The sets of cases; all are fixed by a seed, none is shown in training.
-
-Sizes are numbers of dialogues or sentences at scale 1.
-"""
+"""The sets of cases; all are determined by a seed, and none is shown in training."""
 
 from __future__ import annotations
 
@@ -50,7 +47,7 @@ class Material:
     """What sets are made of: slot values, the corpora's held-out rows, random draws.
 
     Attributes:
-        services: Schema-guided dialogues of services that are in no training data.
+        services: Schema-guided dialogues about services that are in no training data.
     """
 
     values: Values
@@ -77,7 +74,7 @@ def _streamed(
 
 
 def own(material: Material) -> Iterator[Case]:
-    """Held-out phrasings of the agents' own tools under their own names."""
+    """Held-out phrasings for the agents' own tools under their own names."""
     return _streamed(material, {"assistant": 0.7, "coffee": 0.3})
 
 
@@ -92,7 +89,7 @@ def unseen(material: Material) -> Iterator[Case]:
 
 
 def opaque(material: Material) -> Iterator[Case]:
-    """Unseen tools and functions whose parameters only their descriptions tell apart."""
+    """Unseen tools and functions with parameters that only their descriptions tell apart."""
     source = Source(material.values, material.heldout, "heldout")
     rows = stream(material.rng, source, {"stranger": 0.6, "written": 0.4})
     for case in cases(descriptions.opaque(row, 1.0) for row in rows):
@@ -102,18 +99,18 @@ def opaque(material: Material) -> Iterator[Case]:
 
 
 def noisy(material: Material) -> Iterator[Case]:
-    """Held-out phrasings through a bad recogniser."""
+    """Held-out phrasings as a bad recogniser hears them."""
     found = _streamed(material, {"assistant": 0.7, "coffee": 0.3}, NOISY)
     return (case for case in found if case.kind in CALLS)
 
 
 def others(material: Material) -> Iterator[Case]:
-    """Sentences of other authors, as many for each tool; coffee orders left out."""
+    """Sentences of other authors, from each tool in turn, without coffee orders."""
     return _labelled(material, lambda tool: tool != "order_drink")
 
 
 def coffee(material: Material) -> Iterator[Case]:
-    """Orders that customers wrote in other people's dialogues."""
+    """Orders that customers make in other people's dialogues."""
     return _labelled(material, lambda tool: tool == "order_drink")
 
 
@@ -159,7 +156,7 @@ def _written(
 
 
 def unknown_services(material: Material) -> Iterator[Case]:
-    """Calls of other people's services, in dialogues that those people wrote."""
+    """Calls of other people's services, in dialogues that were written for them."""
     rows = material.rng.sample(material.services, len(material.services))
     return (case for case in cases(rows) if case.kind in CALLS)
 
@@ -175,12 +172,12 @@ def parallel(material: Material) -> Iterator[Case]:
 
 
 def going_on(material: Material) -> Iterator[Case]:
-    """Follow-ups and corrections: wordings of training, with other values."""
+    """Follow-ups and corrections, in wordings of training with other values."""
     return _second_calls(_two_requests(material))
 
 
 def interrupting(material: Material) -> Iterator[Case]:
-    """The same while the agent still reports the first request's result."""
+    """The same as interruptions, while the agent still reports the first request's result."""
     return _second_calls(interrupted(row, material.rng, 1.0) for row in _two_requests(material))
 
 
@@ -199,7 +196,7 @@ def _second_calls(rows: Iterable[Row]) -> Iterator[Case]:
 
 
 def spontaneous(material: Material) -> Iterator[Case]:
-    """Held-out phrasings as people speak them: several requests, second thoughts, corrections."""
+    """Held-out phrasings in spontaneous speech: several requests, second thoughts, corrections."""
     tools = [t for t in AGENT_TOOLS["assistant"] if t != "end_conversation"]
 
     def write(script: Script) -> None:
@@ -219,13 +216,13 @@ def spontaneous(material: Material) -> Iterator[Case]:
 
 
 def at_length(material: Material) -> Iterator[Case]:
-    """Several drinks or errands at once, and what is said of them in a few words."""
+    """Several drinks or errands at once, and short remarks about them afterwards."""
     found = _streamed(material, {"drinks": 0.3, "errands": 0.7})
     return (case for case in found if case.kind is not Kind.REPLY)
 
 
 def asking(material: Material) -> Iterator[Case]:
-    """Requests that lack what the tool needs, and the answer to the question."""
+    """Requests that lack what the tool needs, and the user's answer when asked for it."""
     tools = [t for t in AGENT_TOOLS["assistant"] if t in catalog.LACKING]
 
     def write(script: Script) -> None:
@@ -250,7 +247,7 @@ def talking(material: Material) -> Iterator[Case]:
 
 
 def results(material: Material) -> Iterator[Case]:
-    """Results of tools, things and fields that training never shows, told and asked about."""
+    """Results of tools with things and fields that training never shows, told and asked about."""
 
     def rows() -> Iterator[Row]:
         while True:
@@ -287,7 +284,7 @@ def unasked_unseen(material: Material) -> Iterator[Case]:
 
 
 def extraction(material: Material) -> Iterator[Case]:
-    """Texts of held-out topics, and what a schema asks for of them."""
+    """Texts on held-out topics, and what a schema wants extracted from them."""
     while True:
         one = composed_extraction.extraction(material.rng, "heldout")
         *turns, _ = turns_of(one.row)
@@ -328,10 +325,10 @@ def chosen(name: str, material: Material, scale: float) -> list[Case]:
     """The cases of a set.
 
     Args:
-        scale: How many cases, as a multiple of the usual.
+        scale: Factor on the usual number of cases.
 
     Raises:
-        ValueError: no set has this name.
+        ValueError: No set has this name.
     """
     if name not in SETS:
         raise ValueError(f"set must be one of {', '.join(SETS)}, got {name!r}")

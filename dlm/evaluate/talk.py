@@ -28,13 +28,14 @@ OPENER_WORDS = range(3, 15)
 
 
 def openers(corpora: Corpora, directory: Path, count: int, seed: int) -> list[tuple[str, str]]:
-    """Pairs of opener and answer, the openers all different.
+    """Pairs of opener and answer, no opener twice.
 
     Args:
         corpora: The held-out part; its small talk comes first.
-        directory: Of the corpora; people's dialogues fill up where small talk is too short.
-        count: So many, if there are.
-        seed: Of the choice.
+        directory: Directory of the corpora; people's dialogues make up the number if there is too
+            little small talk.
+        count: How many pairs to return, if there are as many.
+        seed: Seed of the choice.
     """
     rng = Random(f"{seed} talk")
     known = dict(corpora.chat)
@@ -46,17 +47,17 @@ def openers(corpora: Corpora, directory: Path, count: int, seed: int) -> list[tu
 
 
 def _beginnings(path: Path) -> dict[str, str]:
-    """First sentences of people's dialogues, with the answers."""
+    """First messages of people's dialogues, with their answers."""
     messages = (row["messages"] for row in islice(rows(path), PEOPLE_READ))
     pairs = ([m["content"] for m in some[:2]] for some in messages if len(some) > 1)
     return {first: second for first, second in pairs if len(first.split()) in OPENER_WORDS}
 
 
 def alike(corpora: Corpora | None) -> dict[str, frozenset[str]]:
-    """Replies of small talk, each with those that answer the same things.
+    """Small-talk replies, each with all replies that answer the same things.
 
     Args:
-        corpora: Its answers to one question count as alike too.
+        corpora: Its answers to one question are such a group too.
     """
     topics = (*TALK.topics.values(), *SMALL_TALK.values())
     groups = [set(topic.answers) for topic in topics]
@@ -74,8 +75,8 @@ def small_talk(pairs: list[tuple[str, str]], ask: Ask) -> dict[str, float | int]
     """Answer openers with the assistant's tools declared.
 
     Returns:
-        Shares of answers that are empty, repeat themselves, or call a tool. Of those that call
-        none: words, median and 95th percentile; the share of the most frequent one.
+        Shares of answers that are empty, repeat themselves or call a tool. For answers without a
+        call, the median and 95th percentile of their words and the share of the commonest answer.
     """
     answers = [ask(_opening(opener)) for opener, _ in pairs]
     texts = [a.answer.content if a else "" for a in answers if not (a and a.answer.calls)]
@@ -93,7 +94,7 @@ def small_talk(pairs: list[tuple[str, str]], ask: Ask) -> dict[str, float | int]
 
 
 def perplexity(pairs: list[tuple[str, str]], engine: Engine) -> float:
-    """Of people's answers, per word: no tokenizer makes it better."""
+    """Perplexity of people's answers, per word so that it does not depend on the tokenizer."""
     nats = words = 0.0
     for opener, answer in pairs:
         request = _opening(opener)

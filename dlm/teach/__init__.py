@@ -1,1 +1,1 @@
-"""``python -m dlm.teach``: from a list of tools to a model that calls them, in one folder."""
+"""``python -m dlm.teach``: turns a list of tools into a model that calls them, in one folder."""

@@ -42,17 +42,17 @@ from dlm.train.export import SHARD_MIB, export
 
 DIALOGUES = 3000
 EXAMPLES_SHARE = 0.2
-"""Of the dialogues, those that are a user's own sentences as they stand."""
+"""Share of the dialogues that are a user's own sentences, word for word."""
 PHRASINGS = 60
-"""Held-out requests of the generator."""
+"""Number of held-out requests from the generator."""
 SHIPPED_DIALOGUES = 40
-"""Held-out dialogues about the tools that the model knew before."""
+"""Number of held-out dialogues about tools that the model knew before."""
 HELD_OUT_EVERY = 4
-"""Of a tool's examples, one of so many is held out."""
+"""One in so many of a tool's examples is held out."""
 SEED = 7
 STEPS = 1200
 OTHER_MINUTES = 3.0
-"""What everything but training takes, at most."""
+"""Upper limit of the time that everything except training takes."""
 STAGES = (
     "reading the tools", "writing dialogues", "measuring before", "training", "measuring after",
     "writing the folder",
@@ -61,11 +61,11 @@ STAGES = (
 
 @dataclass(frozen=True)
 class Lesson:
-    """A list of tools on its way into a model; each part is made once, and read again after a stop.
+    """A list of tools to teach; each part is made once and, after a stop, read again.
 
     Attributes:
-        out: The folder.
-        tools: Of the list.
+        out: The folder that everything is written to.
+        tools: The tools of the list.
         examples: A user's own sentences.
     """
 
@@ -77,7 +77,7 @@ class Lesson:
 
     @property
     def instructions(self) -> str:
-        """Of the agent."""
+        """The agent's instructions."""
         return (
             f"You are a voice assistant for {words(self.name)}. Use a tool when one fits. Say only"
             " what the tools or the user said."
@@ -85,7 +85,7 @@ class Lesson:
 
     @cached_property
     def parted(self) -> tuple[list[sentences.Sentence], list[sentences.Sentence]]:
-        """The examples to learn and those that are held out, some of each tool."""
+        """The examples to learn, and those held out, taken from every tool."""
         parts: tuple[list[sentences.Sentence], list[sentences.Sentence]] = ([], [])
         seen: dict[str, int] = {}
         for sentence in self.examples:
@@ -113,13 +113,13 @@ class Lesson:
         return tuple(Asking.of(one, own[one.name], values[one.name]) for one in self.tools)
 
     def writer(self, split: str) -> Writer:
-        """A writer of dialogues of a split; what is held out knows nothing of the examples."""
+        """A writer of dialogues for a split; held-out dialogues do not use examples' phrasings."""
         train = split == "train"
         askings = self.askings if train else [replace(one, own=()) for one in self.askings]
         return Writer.of(askings, self.instructions, split, Values(self.corpora, free=train))
 
     def write_dialogues(self) -> None:
-        """Write what is learned, and what is held out."""
+        """Write the dialogues to learn from and the sentences that are held out."""
         made = list(itertools.islice(self.writer("train").dialogues(SEED), DIALOGUES))
         own = [sentences.dialogue(s, self.tools, self.instructions) for s in self.parted[0]]
         others = 1 / EXAMPLES_SHARE - 1
@@ -134,7 +134,7 @@ class Lesson:
         written(self.out / "dialogues.jsonl", lines)
 
     def measure(self, checkpoint: Path) -> dict[str, Any]:
-        """The figures of a checkpoint, and what went wrong of the list."""
+        """Measure a checkpoint: its figures, and its wrong answers about the list's tools."""
         figures: dict[str, Any] = {}
         failures: list[Any] = []
         threads = torch.get_num_threads()
@@ -151,7 +151,7 @@ class Lesson:
             }
         finally:
             engine.close()
-            # An engine takes few threads for everything in this process; training wants all cores.
+            # An engine limits torch's threads in the whole process; training wants all cores.
             torch.set_num_threads(threads)
         return {"figures": figures, "failures": failures}
 
@@ -160,14 +160,14 @@ class Lesson:
         written(self.out / name, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
     def kept(self, name: str) -> Any:
-        """A part that was written."""
+        """Read a part that was written."""
         return json.loads((self.out / name).read_text(encoding="utf-8"))
 
 
 def written(file: Path, text: str) -> None:
-    """Write a file whole or not at all: what is there after a kill is complete.
+    """Write a file atomically, so that one found after a kill is complete.
 
-    One that is there is kept, for it may have been changed since.
+    An existing file is kept, as the user may have changed it.
     """
     if file.exists():
         return
@@ -177,12 +177,12 @@ def written(file: Path, text: str) -> None:
 
 
 def training_minutes(minutes: float) -> float:
-    """Of so many, those that training gets."""
+    """How many of these minutes training gets."""
     return max(0.2 * minutes, minutes - OTHER_MINUTES)
 
 
 class Progress:
-    """Says which stage has begun, and how long all others will take."""
+    """Prints which stage has begun, and about how many minutes are left."""
 
     def __init__(self, minutes: float) -> None:
         self._began = time.monotonic()
@@ -191,11 +191,11 @@ class Progress:
 
     @property
     def minutes(self) -> float:
-        """Since the start."""
+        """Minutes since the start."""
         return (time.monotonic() - self._began) / 60
 
     def stage(self) -> None:
-        """The next stage begins."""
+        """Announce that the next stage begins."""
         rest = OTHER_MINUTES * (1 - self._stage / len(STAGES))
         is_ahead = self._stage <= STAGES.index("training")
         training = training_minutes(self._minutes) if is_ahead else 0.0
@@ -208,8 +208,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Read the command line and teach.
 
     Raises:
-        SystemExit: The list cannot be read or learned, 2; or a signal stopped the run, 128 and its
-            number.
+        SystemExit: 2 if the list cannot be read or learned; 128 plus the signal's number if a
+            signal stopped the run; 1 if a conversation failed under ``--prove``.
     """
     words_given = sys.argv[1:] if arguments is None else arguments
     parser = _parser()
@@ -228,7 +228,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def teach(options: argparse.Namespace) -> None:
-    """Teach a list; parts that an earlier run has made are not made again.
+    """Teach a list of tools; parts that an earlier run has made are not made again.
 
     Raises:
         ValueError: The list cannot be read or learned.
@@ -304,7 +304,7 @@ def _train(lesson: Lesson, options: argparse.Namespace) -> None:
 
 
 def _write_folder(lesson: Lesson, options: argparse.Namespace) -> None:
-    """The agent, the tools that it runs, and the same with silent tools to be proved with."""
+    """Write the agent and its tools, and the same agent with silent tools for `voice.prove`."""
     out, rehearsal = lesson.out, lesson.out / "rehearsal"
     rehearsal.mkdir(exist_ok=True)
     writer = lesson.writer("train")
@@ -335,7 +335,7 @@ def _write_folder(lesson: Lesson, options: argparse.Namespace) -> None:
 
 
 def _module(lesson: Lesson, options: argparse.Namespace) -> str:
-    """The tools that the agent runs: requests, of functions themselves, else stubs to fill in."""
+    """The module of the agent's tools: the user's functions, HTTP requests, or stubs to fill in."""
     if options.source.endswith(".py"):
         return folder.of_functions(Path(options.source).resolve(), lesson.tools)
     if any(tool.request for tool in lesson.tools):
@@ -370,10 +370,11 @@ def _report(lesson: Lesson, notes: Sequence[str], minutes: float) -> None:
 
 
 def _prove(out: Path) -> None:
-    """Have simulated callers hold the scenarios, with silent tools.
+    """Have simulated callers hold the scenarios' conversations, with silent tools.
 
     Raises:
-        SystemExit: A conversation failed, 1.
+        SystemExit: With the exit status of `voice.prove` if that is not 0: 1 if a conversation
+            failed.
     """
     command = [
         sys.executable,

@@ -1,8 +1,8 @@
-"""Dialogues that teach the tools of a list: requests, and where nothing is to be called.
+"""Dialogues that teach the tools of a list: requests, and messages that call for no tool.
 
-A request is worded by `dlm.teach.requests`, its values by their type and name, its noise is the
-generator's. All tools of the list are declared in every dialogue, so that those alike are learned
-against each other.
+`dlm.teach.requests` words a request, its values are drawn by type and name, and the noise is the
+generator's. All tools of the list are declared in every dialogue, so that the model learns to tell
+similar ones apart.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ KINDS: dict[str, int] = {
     "request": 60, "missing": 8, "mention": 9, "nothing": 6, "absent": 3, "foreign": 5,
     "together": 9,
 }  # fmt: skip
-"""What the parts of a dialogue are about, by weight."""
+"""Kinds of a dialogue's parts, each the method that writes it, with their weights."""
 _PARTS = (1, 1, 1, 1, 2, 3)
-"""Numbers of parts."""
+"""Numbers of parts of a dialogue to draw from."""
 _ALIKE = 25
-"""Dialogues behind the same instructions and declarations, which a batch lays out once."""
+"""Dialogues in a row with the same instructions and declarations, which a batch stores once."""
 _OTHER_INSTRUCTIONS = 0.3
 _ROUND, _FRACTIONS = 0.4, 0.07
-"""Shares of numbers that are whole hundreds or tens, and of those that are no whole ones."""
+"""Chance to round a number to hundreds, and else to tens; and to add a fraction, where allowed."""
 _BEFORE, _BEHIND = 0.12, 0.08
-"""Shares of requests with words about them before and behind them."""
+"""Shares of requests with a remark before them and after them."""
 _OF_EXAMPLES = 0.5
-"""Share of texts that stand in a user's examples, of a parameter that has any there."""
+"""Share of texts taken from a user's examples, if these have any for the parameter."""
 _OTHER_WORDS = 0.25
-"""Share of values of a list that are said in other words."""
+"""Share of options that are said in other words, if there are any."""
 _TRIES = 40
 _GIVES_UP = 100
 _DRAWS = 600
@@ -75,9 +75,10 @@ class Writer:
     """Writes the dialogues of a list.
 
     Attributes:
-        askings: One of each tool.
-        instructions: Of the agent that will have the tools.
+        askings: One for each tool.
+        instructions: Instructions of the agent that will have the tools.
         split: ``train``, or ``heldout`` for phrasings that training never shows.
+        known: Name of a tool → skeletons of the requests for it.
     """
 
     askings: tuple[Asking, ...]
@@ -88,7 +89,7 @@ class Writer:
 
     @classmethod
     def of(cls, askings: Sequence[Asking], instructions: str, split: str, values: Values) -> Writer:
-        """A writer that says nothing of a tool that may be said of another."""
+        """A writer that avoids phrasings that could be meant for more than one tool."""
         known = {a.listed.name: skeletons(a) for a in askings}
         return cls(tuple(askings), instructions, split, values, known)
 
@@ -98,15 +99,15 @@ class Writer:
         return self.split == "heldout"
 
     def tells(self, asking: Asking, phrasing: str) -> bool:
-        """Whether a phrasing is of this tool and no other; whole words are known of examples."""
+        """Whether a phrasing can only be meant for this tool; those from examples always pass."""
         told = skeleton(phrasing, asking.listed)
         others = (s for name, s in self.known.items() if name != asking.listed.name)
         return phrasing in asking.own or not any(told in some for some in others)
 
     def dialogues(self, seed: int) -> Iterator[Row]:
-        """Dialogues, the same of a seed; without end, where any phrasing is of the split."""
+        """Dialogues determined by a seed; endless, unless no tool has a phrasing in the split."""
         rng = Random(f"{seed}/{self.split}")
-        # Each tool is asked for as often as any other, but for those that no phrasing is left for.
+        # Tools take turns; one for which nothing can be written is dropped.
         askings = deque(self.askings)
         made = 0
         while askings:
@@ -125,14 +126,14 @@ class Writer:
                 yield {**beginning, "messages": dialogue.learned()}
 
     def plain(self, asking: Asking, rng: Random, style: Style) -> list[Row]:
-        """The messages of one request, with nothing around it; none where no draw fits."""
+        """The messages of one request with nothing around it; empty if no draw fits."""
         dialogue = _Dialogue(self, rng, style)
         pieces, meant = dialogue.pieces(asking)
         made = bool(pieces) and dialogue.call([(asking, dialogue.speak(pieces, meant))])
         return dialogue.messages if made else []
 
     def _beginning(self, rng: Random) -> Row:
-        """Instructions, and all tools; in training in any order."""
+        """Instructions, for training sometimes another agent's, and all tools in random order."""
         specs = [asking.listed.spec for asking in self.askings]
         system = self.instructions
         if not self.holds_out:
@@ -150,13 +151,16 @@ class _Dialogue:
     messages: list[Row] = field(default_factory=list)
 
     def learned(self) -> list[Row]:
-        """The messages; what comes behind the last call is left out, for the model knows it."""
+        """The messages, without what follows the last call if no user message does.
+
+        The model already knows how to report a result.
+        """
         calls = [at for at, message in enumerate(self.messages) if message.get("tool_calls")]
         is_last = bool(calls) and all(m["role"] != "user" for m in self.messages[calls[-1] :])
         return self.messages[: calls[-1] + 1] if is_last else self.messages
 
     def add(self, kind: str, asking: Asking) -> bool:
-        """Add a part of a kind; nothing is added where no draw fits."""
+        """Add a part of a kind, and return whether a draw fitted; if not, nothing is added."""
         before = len(self.messages)
         written: bool = getattr(self, kind)(asking)
         if not written:
@@ -164,7 +168,7 @@ class _Dialogue:
         return written
 
     def request(self, asking: Asking) -> bool:
-        """The user asks for a tool, which is called and answers."""
+        """The user asks for a tool; it is called and returns a result."""
         pieces, meant = self.pieces(asking)
         if not pieces:
             return False
@@ -193,7 +197,7 @@ class _Dialogue:
         return self.call([(asking, parts[0]), (other, parts[1])])
 
     def missing(self, asking: Asking) -> bool:
-        """A required value is not said; the agent asks for it, and the user gives it."""
+        """The user leaves out the one required value; the agent asks for it and gets it."""
         needed = asking.listed.required
         if len(needed) != 1:
             return False
@@ -226,7 +230,7 @@ class _Dialogue:
         return self.call([(asking, self.speak([Piece(lead), Piece(value, key)], {key: meant}))])
 
     def mention(self, asking: Asking) -> bool:
-        """A request in words that may take it back: "don't", "how do I"."""
+        """A request in words that may mean no request at all: "don't", "how do I"."""
         for _ in range(_TRIES):
             pieces, meant = self.pieces(asking)
             if is_mentionable(pieces):
@@ -236,7 +240,7 @@ class _Dialogue:
         return False
 
     def nothing(self, asking: Asking) -> bool:
-        """A thing of the tool's is spoken of, and nothing is asked for."""
+        """The user speaks of the tool's thing and asks for nothing."""
         noun = self.rng.choice(asking.nouns)
         source = (
             self.rng.choice(TABLE.nothing).replace("NOUNs", several(noun)).replace("NOUN", noun)
@@ -245,7 +249,7 @@ class _Dialogue:
         return self.say(self.rng.choice(TABLE.nothing_answers))
 
     def absent(self, asking: Asking) -> bool:
-        """Something is asked for that no tool of the list does."""
+        """The user asks for something with a thing that no tool of the list is about."""
         tool = composed_tools.compose(self.rng, "train")
         named = {word for one in self.writer.askings for noun in one.nouns for word in noun.split()}
         if named & set(tool.noun.split()):
@@ -257,7 +261,7 @@ class _Dialogue:
         )
 
     def foreign(self, asking: Asking) -> bool:
-        """Something is to be done with a thing of the list that none of its tools does."""
+        """The user asks for an action on a thing of the list that none of its tools does."""
         verb = self.rng.choice(TABLE.foreign)
         if any(verb == one.verb or verb in one.listed.about.lower() for one in self.writer.askings):
             return False
@@ -278,7 +282,7 @@ class _Dialogue:
         return self.say(answer.replace("VERB", verb).replace("NOUNs", several(noun)))
 
     def other(self, asking: Asking) -> Asking:
-        """Another tool; half of the time one that is alike."""
+        """Another tool; half of the time a similar one, if there is one."""
         rest = [one for one in self.writer.askings if one is not asking] or [asking]
         like = [
             one for one in rest if set(one.nouns) & set(asking.nouns) or one.verb == asking.verb
@@ -286,9 +290,9 @@ class _Dialogue:
         return self.rng.choice(like if like and self.rng.random() < 0.5 else rest)
 
     def pieces(self, asking: Asking, mark: str = "") -> tuple[list[Piece], Arguments]:
-        """A request with its values, and what these mean; nothing where no draw fits.
+        """A request with its values, and what these mean; empty if no draw fits.
 
-        ``mark`` is put behind the slots, so that those of two requests differ.
+        ``mark`` is appended to the names of slots, so that those of two requests differ.
         """
         for _ in range(_TRIES):
             source = asking.phrasing(self.rng)
@@ -314,7 +318,7 @@ class _Dialogue:
         return polite(self.rng, pieces) if is_order(source) else pieces
 
     def value(self, asking: Asking, name: str) -> tuple[str, Any]:
-        """A value of a parameter as it is said, and what it means; None for just the words."""
+        """A value of a parameter as it is said, and what it means; None if it means its words."""
         schema, rng = asking.listed.properties[name], self.rng
         if listed := options(schema):
             option = rng.choice(list(listed))
@@ -330,7 +334,7 @@ class _Dialogue:
             return fill(form, rng, {}).replace("NAME", words(name)), yes
         if is_number(schema):
             return self._number(schema, asking.listed.notes.get(name, ""), words(name))
-        # What is spoken keeps its letters alone.
+        # Spoken text has no punctuation, so only plain values can occur in it.
         told = [v for v in asking.values.get(name, ()) if self.style.cased or _PLAIN.fullmatch(v)]
         if told and rng.random() < _OF_EXAMPLES:
             return rng.choice(told), None
@@ -342,7 +346,7 @@ class _Dialogue:
     def _number(self, schema: Mapping[str, Any], note: str, name: str) -> tuple[str, Any]:
         rng = self.rng
         between = _RANGE.search(note)
-        # Nobody says a number below zero, and the engine takes numbers from what is said.
+        # Nobody says negative numbers, and the engine takes numbers from what was said.
         low = max(0, math.ceil(schema.get("minimum", int(between[1]) if between else 1)))
         high = schema.get("maximum", int(between[2]) if between else None)
         if high is None:
@@ -352,7 +356,7 @@ class _Dialogue:
                 else rng.choice((10, 50, 100, 300))
             )
         value: float = rng.randint(int(low), max(int(low), int(high)))
-        # People say round numbers most.
+        # People mostly say round numbers.
         step = next((s for s in (100, 10) if value > s and rng.random() < _ROUND), 1)
         value = max(low, value // step * step)
         if schema.get("type") == "number" and rng.random() < _FRACTIONS:
@@ -368,7 +372,7 @@ class _Dialogue:
         return self.writer.values.draw(kind, self.rng, self.style.digits)
 
     def speak(self, pieces: list[Piece], meant: Arguments) -> Arguments:
-        """The user says something; returns the arguments as they stand in the text."""
+        """Add a message of the user, and return the arguments as the message words them."""
         question = any("?" in piece.text for piece in pieces if not piece.slot)
         heard = utter(self.rng, pieces, self.style, question)
         self.messages.append({"role": "user", "content": heard.text})
@@ -379,12 +383,15 @@ class _Dialogue:
         }
 
     def say(self, text: str) -> bool:
-        """The agent says something."""
+        """Add a message of the agent."""
         self.messages.append({"role": "assistant", "content": text})
         return True
 
     def call(self, calls: Sequence[tuple[Asking, Arguments]]) -> bool:
-        """Tools are called and answer; the parameters are in the order of their declaration."""
+        """Add calls, with arguments in declaration order, their results, and the agent's report.
+
+        Nothing is added, and the result is False, if a required argument is missing.
+        """
         ordered = [
             (a, {k: given[k] for k in a.listed.properties if k in given}) for a, given in calls
         ]
@@ -420,20 +427,20 @@ def _kind(rng: Random) -> str:
 
 
 def skeletons(asking: Asking) -> frozenset[str]:
-    """What requests for a tool come down to, of many draws."""
+    """The skeletons of many random requests for a tool."""
     rng = Random(asking.listed.name)
     return frozenset(skeleton(asking.phrasing(rng), asking.listed) for _ in range(_DRAWS))
 
 
 def _spoken(option: Any, digits: bool) -> str:
-    """An option as it is said."""
+    """An option as people say it."""
     if isinstance(option, (int, float)) and not isinstance(option, bool):
         return _figure(option, digits)
     return words(str(option)) or str(option)
 
 
 def _figure(value: float, digits: bool) -> str:
-    """A number as it is said."""
+    """A number as people say it, or in figures."""
     if digits:
         return f"{value:g}"
     whole, _, part = f"{abs(value):g}".partition(".")

@@ -1,4 +1,4 @@
-"""What a taught list leaves in its folder besides the model: agent, tools, scenarios, report."""
+"""Writes what a folder has besides the taught model: agent, tools, scenarios and report."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from dlm.teach.requests import Asking
 
 EXAMPLES = 4
 LONGEST_EXAMPLE = 80
-"""Characters, as `voice.config.agent` has it."""
+"""In characters; the limit of `voice.config.agent`."""
 _TAKEN = frozenset(("ask", "tool", "quote", "os", "httpx", "ToolError"))
-"""Names that the module of a list has itself."""
+"""Names that the generated module uses itself."""
 _TYPES = {"integer": "int", "number": "float", "boolean": "bool", "string": "str"}
 _HEAD = '''"""{title}, written by `python -m dlm.teach`; yours to change."""
 
@@ -60,11 +60,11 @@ def _value(value: Any) -> str:
 def agent(
     name: str, instructions: str, askings: Sequence[Asking], writer: Writer, own: bool
 ) -> dict[str, Any]:
-    """The agent's file; ``own`` is whether its tools are ours to name, and not an MCP server's."""
+    """The agent's file; ``own`` is whether it lists its tools, unlike those of an MCP server."""
     said = list(_requests(askings, writer, 5, cased=True))
     examples = [text for text, _, _ in said if len(text) <= LONGEST_EXAMPLE]
     plain = [a for a in askings if all(options(s) for s in a.listed.properties.values())]
-    # Other draws than the examples.
+    # Another seed than for the examples.
     phrases = [text for text, _, _ in _requests(plain, writer, 36)]
     tools = [_identifier(a.listed.name) for a in askings] if own else []
     return {
@@ -79,7 +79,7 @@ def agent(
 def _requests(
     askings: Sequence[Asking], writer: Writer, seed: int, cased: bool = False
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """A request for each tool, its name and its arguments, without noise."""
+    """A request for each tool, without noise, and the tool's name and arguments."""
     for asking in askings:
         row = writer.plain(asking, Random(f"{seed}/{asking.listed.name}"), Style(cased, cased, 0.0))
         if row:
@@ -88,7 +88,7 @@ def _requests(
 
 
 def scenarios(agent_file: Path, askings: Sequence[Asking], writer: Writer) -> dict[str, Any]:
-    """Callers for `python -m voice.prove`: two for each tool, and one who asks for nothing."""
+    """Scenarios for `python -m voice.prove`: two for each tool, and one that asks for nothing."""
     found: dict[str, Any] = {}
     for seed in (1, 2):
         for said, name, arguments in _requests(askings, writer, seed):
@@ -118,12 +118,12 @@ def _slug(name: str) -> str:
 
 
 def _heard(value: Any) -> str:
-    """A value as the proving ground compares it: plain words, numbers spelled out."""
+    """A value as `voice.prove` compares it: plain words, with numbers spelled out."""
     return " ".join(plain_text(str(value), False).split())
 
 
 def module(title: str, tools: Iterable[Listed], body: str, imports: str = "") -> str:
-    """A Python module of tools whose functions have one body, with {method}, {url} and so on."""
+    """A Python module of tools that share one body, with {method}, {url} and so on filled in."""
     return _HEAD.format(title=title) + imports + "".join(_function(tool, body) for tool in tools)
 
 
@@ -170,7 +170,7 @@ def _signature(tool: Listed) -> str:
 
 
 def of_functions(file: Path, tools: Iterable[Listed]) -> str:
-    """A module that makes tools of the functions of a file."""
+    """A module that makes tools of the functions in a file."""
     names = [tool.name for tool in tools]
     place = f"sys.path.insert(0, {str(file.parent)!r})"
     return (
@@ -182,7 +182,7 @@ def of_functions(file: Path, tools: Iterable[Listed]) -> str:
 
 
 def _marked(name: str) -> str:
-    """The lines that make a tool of a function which is none yet."""
+    """Lines that make a function a tool unless it is one already."""
     return f'if not hasattr({name}, "__voice_tool__"):\n    tool()({name})\n'
 
 
@@ -226,7 +226,7 @@ async def ask(
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """The report for readers."""
+    """The report as Markdown."""
     before, after = report["before"], report["after"]
     lines = [f"# {report['name']}", "", "| | before | after |", "| --- | --- | --- |"]
     for part, told in _PARTS.items():

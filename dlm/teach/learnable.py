@@ -1,4 +1,4 @@
-"""What is wrong with a list of tools, told before minutes go into learning it."""
+"""Reports what is wrong with a list of tools before minutes go into learning it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dlm.teach.listed import Listed
 from dlm.teach.requests import TABLE, Asking
 
 ALIKE = 0.8
-"""Share of their words that two descriptions have in common which say the same."""
+"""Descriptions that share at least this part of their words are taken to say the same."""
 MOST_TOOLS = 20
-"""More than these are declared at a prompt's cost, and hard to tell apart for a small model."""
+"""More tools than this make a long prompt, and are hard for a small model to tell apart."""
 _SMALL = frozenset(TABLE.no_nouns)
 
 
 def faults(askings: Sequence[Asking]) -> list[str]:
-    """Why a list cannot be learned; nothing where it can."""
+    """Why a list cannot be learned; empty if it can."""
     tools = [asking.listed for asking in askings]
     return [*(fault for tool in tools for fault in _faults_of(tool)), *_same(askings)]
 
@@ -58,7 +58,7 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def remarks(tools: Sequence[Listed]) -> list[str]:
-    """What a user should know of a list that can be learned."""
+    """What a user should know about a list that can be learned."""
     found = [
         f"{t.name}: {', '.join(t.left_out)} left out, no caller can say such a value"
         for t in tools

@@ -1,4 +1,4 @@
-"""Tools as a list declares them, in the form in which the model is told of them."""
+"""Tools as a list declares them, reduced to what the model is told about them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class Listed:
 
     Attributes:
         description: One line.
-        about: The whole description, which the model is not told.
-        parameters: JSON schema, as far as the model can say its values.
-        notes: Parameter → its whole description, of which the model is told a line.
-        left_out: Optional parameters that the model cannot say.
-        unsayable: Required ones, and why.
+        parameters: JSON schema of the parameters whose values can be said.
+        notes: Parameter → its whole description; the model is told one line of it.
+        left_out: Optional parameters whose values cannot be said.
+        unsayable: Required parameters whose values cannot be said → why.
         request: How an OpenAPI operation is sent: method, path, and where each parameter goes.
+        about: The whole description; the model is told only its first line.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Listed:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """As dialogues declare it."""
+        """The tool as dialogues declare it."""
         return {
             "name": self.name,
             "description": self.description,

@@ -1,9 +1,9 @@
-"""How people may ask for a tool of which only its declaration is known, and some examples perhaps.
+"""How people may ask for a tool of which only the declaration is known, and perhaps some examples.
 
-A request is a phrasing in the notation of `dlm.datagen.phrases`, whose slots are parameters. What
-its words are made of: the tool's name, the first sentence of its description, its parameters' names
-and types, and ``dlm/datagen/data/declared_tools.toml``. Examples are phrasings as well, with the
-values taken out.
+A request is a phrasing in the notation of `dlm.datagen.phrases`, whose slots are parameters. Its
+words come from the tool's name, the first sentence of its description, the names and types of its
+parameters, and ``dlm/datagen/data/declared_tools.toml``. Examples become phrasings too, with a slot
+in place of each value.
 """
 
 from __future__ import annotations
@@ -121,11 +121,11 @@ def _verbs_of(*kinds: str) -> frozenset[str]:
 
 
 SEEING = _verbs_of("see")
-"""Verbs of tools that tell something and change nothing."""
+"""Verbs of tools that report something and change nothing."""
 _SETTING, _TAKING, _COUNTING = _verbs_of("set"), _verbs_of("take"), _verbs_of("count")
 _MAKING = _verbs_of("make", "take")
 _CHOOSING = SEEING | _MAKING | _SETTING | _verbs_of("switch")
-"""Verbs of tools that are asked for by one of some values: "turn it on", "show the sold ones"."""
+"""Verbs of tools that people may ask for by an option's value: "turn it on", "show sold ones"."""
 _CUT = re.compile(
     r"\s(?:by|with|using|based|from|given|for|in|via|to|where|when|which|that|and|or|if|so|as|at|on"
     r"|within|between|into|matching|including|along)\s|[,;:.(]"
@@ -137,14 +137,14 @@ _PART = re.compile(r"\b(first|last|top|next|latest) (?:n|x|number of) ([a-z]+)")
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A tool as people ask for it.
+    """A tool with the words that people ask for it in.
 
     Attributes:
-        verb: What is done, as an order: "fill".
-        nouns: What with, the likeliest first; each may be said in place of another.
-        own: Requests that were made of examples.
+        verb: What is done, in the imperative: "fill".
+        nouns: Names for the thing it is done to, the likeliest first; they are interchangeable.
+        own: Phrasings made from examples.
         values: Parameter → its texts in examples.
-        attached: Parameter → how its value is said behind a request.
+        attached: Parameter → phrasings that add its value to the end of a request.
     """
 
     listed: Listed
@@ -161,7 +161,7 @@ class Asking:
         examples: Sequence[str] = (),
         values: Mapping[str, Sequence[str]] | None = None,
     ) -> Asking:
-        """A tool; ``examples`` are phrasings of its own, and ``values`` what stood in them."""
+        """Make one from a tool, phrasings from its examples, and the values taken from those."""
         verb, named = _verb_and_noun(listed)
         found = dict.fromkeys([*named, *(s for n in named for s in _synonyms(n))])
         made = cls(listed, verb, tuple(found) or ("it",), tuple(examples), values or {})
@@ -169,7 +169,7 @@ class Asking:
         return replace(made, attached=said)
 
     def heads(self) -> tuple[str, ...]:
-        """Requests without the parameters that are said behind them."""
+        """Requests without the parameters that are added at their end."""
         found: dict[str, None] = {}
         option = self._option()
         if option and (self.verb in _CHOOSING or not sayings_of(self.verb)):
@@ -182,7 +182,7 @@ class Asking:
         return tuple(found)
 
     def _questions(self) -> Iterator[str]:
-        """Questions for what the tool tells, in the words that ask for such a thing."""
+        """Questions about what the tool reports, in the words usual for such a thing."""
         if self.verb not in SEEING and self.verb not in _COUNTING:
             return
         for noun in self.nouns:
@@ -194,7 +194,7 @@ class Asking:
                 yield from (say for one in _asked(aspect) for say in one.of)
 
     def phrasing(self, rng: Random) -> str:
-        """A random request, all that is required in it."""
+        """A random request that has all required parameters."""
         if self.own and rng.random() < OWN:
             return rng.choice(self.own)
         if (told := self._theme()) and rng.random() < _THEMES:
@@ -219,7 +219,7 @@ class Asking:
         return f"{'!' if is_order(text) else ''}{first} {text.lstrip('!')}" if first else text
 
     def _changing(self, rng: Random) -> str:
-        """A request to change one thing of an object: "mark pet 5 as sold"; empty for none."""
+        """A request to change one property of an object, "mark pet 5 as sold"; "" if none fits."""
         found = [p for p in self.listed.properties if p not in self.listed.required]
         if self.key is None or {*self.listed.required} != {self.key} or not found:
             return ""
@@ -230,7 +230,7 @@ class Asking:
         return form.replace("NAME", self._name(name)).replace("{}", f"{{{name}}}")
 
     def _taking(self, rng: Random) -> str:
-        """A request for so many of something that has a number: "order two of pet 5"."""
+        """A request for some of a numbered thing, "order two of pet 5"; "" if none fits."""
         numbers = [p for p, one in self.listed.properties.items() if is_number(one)]
         things = [p for p in numbers if words(p).split()[-1] in _IDS and len(words(p).split()) > 1]
         counts = [p for p in numbers if words(p).split()[-1] in TABLE.counted["quantity"].names]
@@ -240,12 +240,15 @@ class Asking:
         return rng.choice(TABLE.taken).replace("THING", of + rng.choice(self.attached[things[0]]))
 
     def named(self, rng: Random) -> str:
-        """An order to do what the verb says with the tool's thing."""
+        """A plain order of the tool's verb and noun."""
         text, _ = self._object(rng, "!VERB OBJECT", self.nouns[0])
         return text.replace("NOUN", self.nouns[0]).replace("VERB", self.verb)
 
     def _theme(self) -> tuple[_Theme, str, str] | None:
-        """What the verb acts upon, of two texts that a call must have, and the other one."""
+        """The verb's theme, the required text that it acts on, and the other required parameter.
+
+        None unless exactly two parameters are required and a theme fits them.
+        """
         needed = self.listed.required
         for theme in TABLE.theme:
             named = TABLE.parameter.get(theme.parameter)
@@ -259,7 +262,7 @@ class Asking:
         return None
 
     def _acting(self, rng: Random, theme: _Theme, name: str, other: str) -> str:
-        """A request with a verb of the theme, upon one value, and with the other behind it."""
+        """A request in which a verb of the theme acts on one value, followed by the other value."""
         alike = [one for one in theme.verbs[:3] if sayings_of(one) == sayings_of(self.verb)]
         verb = rng.choice([self.verb, self.verb, *alike])
         acted = rng.choice(theme.say).replace("NOUNs", several(self.nouns[0]))
@@ -268,7 +271,11 @@ class Asking:
         return f"!{verb} {acted.replace('NOUN', noun).replace('{}', f'{{{name}}}')} {behind}"
 
     def _object(self, rng: Random, head: str, noun: str) -> tuple[str, set[str]]:
-        """A head with the thing in it, told apart by the tool's key where it has one."""
+        """A head with the thing filled in, identified by the tool's key if it has one.
+
+        Returns:
+            The text, and the parameters that it has.
+        """
         key = self.key
         bare = rng.choice((f"the {noun}", f"the {noun}", f"my {noun}", noun))
         if key is None or "OBJECT" not in head:
@@ -283,7 +290,7 @@ class Asking:
         return head.replace("OBJECT", told), {key}
 
     def _more(self, rng: Random, said: set[str]) -> list[str]:
-        """Words for the parameters that are not said yet: all required ones, of others some."""
+        """Phrasings for the parameters not said yet: all that are required and some others."""
         required = [p for p in self.listed.required if p not in said]
         other = [
             p for p in self.listed.properties if p not in said and p not in self.listed.required
@@ -292,7 +299,7 @@ class Asking:
         some = rng.sample(other, min(len(other), rng.choice((0, 0, 1, 1, most))))
         if not self.listed.required and not said and not some and other and rng.random() < 0.7:
             some = [other[0]]
-        # Nothing is changed to nothing.
+        # A request to change something needs a value to change it to.
         if self.verb in _SETTING and other and not some and {self.key} >= {*self.listed.required}:
             some = [rng.choice(other)]
         wanted = [p for p in self.listed.properties if p in required or p in some]
@@ -309,7 +316,7 @@ class Asking:
 
     @property
     def place(self) -> str:
-        """Where something is put or taken from: "to the watchlist"; empty where nowhere."""
+        """Where the tool puts or takes something, "to (the|my) watchlist"; "" if nowhere."""
         told = (words(self.listed.name), self.listed.description.lower().strip(" ."))
         found = next((one for text in told if (one := _PLACE.search(text))), None)
         if not found or found[2] in self.listed.properties:
@@ -318,7 +325,7 @@ class Asking:
 
     @property
     def key(self) -> str | None:
-        """The parameter that tells the tool's things apart."""
+        """The parameter that identifies the thing that the tool acts on."""
         for name in self.listed.required or list(self.listed.properties):
             schema = self.listed.properties[name]
             if options(schema) or schema.get("type") == "boolean" or _pair(self.listed.required):
@@ -337,7 +344,7 @@ class Asking:
         return None
 
     def _option(self) -> str | None:
-        """The parameter whose listed values say what is wanted."""
+        """The parameter, a list of options or a switch, whose value says what is wanted."""
         found = [p for p, s in self.listed.properties.items() if options(s) or is_switch(p, s)]
         required = [p for p in found if p in self.listed.required]
         if required:
@@ -363,7 +370,7 @@ class Asking:
         return " ".join(own or asked)
 
     def _said(self, name: str) -> Iterator[str]:
-        """How the value of a parameter is said behind a request."""
+        """Phrasings that add a parameter's value to the end of a request."""
         schema = self.listed.properties[name]
         slot = f"{{{name}}}"
         if schema.get("type") == "boolean":
@@ -381,7 +388,7 @@ class Asking:
             known = parameter_kind(name, self.listed.notes.get(name, ""))
             forms = known.say if known else TABLE.said.words
         unit = self._unit(name)
-        # Of several numbers a bare one might be any.
+        # Where there are several numbers, a bare one could be any of them.
         several_numbers = sum(map(is_number, self.listed.properties.values())) > 1
         is_bare = is_number(schema) and several_numbers and not unit
         if is_number(schema) and self.verb in _SETTING and self.listed.required == (name,):
@@ -403,7 +410,7 @@ class Asking:
 
 
 def sayings_of(verb: str) -> tuple[str, ...]:
-    """Requests with a verb, or one that means the same; none where it is not known."""
+    """Requests for an action with this verb; none if the verb is not known."""
     return next((action.say for action in TABLE.action if verb in action.verbs), ())
 
 
@@ -412,13 +419,13 @@ def _asked(noun: str) -> list[_Asked]:
 
 
 OWN = 0.5
-"""Share of a user's own phrasings, where there are any."""
+"""Share of requests in a user's own phrasings, if there are any."""
 _SPECIAL = 0.5
-"""Share of `_changing` and `_taking`, where a tool has any."""
+"""Share of requests made by `_changing` or `_taking`, if these fit the tool."""
 _PLACED = 0.6
 _FRONTED = 0.15
 _FRONT = re.compile(r"(?:in|for|from|on|at|with|under) ")
-"""Share of requests with a value before them, and what such words begin with: "in my photos"."""
+"""Share of requests with a value at the front, and how such values begin: "in my photos"."""
 _ABOUT = re.compile(r" (?:infos?|information|details?|status|data|metadata)$")
 _PLACE = re.compile(
     r"^(?:add|remove|put|append|insert|save|move|take|delete)\b.* (to|from|into)"
@@ -429,15 +436,15 @@ _THEMES = 0.5
 _BARE = 0.3
 """Share of names that are said by themselves: "add milk"."""
 _PLAIN, _DESCRIBED = 0.3, 0.1
-"""Share of requests with the tool's own verb, and among all those with its description's words."""
+"""Share of requests in the tool's own words, and the part of it that uses its description's."""
 _LONGEST_DESCRIBED = 6
 _LONGEST_ASPECT = 3
 _ASPECTS = re.compile(r"\b(?:including|such as) ([^.()]+)", re.IGNORECASE)
-"""What a tool tells, in its description: "including size, creation time, and type"."""
+"""What a tool reports, as its description lists it: "including size, creation time, and type"."""
 
 
 def _counted(name: list[str]) -> tuple[str, ...]:
-    """How a number is said whose parameter has these words: "pet id" is "pet number 5"."""
+    """How the number of a parameter with these words is said: "pet number 5" for "pet id"."""
     if name[-1] in _IDS and name[:-1]:
         thing = " ".join(name[:-1])
         return tuple(form.replace("NOUN", thing) for form in (*TABLE.key.number, "for NOUN {}"))
@@ -463,7 +470,7 @@ def _synonyms(noun: str) -> list[str]:
 
 
 def _verb_and_noun(listed: Listed) -> tuple[str, list[str]]:
-    """What a tool does, and names of what it does that with: of its name and its description."""
+    """A tool's verb and the names of its thing, from its own name and its description."""
     named = words(listed.name).split()
     text = re.sub(r"\([^)]*\)", "", listed.description.strip().lower())
     told = [_order(w) if at == 0 else w for at, w in enumerate(re.findall(r"[\w'-]+", text))]
@@ -495,7 +502,7 @@ def _before(named: list[str], joints: Sequence[str]) -> list[str]:
 
 
 def _order(verb: str) -> str:
-    """A verb as an order: "fills" is "fill", "returns" is "return"."""
+    """A verb in the imperative: "fill" for "fills", "return" for "returns"."""
     if verb in _VERBS or not verb.endswith("s") or verb.endswith("ss"):
         return verb
     for end, instead in (("ies", "y"), ("ches", "ch"), ("shes", "sh"), ("sses", "ss"), ("s", "")):
@@ -505,14 +512,14 @@ def _order(verb: str) -> str:
 
 
 def several(noun: str) -> str:
-    """A noun in the plural, which the names of tools often are already."""
+    """The plural of a noun; nouns from tool names often are plural already."""
     return noun if noun.endswith("s") and not noun.endswith("ss") else plural(noun)
 
 
 def parameter_kind(name: str, note: str = "") -> _Parameter | None:
-    """What the words of a parameter's name say of it, else those of its description.
+    """The kind of a parameter, by the words of its name, else by those of its description.
 
-    The last word of a name says most, and the first of a description.
+    In a name the last word counts most, in a description the first.
     """
     for word in reversed(words(name).split()):
         if kind := _kind_of(word):
@@ -529,7 +536,7 @@ def _kind_of(word: str) -> _Parameter | None:
 
 
 def _pair(names: Sequence[str]) -> tuple[str, str, tuple[str, ...]] | None:
-    """Two parameters that belong together, and how they are said."""
+    """Two parameters that belong together, and how they are said; None if there are none."""
     for first in names:
         for second in names:
             if first == second:
@@ -544,18 +551,18 @@ def _pair(names: Sequence[str]) -> tuple[str, str, tuple[str, ...]] | None:
 
 
 def _differ(a: list[str], b: list[str], one: str, two: str) -> bool:
-    """Whether two names are the same but for two words."""
+    """Whether two names differ only in that one has the word ``one`` and the other ``two``."""
     return one in a and two in b and [w for w in a if w != one] == [w for w in b if w != two]
 
 
 def is_switch(name: str, schema: Mapping[str, Any]) -> bool:
-    """Whether a parameter says on or off of the thing itself."""
+    """Whether a parameter switches the thing itself on or off."""
     named = set(words(name).split())
     return schema.get("type") == "boolean" and not named.isdisjoint(TABLE.switches)
 
 
 def skeleton(phrasing: str, listed: Listed) -> str:
-    """What is left of a phrasing without its values and small words: what tells a tool by it."""
+    """A phrasing without values and small words: the part by which a tool can be recognised."""
 
     def kind(found: re.Match[str]) -> str:
         schema = listed.properties[found[1]]
@@ -566,12 +573,12 @@ def skeleton(phrasing: str, listed: Listed) -> str:
 
 
 def _joined(text: str, more: str) -> str:
-    """A request with more behind it; a question keeps its mark at the end."""
+    """A request with more words at its end, before the mark of a question."""
     return f"{text[:-1]} {more}?" if text.endswith("?") else f"{text} {more}"
 
 
 def phrasing_of(said: str, arguments: Mapping[str, Any]) -> str | None:
-    """An example as a phrasing, its values taken out; None where one cannot be found in it."""
+    """An example as a phrasing with slots for its values; None if a value is not found in it."""
     text = re.sub(r"[()\[\]{}|]", " ", said.strip())
     for name, value in arguments.items():
         spoken = [str(value)]

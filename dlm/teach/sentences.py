@@ -1,8 +1,8 @@
-"""Sentences with the calls that they ask for, as JSON lines: examples to learn, or to measure with.
+"""Sentences with the calls that they ask for, as JSON lines: examples to learn or to measure with.
 
-A line is ``{"say": "...", "calls": [{"name": ..., "arguments": {...}}]}``; without calls it asks
-for none. Texts in arguments are words of the sentence. ``also`` may list other calls that are as
-right where it is measured.
+A line is ``{"say": "...", "calls": [{"name": ..., "arguments": {...}}]}``; a sentence without
+``calls`` asks for none. Texts in arguments are words of the sentence. ``also`` may list
+alternatives to ``calls`` that count as right when the sentence is used to measure.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def read(file: Path, tools: Sequence[Listed]) -> list[Sentence]:
     """Read and check a file.
 
     Raises:
-        ValueError: A line is malformed, or its call does not fit the tools; the text says where.
-        OSError: It cannot be read.
+        ValueError: A line is malformed or its call does not fit the tools; the message says where.
+        OSError: The file cannot be read.
     """
     found = []
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
@@ -42,7 +42,7 @@ def read(file: Path, tools: Sequence[Listed]) -> list[Sentence]:
 
 
 def dialogue(sentence: Sentence, tools: Sequence[Listed], system: str) -> dict[str, Any]:
-    """A sentence as a dialogue of the training data's form, the answer last.
+    """A sentence as a dialogue in the training data's form, with the answer last.
 
     Raises:
         ValueError: A call does not fit the tools.
@@ -62,10 +62,11 @@ def dialogue(sentence: Sentence, tools: Sequence[Listed], system: str) -> dict[s
 def measure(
     engine: Engine, sentences: Iterable[Sentence], tools: Sequence[Listed], system: str
 ) -> tuple[Figures, list[dict[str, Any]]]:
-    """How many of the calls are exact, and how often none is made where none is asked for.
+    """Ask an engine sentences and score its answers.
 
     Returns:
-        ``exact``, ``tool`` and ``quiet``, each a share and of how many; and what went wrong.
+        ``exact`` (exact calls), ``tool`` (the right tool) and ``quiet`` (no call where none is
+        asked for), each as a share and the number of sentences; and the wrong answers.
     """
     scores, ask = Scores(), ask_engine(engine)
     for one in sentences:

@@ -1,8 +1,8 @@
-"""Reads lists of tools: of an MCP server, an OpenAPI file, JSON, a file of Python functions.
+"""Reads lists of tools from an MCP server, an OpenAPI file, JSON or a file of Python functions.
 
-What comes out is what the model is told, and no more: one line of description, and parameters whose
-values can be said, with a line of description each. What a list holds besides is left out and
-named.
+A tool is reduced to what the model is told: one line of description, and the parameters whose
+values can be said, with a line of description each. The names of parameters that are left out are
+recorded.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from dlm.language.schema import is_number, is_words, options, plain
 from dlm.teach.listed import Listed
 
 LONGEST_DESCRIPTION = 160
-"""Characters, as `voice.tools.mcp.tools` cuts them."""
+"""In characters, the same as in `voice.tools.mcp.tools`."""
 START_S = 60.0
-"""Longest that an MCP server may take to list its tools; a first start downloads it."""
+"""Longest that an MCP server may take to list its tools; the first start may download it."""
 _METHODS = ("get", "put", "post", "delete", "patch")
 _REMARKS = (
     "title",
@@ -40,18 +40,18 @@ _REMARKS = (
 
 
 class ListError(ValueError):
-    """A list of tools that cannot be read; the text says why."""
+    """A list of tools cannot be read or learned; the message says why."""
 
 
 def read(source: str, mcp: str = "") -> list[Listed]:
-    """The tools of a source.
+    """Read the tools of a source.
 
     Args:
         source: A file, or the URL of an MCP server.
-        mcp: Command that starts an MCP server, in place of a source.
+        mcp: Command that starts an MCP server; used instead of a source.
 
     Raises:
-        ListError: There are none, or they cannot be read.
+        ListError: There are no tools, or they cannot be read.
     """
     if mcp or is_url(source):
         return _some(_of_mcp(source, mcp), mcp or source)
@@ -95,7 +95,7 @@ def _parsed(file: Path) -> Any:
 
 
 def base_url(file: str) -> str:
-    """Where an OpenAPI file says that its service is; empty where it does not say."""
+    """The URL of the service in an OpenAPI file; empty if the file has none."""
     document = _parsed(Path(file))
     return next((one.get("url", "") for one in document.get("servers", ())), "")
 
@@ -156,17 +156,17 @@ def _of_mcp(url: str, command: str) -> list[Listed]:
 
 
 def _of_functions(file: Path) -> Iterator[Listed]:
-    """The public functions that a file defines itself; their hints make the schemas."""
+    """The public functions that a file itself defines; the schemas come from their type hints."""
     spec = importlib.util.spec_from_file_location(f"_taught_{file.stem}", file)
     assert spec is not None and spec.loader is not None
     if not file.stem.isidentifier():
         raise ListError(f"{file}: a Python file's name is to be one that can be imported")
     module = importlib.util.module_from_spec(spec)
-    # Where it stands while it runs, as dataclasses want.
+    # dataclasses look the module up here while it runs.
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
-    # It is the user's own code, which may raise anything.
+    # The user's own code may raise anything.
     except Exception as error:
         raise ListError(f"{file}: {type(error).__name__}: {error}") from error
     for name, function in vars(module).items():
@@ -217,7 +217,7 @@ def _operation(
     places: dict[str, str] = {}
     for one in (*item.get("parameters", ()), *told.get("parameters", ())):
         one = _resolved(one, document)
-        # Keys and cookies are the program's, not the caller's.
+        # Headers and cookies are for the program to set, not for the caller to say.
         if one.get("in") not in ("path", "query"):
             continue
         properties[one["name"]] = {
@@ -233,7 +233,7 @@ def _operation(
         properties.setdefault(name, one)
         places.setdefault(name, "body")
     required += [n for n in schema.get("required", ()) if body.get("required", True)]
-    # A body that is a list or a file is one value.
+    # A body without properties, such as a list or a file, is one value.
     if kinds and not schema.get("properties"):
         properties["body"] = {"type": "array" if schema.get("type") == "array" else "object"}
         required.append("body")
@@ -246,7 +246,7 @@ def _operation(
 
 
 def _resolved(node: Any, document: Mapping[str, Any]) -> Any:
-    """What a reference within the document leads to."""
+    """A node with references within the document followed."""
     seen = 0
     while isinstance(node, Mapping) and isinstance(node.get("$ref"), str) and seen < 32:
         if not node["$ref"].startswith("#/"):
@@ -269,7 +269,7 @@ def listed(
     parameters: Mapping[str, Any],
     request: tuple[str, str, Mapping[str, str]] | None = None,
 ) -> Listed:
-    """A tool as the model is told of it."""
+    """Reduce a tool to what the model is told about it."""
     properties: dict[str, Any] = {}
     notes: dict[str, str] = {}
     left_out: list[str] = []
@@ -298,7 +298,7 @@ def listed(
 
 
 def _why_not(schema: Mapping[str, Any]) -> str:
-    """Why no caller can say a value; empty where one can."""
+    """Why no caller can say a value of this schema; empty if one can."""
     if options(schema) or is_number(schema) or schema.get("type") == "boolean":
         return ""
     if schema.get("format") in ("binary", "byte"):
@@ -320,10 +320,10 @@ def one_line(text: str) -> str:
 
 
 def chosen(tools: Sequence[Listed], only: Sequence[str], without: Sequence[str]) -> list[Listed]:
-    """The tools that a caller wants of a list.
+    """The tools of a list that the options choose.
 
     Raises:
-        ListError: A name is none of the list's, or nothing is left.
+        ListError: A name is not in the list, or nothing is left.
     """
     names = [tool.name for tool in tools]
     for name in (*only, *without):

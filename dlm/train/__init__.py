@@ -1,1 +1,1 @@
-"""Making training data and training the agent's own small diffusion model."""
+"""Packs training data and trains the agent's own small diffusion model."""

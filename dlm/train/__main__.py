@@ -1,8 +1,8 @@
 """``python -m dlm.train``: train a checkpoint, or go on with one, for so many minutes.
 
 Data come from our own generator; from a file that ``python -m dlm.train.pack`` wrote (``--data
-x.npz``); or, with ``--init``, from dialogues to learn beside our own (``--data x.jsonl``). Ctrl-C
-stops after the step and saves; the same command goes on.
+x.npz``); or, with ``--init``, from dialogues to learn along with our own (``--data x.jsonl``).
+Ctrl-C stops after the current step and saves; the same command goes on.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Setup:
     """A run with its data.
 
     Attributes:
-        run: Not yet resumed.
-        data: Gives batches from a place on.
+        run: The run, not yet resumed.
+        data: Function that returns batches from a place on.
         heldout: Batches to evaluate on.
-        source: Describes the data, for the record.
+        source: Description of the data, for the record.
     """
 
     run: Run
@@ -55,8 +55,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Read the command line and train.
 
     Raises:
-        SystemExit: What was asked for cannot be done, 2; or a signal stopped the run, 128 and its
-            number.
+        SystemExit: 2 if what was asked for cannot be done; 128 plus the signal's number if a signal
+            stopped the run.
     """
     words = sys.argv[1:] if arguments is None else arguments
     parser = _parser()
@@ -83,7 +83,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _ending(run: Run, words: Sequence[str]) -> str:
-    """Where the run is, and the command that resumes it where it is not done."""
+    """Where the run is and, unless it is done, the command that resumes it."""
     minutes, steps = run.config.total_minutes, run.config.total_steps
     reached = "total_steps" if steps and run.step >= steps else "total_minutes"
     where = f"step {run.step}, {run.elapsed_s / 60:.1f} of {minutes:g} minutes, in {run.directory}"
@@ -109,12 +109,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def default_config(init: Path | None) -> Path:
-    """The configuration of a run that names none."""
+    """The configuration file of a run that names none."""
     return CONFIGS / ("small.toml" if init is None else "fine-tune.toml")
 
 
 def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
-    """A run with its data.
+    """Set up a run with its data.
 
     Raises:
         ValueError: The data are malformed, or the options contradict one another.
@@ -126,13 +126,13 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
     is_packed = file is not None and file.suffix == ".npz"
     data = pack.read(file) if file is not None and is_packed else None
     examples = None if is_packed else file
-    # Mistakes in the file are reported at once, and not by the data process.
+    # Read here too, so that mistakes in the file are reported at once, not by the data process.
     rows = None if examples is None else read_examples(examples)
     if not options.init and (examples is not None or config.initial_share):
         raise ValueError("dialogues to learn, and initial_share, go with --init CHECKPOINT")
     if data is not None:
         reasons, readings = (float(data.source.get(key, 0.0)) for key in ("reasons", "readings"))
-        # The data's ids are of one version, whatever the run would have.
+        # The ids in the data were made with one version, whatever the configuration says.
         version = int(data.source.get("declarations", 1))
         config = replace(config, reasons=reasons, readings=readings, declarations=version)
     model = None
@@ -164,10 +164,10 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
 def _initial(
     checkpoint: Path, config: TrainConfig, teaching: bool
 ) -> tuple[Transformer, TrainConfig]:
-    """A checkpoint's model, marked with what the run teaches, and the run in its dimensions."""
+    """A checkpoint's model, marked with what the run teaches, and settings of its dimensions."""
     model = load_model(checkpoint)
     if teaching and not model.config.reads:
-        # A few minutes beside examples do not teach readings.
+        # A few minutes of training along with examples do not teach readings.
         config = replace(config, readings=0.0)
     model.config = replace(
         model.config,
@@ -194,8 +194,8 @@ def write_tokenizer(
     """Put the run's tokenizer into its directory: the checkpoint's, the data's, or a new one.
 
     Raises:
-        ValueError: The run has another tokenizer than its checkpoint, or than its data, or one of
-            more entries than the model will have.
+        ValueError: The run's tokenizer differs from that of its checkpoint or its data, or has more
+            entries than the model will have.
     """
     file = options.out / "tokenizer.json"
     if source := options.init:
@@ -218,7 +218,7 @@ def write_tokenizer(
 def held_out(
     config: TrainConfig, recipe: Recipe, data: pack.PackedData | None
 ) -> list[list[Encoded]]:
-    """Batches to evaluate on, the same in every invocation; none where the run asks for none."""
+    """Batches to evaluate on, the same in every invocation; none if the run does not evaluate."""
     if not config.evaluate_minutes:
         return []
     if data is not None:

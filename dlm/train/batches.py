@@ -1,8 +1,8 @@
-"""Batches of encoded dialogues in an order that a resumed run can take up where it stopped.
+"""Batches of encoded dialogues, in an order that a resumed run can continue where it stopped.
 
 Data come in chunks, each determined by its number: a fixed count of generated dialogues, or one
 pass over a file in an order drawn for that pass. A place is a chunk and the number of its batches
-already used, so that resuming skips less than a chunk.
+that are used, so that resuming has to skip less than a chunk.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from dlm.train.objective import beginning
 POOL_ROWS = 512
 CHUNK_DIALOGUES = 16_384
 CHUNK_SEEDS = 1_000_003
-"""Between the seeds of two runs' first chunks, so that no two runs share any."""
+"""Distance between the seeds of two runs' first chunks, so that no chunk is in two runs."""
 WAITING = 32
-"""Batches that another process keeps ready."""
+"""Number of batches that the data process keeps ready."""
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ class NothingToLearn(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in the data a run is: so many batches of a chunk are used."""
+    """Where in the data a run is: a chunk, and how many of its batches are used."""
 
     chunk: int = 0
     batch: int = 0
@@ -60,11 +60,12 @@ class Recipe:
     Attributes:
         tokenizer: Directory that holds tokenizer.json.
         seed: Not negative.
-        tokens_per_batch: Rows times the longest row, at most.
-        max_length: Longer dialogues are left out, tokens.
+        tokens_per_batch: Limit on the number of rows times the longest row; on the length of the
+            one row if joined.
+        max_length: Dialogues of more tokens than this are left out.
         mixture: What the generator makes.
         declarations: Version of the declarations of tools.
-        joined: Whether a batch is laid end to end, a beginning that several share once.
+        joined: Whether a batch is laid end to end, with a beginning that several share stored once.
     """
 
     tokenizer: Path
@@ -76,20 +77,20 @@ class Recipe:
     joined: bool = False
 
     def template(self) -> Template:
-        """The dialect of the dialogues."""
+        """The template that encodes the dialogues."""
         return Template(Tokenizer.load(self.tokenizer), self.declarations)
 
 
 def batches(
     rows: Iterable[Encoded], tokens_per_batch: int, max_length: int, rng: np.random.Generator
 ) -> Iterator[list[Encoded]]:
-    """Group dialogues of like length, so that little is padding.
+    """Group dialogues of similar length, so that there is little padding.
 
     Args:
-        tokens_per_batch: Rows times the longest row of a batch, at most.
+        tokens_per_batch: Limit on the rows of a batch times its longest row.
         rng: Orders the batches of each pool.
     """
-    # Large batches need a larger pool for their rows to be alike.
+    # Large batches need a larger pool for their rows to be of similar length.
     size = max(POOL_ROWS, tokens_per_batch // 16)
     kept = short(rows, max_length)
     while pool := list(itertools.islice(kept, size)):
@@ -112,7 +113,7 @@ def _cut(
 def joined_batches(
     rows: Iterable[Encoded], tokens_per_batch: int, max_length: int
 ) -> Iterator[list[Encoded]]:
-    """Group dialogues as they come; what several of a batch begin with counts once."""
+    """Group dialogues as they come; a beginning that several in a batch share counts once."""
     batch: list[Encoded] = []
     begun: set[tuple[int, ...]] = set()
     size = 0
@@ -135,10 +136,10 @@ def in_order(
     """Batches of one chunk after another from a place on, without end.
 
     Args:
-        chunk_of: The dialogues of a chunk, the same whenever it is asked for.
+        chunk_of: Returns the dialogues of a chunk, the same every time.
 
     Raises:
-        NothingToLearn: A chunk has no such dialogue.
+        NothingToLearn: A chunk has no dialogue that is short enough and has an answer.
     """
     for chunk in itertools.count(place.chunk):
         rng = np.random.default_rng((recipe.seed, chunk))
@@ -158,7 +159,7 @@ def in_order(
 
 
 def passes(dialogues: Sequence[Encoded], recipe: Recipe, place: Place) -> Iterator[Placed]:
-    """Batches of packed dialogues, pass after pass, each in an order of its own."""
+    """Batches of packed dialogues, pass after pass, each pass in an order of its own."""
 
     def one(chunk: int) -> Iterator[Encoded]:
         order = np.random.default_rng((recipe.seed, chunk, 1)).permutation(len(dialogues))
@@ -168,7 +169,7 @@ def passes(dialogues: Sequence[Encoded], recipe: Recipe, place: Place) -> Iterat
 
 
 def generated(recipe: Recipe, place: Place) -> Iterator[Placed]:
-    """Batches of the generator, and of examples where the recipe names a file of them."""
+    """Batches from the generator, and from examples if the recipe names a file of them."""
     rows = training_rows(recipe.template(), recipe.mixture)
 
     def one(chunk: int) -> Iterator[Encoded]:
@@ -178,20 +179,20 @@ def generated(recipe: Recipe, place: Place) -> Iterator[Placed]:
 
 
 def stream(recipe: Recipe, place: Place) -> Generator[Placed, None, None]:
-    """`generated`, made by another process; about `WAITING` batches are kept ready.
+    """`generated`, run in another process that keeps about `WAITING` batches ready.
 
-    It ends when that process is asked to, as when a whole process group is.
+    The stream ends quietly if that process gets SIGTERM, as when a whole process group does.
 
     Raises:
-        NothingToLearn: As `in_order`.
-        ChildProcessError: The process ended, after it said why.
+        NothingToLearn: As from `in_order`.
+        ChildProcessError: The process failed; it has printed why.
     """
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
     process = context.Process(target=_produce, args=(writer, recipe, place), daemon=True)
     with _sigint_blocked():
         process.start()
-    # The writing end lives in that process alone: when it ends, reading ends too, even in the
+    # Now only that process holds the writing end: when it ends, reading ends too, even in the
     # middle of a batch. A queue would wait for ever.
     writer.close()
     try:
@@ -205,7 +206,7 @@ def stream(recipe: Recipe, place: Place) -> Generator[Placed, None, None]:
 
 
 def _received(reader: Connection) -> Iterator[Placed]:
-    """What the process sends, up to its end."""
+    """What the process sends until it ends."""
     with suppress(EOFError, OSError):
         while True:
             placed: Placed | NothingToLearn = reader.recv()
@@ -215,7 +216,7 @@ def _received(reader: Connection) -> Iterator[Placed]:
 
 
 def _produce(writer: Connection, recipe: Recipe, place: Place) -> None:
-    # The process that takes the batches may have been killed.
+    # BrokenPipeError: the process that takes the batches may have been killed.
     with suppress(BrokenPipeError), closing(prefetched(generated(recipe, place), WAITING)) as made:
         try:
             for placed in made:
@@ -227,7 +228,7 @@ def _produce(writer: Connection, recipe: Recipe, place: Place) -> None:
 @contextmanager
 def _sigint_blocked() -> Iterator[None]:
     """Processes started meanwhile ignore Ctrl-C, which a terminal sends to the whole group."""
-    # Where it is not running, starting a process starts it, and leaves SIGINT unblocked.
+    # Otherwise starting the process would start the tracker, which unblocks SIGINT.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -239,7 +240,7 @@ def _sigint_blocked() -> Iterator[None]:
 def prefetched(items: Iterator[T], depth: int) -> Generator[T, None, None]:
     """The same items, taken by a thread while the caller works; at most ``depth`` are kept ready.
 
-    What the iterator raises is raised here, after the items before it.
+    What the iterator raises is raised here too, after the items that came before.
     """
     channel: queue.Queue[tuple[T] | BaseException | None] = queue.Queue(maxsize=depth)
     stopped = threading.Event()

@@ -1,9 +1,8 @@
 """``python -m dlm.train.carve BASE --layers 8 --out DIR``: a few layers of a pretrained model.
 
-It keeps the layers that change the residual stream most, and of the vocabulary what our dialogues
-use, all bytes included. Text whose tokens are all kept has the same tokens as before. The marks of
-our chat format get vectors that are means of words'. What comes out is broken until ``dlm.train
---init`` heals it.
+It keeps the layers that change the residual stream most and, of the vocabulary, all bytes and what
+our dialogues use. Text whose tokens are all kept is tokenised as before. The marks of our chat
+format begin with the vectors of words. The result is broken until ``dlm.train --init`` heals it.
 
 Source: block influence of ShortGPT (arXiv 2403.03853).
 """
@@ -33,27 +32,29 @@ from dlm.train.data import texts
 from dlm.train.machine import prepare
 
 FEWEST = 8
-"""Times that a token occurs in the data to be kept for them; others follow by their ids."""
+"""Tokens that occur at least this often in the data are kept first; others follow by id."""
 SAMPLE_TEXTS, SAMPLE_TOKENS = 60, 256
 _WORDS = (
     *(" nothing", "?", ".", " system", " tool", " User", " assistant", " result", " call"),
     *(":", " =", " or", " maybe", " think", " answer", " is"),
 )
-"""For each mark in order, a word whose vector it begins with."""
+"""For each mark, in order, the word whose vector it begins with; not used for `Mark.END`."""
 
 
 def trimmed(
     base: Mapping[str, Any], counts: Mapping[str, int], size: int
 ) -> tuple[Tokenizer, list[int]]:
-    """A tokenizer of the marks, all bytes and the most frequent tokens of another, `FEWEST` apart.
+    """Make a tokenizer of the marks, all bytes and the most useful tokens of another.
+
+    Tokens that occur at least `FEWEST` times in the data come first, by frequency; others by id.
 
     Args:
         base: tokenizer.json of byte-level BPE.
         counts: How often its tokens occur in the data.
-        size: V of the new one, at most.
+        size: Most entries of the new vocabulary.
 
     Returns:
-        The tokenizer, and for each of its entries the id in ``base``, -1 where it has none.
+        The tokenizer, and for each of its entries the id in ``base``, -1 if it has none.
 
     Raises:
         ValueError: There is no room for all bytes.
@@ -67,7 +68,7 @@ def trimmed(
         raise ValueError(f"vocabulary: got {size}, expected at least {len(kept)}")
 
     def parts(token: str) -> list[str]:
-        """The token, and all that it is merged of."""
+        """The token, after all tokens that it is merged from."""
         pair = made_of.get(token, ())
         return [*(inner for part in pair for inner in parts(part)), token]
 
@@ -92,14 +93,14 @@ def trimmed(
 
 @torch.no_grad()
 def influences(model: Transformer, rows: Iterable[Sequence[int]]) -> Tensor:
-    """How much each layer changes the residual stream: 1 - cosine of what goes in and comes out.
+    """How much each layer changes the residual stream: 1 - cosine of its input and output.
 
     Args:
-        model: Of N layers.
+        model: A model of N layers.
         rows: Ids of texts.
 
     Returns:
-        (N,) means over all positions but the first of a text, which is an outlier.
+        (N,) means over all positions except each text's first, which is an outlier.
     """
     seen: list[list[Tensor]] = [[] for _ in model.layers]
 
@@ -120,16 +121,16 @@ def influences(model: Transformer, rows: Iterable[Sequence[int]]) -> Tensor:
 def carved(
     model: Transformer, layers: Sequence[int], origin: Sequence[int], end: int
 ) -> Transformer:
-    """Some layers of a model under another vocabulary, as a checkpoint of our own family.
+    """Some layers of a model with another vocabulary, as a checkpoint of our own family.
 
-    It says that it reads, for it was pretrained on texts of users as well, and the healing run
-    teaches readings beside examples only to such a checkpoint.
+    Its configuration says that it reads: pretraining included users' texts, and a healing run with
+    examples teaches readings only to a checkpoint that says so.
 
     Args:
-        model: With a tied head.
-        layers: In order.
-        origin: See `trimmed`; marks come first.
-        end: Id that ended a message, whose vector the mark `Mark.END` gets.
+        model: A model with a tied head.
+        layers: Layers to keep, in order.
+        origin: See `trimmed`; the marks come first.
+        end: The old id for the end of a message, whose vector goes to `Mark.END`.
     """
     config = replace(
         model.config,
@@ -157,20 +158,21 @@ def carved(
 def write(
     base: Path, out: Path, layers: int | Sequence[int], size: int, said: Sequence[str]
 ) -> list[int]:
-    """Carve a checkpoint.
+    """Carve a checkpoint out of a model.
 
     Args:
-        base: Directory of a causal model with tied head and byte-level BPE.
-        out: Directory of the new one.
-        layers: How many to keep, or which.
-        size: Entries of the vocabulary, at most.
-        said: Texts that tokens are counted in, and layers compared on.
+        base: Directory of a causal model with a tied head and byte-level BPE.
+        out: Directory of the new checkpoint.
+        layers: How many layers to keep, or which.
+        size: Most entries of the vocabulary.
+        said: Texts to count tokens in and to compare layers on.
 
     Returns:
         The layers that were kept.
 
     Raises:
-        ValueError: The head is not tied, or there are no such layers, or no room for all bytes.
+        ValueError: The head is not tied, the model has no such layers, or the vocabulary has no
+            room for all bytes.
     """
     model = load_model(base)
     count = layers if isinstance(layers, int) else max(layers) + 1
@@ -200,10 +202,10 @@ def write(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Read the command line, write, and say what was kept.
+    """Read the command line, write the checkpoint and print which layers were kept.
 
     Raises:
-        SystemExit: What was asked for cannot be done, 2.
+        SystemExit: 2 if what was asked for cannot be done.
     """
     parser = argparse.ArgumentParser(prog="dlm.train.carve", description=__doc__)
     parser.add_argument("base", type=Path, help="directory of the pretrained model")

@@ -32,61 +32,64 @@ _BOUNDS: tuple[tuple[str, Callable[[float], bool], str], ...] = (
      " uncertainty_weight rank"),
     ("0, 1 or 2", lambda value: value in (0, *VERSIONS), "declarations"),
 )  # fmt: skip
-"""What is expected, whether a value is that, and the fields of which it is."""
+"""What is expected, the check for it, and the names of the fields that it applies to."""
 _LISTED = {"autocast": ("off", "bfloat16", "auto")}
 
 
 @dataclass(frozen=True, slots=True)
 class TrainConfig:
-    """A run.
+    """The settings of a training run.
 
     Attributes:
-        total_minutes: Training time over all invocations; the schedule follows the share gone by.
-        total_steps: Bound on the optimiser's steps; the schedule follows the nearer of the bounds.
-            A recipe's effect depends on its steps, and a fast machine makes more of them in the
-            same time; 0 for no bound.
-        ar_share: Share of the time spent on next-token prediction alone, before the joint phase.
+        total_minutes: Training time over all invocations; the schedule follows the share that has
+            passed.
+        total_steps: Limit on optimiser steps; the schedule follows whichever limit is nearer. A
+            recipe's effect depends on its number of steps, and a fast machine takes more of them in
+            the same time. 0 for no limit.
+        ar_share: Share of the run spent on next-token prediction alone, before the joint phase.
         cooldown_share: Share at the end over which the learning rate falls to a hundredth.
-        warmup_steps: Over which the learning rate rises from nothing.
-        learning_rate: The highest, of Muon and AdamW alike.
-        weight_decay: Of the matrices inside the layers; not of products.
-        tokens_per_step: Clean tokens in a batch at most, padding included where there is any.
-        embedding_rate: Share of the learning rate for the embedding. Below 1 rare words keep more
-            of a pretrained model's vectors, which AdamW moves as far as those of frequent ones.
-        max_length: Longer dialogues are left out, tokens.
-        prompt_weight: Of next-token loss on tokens that are not answers; users' words are hard to
-            predict, and at full weight they would be most of the loss.
-        reading_weight: Of next-token loss on the user's words in readings.
-        opening_weight: Of next-token loss on the first token of an answer, which decides whether
-            anything is called; an answer's others weigh 1.
-        denoising_weight: Of the denoising loss beside the causal one.
-        uncertainty_weight: Of the uncertainty of right predictions in the joint phase, which makes
-            them sharper; for distillation.
-        initial_share: Share of the weights that the run began with in the checkpoint that is
-            written, so that it forgets less; training goes on without it.
-        rank: Of products that learn beside the matrices of the layers, which then stay (LoRA,
+        warmup_steps: Steps over which the learning rate rises from zero.
+        learning_rate: Peak learning rate, for Muon and AdamW alike.
+        weight_decay: Decay of the matrices inside the layers; low-rank products have none.
+        tokens_per_step: Most clean tokens in a batch, padding included where there is any.
+        embedding_rate: Factor on the learning rate of the embedding. Below 1, rare words keep more
+            of a pretrained model's vectors, which AdamW would move as far as those of frequent
+            words.
+        max_length: Dialogues of more tokens than this are left out.
+        prompt_weight: Weight of next-token loss on tokens that are not answers. Users' words are
+            hard to predict, and at full weight they would be most of the loss.
+        reading_weight: Weight of next-token loss on the user's words in readings.
+        opening_weight: Weight of next-token loss on the first token of an answer, which decides
+            whether anything is called; the answer's other tokens weigh 1.
+        denoising_weight: Weight of the denoising loss; the causal loss weighs 1.
+        uncertainty_weight: Weight of the entropy of correct predictions in the joint phase, which
+            makes them sharper; for distillation.
+        initial_share: Share of the run's initial weights in the checkpoint that is written, so that
+            it forgets less. The weights in training are not mixed.
+        rank: Rank of the products that are trained beside the frozen matrices of the layers (LoRA,
             `dlm.train.low_rank`); 0 trains the matrices themselves.
-        autocast: Matrix products in bfloat16, for machines that are fast at it; ``auto`` tries.
-        compiled: Whether torch.compile makes kernels of the layers; on a CPU it needs a C++
+        autocast: Whether matrix products are in bfloat16; ``auto`` tries whether the machine is
+            fast at it.
+        compiled: Whether torch.compile makes kernels for the layers. On a CPU this needs a C++
             compiler, and half a minute at the start of every invocation.
-        joined: Whether a batch is laid end to end in one row (sequence packing), instructions and
-            tools that several dialogues share once; saves most of the time where these are long.
-        pad_to: Lengths of batches are multiples of this, so that few shapes are compiled; in joined
-            ones the length with all copies, since oneDNN makes code for each shape as well.
-        peak_tflops: Of the machine, for the utilisation that is reported; 0 reports none.
+        joined: Whether the dialogues of a batch are laid end to end in one row (sequence packing),
+            with instructions and tools that several share stored once. Saves most of the time where
+            these are long.
+        pad_to: Batch lengths are multiples of this, so that few shapes are compiled. In joined
+            batches the length includes all copies, since oneDNN generates code per shape too.
+        peak_tflops: The machine's peak, from which utilisation is reported; 0 reports none.
         threads: torch threads; 0 leaves torch's choice.
         share_alike: Whether corpora under share-alike licences may be used.
         checkpoint_minutes: Time between two saves.
         evaluate_minutes: Time between two evaluations on held-out dialogues; 0 for none.
         evaluate_dialogues: Number of held-out dialogues.
-        replay: When examples are taught, share of our own dialogues beside them.
-        reasons: Share of the dialogues that end in a message with reasoning before it; a checkpoint
-            that saw any says in its config.json that it reasons.
-        readings: Share of readings (`dlm.datagen.training_rows`) among our own rows; a checkpoint
-            that saw any says in its config.json that it reads.
-        declarations: Version of the declarations of tools (`dlm.language.template`), which goes
-            into config.json as well; 0 keeps that of the checkpoint that the run begins with, and
-            is 1 for a new model.
+        replay: Share of our own dialogues when the run learns from examples.
+        reasons: Share of dialogues that end in a message with reasoning before it. If it is not 0,
+            the checkpoint's config.json says that the model reasons.
+        readings: Share of readings (`dlm.datagen.training_rows`) among our own rows. If it is not
+            0, the checkpoint's config.json says that the model reads.
+        declarations: Version of tool declarations (`dlm.language.template`), which also goes into
+            config.json; 0 keeps the version of the initial checkpoint, or means 1 for a new model.
         tokenizer_dialogues: Dialogues that the vocabulary is learned from.
     """
 
@@ -134,10 +137,10 @@ class TrainConfig:
     tokenizer_dialogues: int = 30_000
 
     def __post_init__(self) -> None:
-        """Reject what no run can be made of.
+        """Reject settings that no run can have.
 
         Raises:
-            ValueError: A value is of another type, or outside its range.
+            ValueError: A value has the wrong type, or is outside its range.
         """
         for field in fields(self):
             if field.type in _KINDS:
@@ -159,11 +162,11 @@ class TrainConfig:
         """Read a TOML file of these fields.
 
         Args:
-            changes: Lines of TOML that go before those of the file: ``total_minutes = 3``.
+            changes: Lines of TOML that override the file's, such as ``total_minutes = 3``.
 
         Raises:
-            ValueError: It is no TOML, a key is unknown, or a value of another type or outside its
-                range.
+            ValueError: The text is not TOML, a key is unknown, or a value has the wrong type or is
+                outside its range.
         """
         raw = _parsed(file.read_text(encoding="utf-8"), str(file))
         for change in changes:
@@ -187,12 +190,12 @@ class TrainConfig:
         )
 
     def shaped(self, model: ModelConfig) -> TrainConfig:
-        """The same run of a model of these dimensions, which reads its version of declarations."""
+        """The same run with a model's dimensions and its version of tool declarations."""
         sizes = {name: getattr(model, name) for name in (*_SIZES, "declarations")}
         return replace(self, **sizes)
 
     def share(self, elapsed_s: float, step: int) -> float:
-        """Share of the run that is done, at most 1: of its time or of its steps, the larger."""
+        """Share of the run that is done, by time or by steps, whichever is larger; at most 1."""
         steps = step / self.total_steps if self.total_steps else 0.0
         return min(1.0, max(elapsed_s / (60 * self.total_minutes), steps))
 

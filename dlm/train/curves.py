@@ -15,7 +15,7 @@ Points = tuple[list[float], list[float]]
 
 
 def read_log(directory: Path) -> list[Row]:
-    """Lines of a run's log by step; of steps that were done again, the last.
+    """Rows of a run's log in order of step; where a step was done again, the last row of it.
 
     Raises:
         FileNotFoundError: There is no log.
@@ -26,7 +26,7 @@ def read_log(directory: Path) -> list[Row]:
 
 
 def curves(rows: Sequence[Row]) -> dict[str, Points]:
-    """Name of each loss that the log has → minutes, values."""
+    """Name of each loss in the log → minutes and values."""
     out: dict[str, Points] = {}
     for name in (n for loss in LOSSES for n in (loss, f"heldout_{loss}")):
         points = [(row["minutes"], row[name]) for row in rows if name in row]
@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Read the logs and draw them.
 
     Raises:
-        SystemExit: A run has no log, or the drawing cannot be written, 2.
+        SystemExit: 2 if a run has no log, or the drawing cannot be written.
     """
     parser = argparse.ArgumentParser(prog="dlm.train.curves", description=__doc__)
     parser.add_argument("runs", type=Path, nargs="+", help="directories of runs")

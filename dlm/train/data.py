@@ -1,7 +1,7 @@
-"""Rows of the dialogue generator as encoded dialogues, and the vocabulary learned from them.
+"""Encodes the dialogue generator's rows, and learns a vocabulary from them.
 
-The only module of training that knows the generator (`dlm.datagen`), beside the command line's
-check of example files.
+Apart from the command line's check of example files, this is the only module of training that
+knows the generator (`dlm.datagen`).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ HELD_OUT_SEED = 7
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """What dialogues are made of.
+    """What the training data are made of.
 
     Attributes:
         corpora: Directory of the text corpora; None for generated dialogues alone.
         share_alike: Whether corpora under share-alike licences may be used.
         readings: Share of readings (`dlm.datagen.training_rows`) among our own rows.
         reasons: Share of all dialogues that end in a message with reasoning before it.
-        examples: A file of dialogues to learn, in the chat format; None for our own alone.
-        replay: Share of our own dialogues beside the examples.
+        examples: File of dialogues to learn, in the chat format; None for our own alone.
+        replay: Share of our own dialogues when there are examples.
     """
 
     corpora: Path | None = None
@@ -42,10 +42,10 @@ class Mixture:
 
 
 def encode_row(template: Template, row: Mapping[str, Any]) -> Encoded:
-    """A dialogue of the training data as ids.
+    """Encode a dialogue of the training data.
 
-    Of a reading (`dlm.datagen.training_rows`) the user's words count as an answer; an agent's
-    message that was interrupted does not.
+    In a reading (`dlm.datagen.training_rows`) the user's words count as an answer. A message of
+    the agent that was cut off by an interruption does not.
     """
     turns = [
         replace(turn_of(message), reasoning=message.get("reasoning", ""))
@@ -67,8 +67,8 @@ def held_out_rows(
 ) -> list[Encoded]:
     """Dialogues of at most ``max_length`` tokens to evaluate losses on, the same for all runs.
 
-    They hold no readings and no reasoning, so that losses stay comparable from run to run; of the
-    mixture the corpora alone are used.
+    They contain neither readings nor reasoning, so that losses are comparable from run to run. Only
+    the corpora of the mixture are used.
     """
     from dlm.datagen.dialogues import Source
     from dlm.datagen.training_rows import taught
@@ -79,12 +79,12 @@ def held_out_rows(
 
 
 def short(rows: Iterable[Encoded], max_length: int) -> Iterator[Encoded]:
-    """Dialogues of at most ``max_length`` tokens that hold an answer."""
+    """Those dialogues that have an answer and at most ``max_length`` tokens."""
     return (row for row in rows if len(row.ids) <= max_length and row.answers)
 
 
 def training_rows(template: Template, mixture: Mixture) -> Callable[[int], Iterator[Encoded]]:
-    """Endless dialogues to learn from: a function from a seed, the same for the same seed."""
+    """A function from a seed to an endless stream of dialogues, determined by the seed."""
     from dlm.datagen.descriptions import opaque
     from dlm.datagen.dialogues import Source
     from dlm.datagen.examples import read
@@ -97,7 +97,7 @@ def training_rows(template: Template, mixture: Mixture) -> Callable[[int], Itera
     def rows(seed: int) -> Iterator[Encoded]:
         made = taught(source, mixture.readings, seed)
         if template.declarations > 1:
-            # Whoever cannot read the descriptions could only guess.
+            # Version 1 has no parameter descriptions: there, opaque names could only be guessed.
             made = map(opaque, made)
         if examples is not None:
             made = mixed(examples, made, mixture.replay, seed)
@@ -129,7 +129,7 @@ def learn(corpora: Path | None, config: TrainConfig) -> Tokenizer:
 
 
 def texts(corpora: Path | None, share_alike: bool, dialogues: int) -> Iterator[str]:
-    """Every text of so many dialogues, each with a space before it as in a prompt."""
+    """Every text in a number of dialogues, each after a space, as in a prompt."""
     for row in itertools.islice(scripted(0, corpora, "train", share_alike), dialogues):
         for message in row["messages"]:
             yield f" {message['content'] or ''}"

@@ -1,9 +1,9 @@
 """``python -m dlm.train.distill``: fewer forwards for the same answers.
 
-A checkpoint answers dialogues as it would at run time; its own answers are then what it is trained
-to denoise, with a loss on being unsure of what it predicts rightly. It learns nothing new and
-gains certainty alone: more tokens of a block are right in the first draft, and verification accepts
-more of them. Ctrl-C stops after the step and saves; the same command goes on.
+A checkpoint answers dialogues as it would at run time. Then it is trained to denoise its own
+answers, with a loss on uncertainty about correct predictions. It learns nothing new but becomes
+more certain: more tokens of a block are right in the first draft, and verification accepts more of
+them. Ctrl-C stops after the current step and saves; the same command goes on.
 
 Source: dParallel (arXiv 2509.26488).
 """
@@ -47,12 +47,12 @@ Case = tuple[Request, Turn]
 
 
 def cases(rows: Iterable[Mapping[str, Any]], seed: int) -> Iterator[Case]:
-    """One assistant message of each dialogue, drawn at random, with the messages before it."""
+    """One assistant message of each dialogue, drawn at random, and the request that it answers."""
     rng = Random(f"{seed}/cases")
     for row in rows:
         turns = turns_of(row)
         first = len(turns) - len(row["messages"])
-        # A greeting is no answer.
+        # A greeting is not an answer.
         found = [i for i, t in enumerate(turns) if t.role == "assistant" and i > first]
         if found:
             at = rng.choice(found)
@@ -61,26 +61,26 @@ def cases(rows: Iterable[Mapping[str, Any]], seed: int) -> Iterator[Case]:
 
 
 def answered(engine: Engine, asked: Iterable[Case]) -> Iterator[tuple[Case, Finished]]:
-    """The checkpoint's own answers; malformed ones are left out."""
+    """The checkpoint's own answers to cases; malformed ones are left out."""
     for case in asked:
         with suppress(ValueError):
             yield case, engine.answer(case[0])
 
 
 def right(case: Case, finished: Finished) -> bool:
-    """Whether an answer is complete and its calls are the script's."""
+    """Whether an answer is complete and makes the script's calls."""
     return finished.reason == "stop" and finished.answer.calls == case[1].calls
 
 
 def encoded(template: Template, request: Request, finished: Finished) -> Encoded:
-    """A dialogue in which the checkpoint's own answer alone has a loss."""
+    """A dialogue in which only the checkpoint's own answer has a loss."""
     own = Turn("assistant", finished.answer.content, finished.answer.calls)
     whole = template.dialogue([*request.turns, own], request.tools)
     return Encoded(whole.ids, whole.answers[-1:])
 
 
 def tokens_per_forward(engine: Engine, asked: Iterable[Case]) -> float:
-    """Tokens of all answers, right or wrong, over the forwards that they took, with prompts."""
+    """Tokens of all answers, right or wrong, per forward, counting the prompts' forwards."""
     tokens = forwards = 0
     for _, finished in answered(engine, asked):
         tokens += finished.usage.answer_tokens
@@ -89,7 +89,7 @@ def tokens_per_forward(engine: Engine, asked: Iterable[Case]) -> float:
 
 
 def collect(init: Path, count: int, corpora: Path | None, config: TrainConfig) -> PackedData:
-    """A checkpoint's right answers to as many dialogues, and to some held-out ones."""
+    """Ask a checkpoint in ``count`` dialogues and some held-out ones; keep its correct answers."""
     tokenizer = Tokenizer.load(init)
     engine = Engine.load(init, threads=torch.get_num_threads())
     version = engine.model.config.declarations
@@ -121,7 +121,7 @@ def distill(
         The run, and the exit status as from `supervised`.
 
     Raises:
-        ValueError: No answer is left to train on.
+        ValueError: There is no answer to train on.
     """
     model = load_model(init)
     config = replace(config.shaped(model.config), ar_share=0.0)
@@ -138,8 +138,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Collect answers, train, and print tokens per forward before and after.
 
     Raises:
-        SystemExit: What was asked for cannot be done, 2; or a signal stopped it, 128 and its
-            number.
+        SystemExit: 2 if what was asked for cannot be done; 128 plus the signal's number if a signal
+            stopped the run.
     """
     words = sys.argv[1:] if arguments is None else arguments
     parser = _parser()
@@ -167,10 +167,12 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def own_answers(options: argparse.Namespace, config: TrainConfig) -> PackedData:
-    """The checkpoint's answers, collected unless the run has them; its tokenizer goes to the run.
+    """The checkpoint's answers, collected unless the run has them.
+
+    The checkpoint's tokenizer is copied to the run.
 
     Raises:
-        ValueError: The run's answers are of another tokenizer than the checkpoint's.
+        ValueError: The run's answers were made with another tokenizer than the checkpoint's.
     """
     tokenizer = Tokenizer.load(options.init)
     file: Path = options.out / ANSWERS
@@ -199,7 +201,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def gained(options: argparse.Namespace, config: TrainConfig) -> dict[str, float]:
-    """Tokens per forward of the checkpoint and of the run's, printed and returned."""
+    """Measure, print and return tokens per forward of the initial checkpoint and the run's."""
     out = {}
     for name, checkpoint in (("before", options.init), ("after", options.out)):
         out[name] = round(measured(checkpoint, options.corpora, config.share_alike), 3)

@@ -1,9 +1,9 @@
 """``python -m dlm.train.export RUN --out DIR``: a run's weights as a checkpoint to keep.
 
-In files of bounded size with an index, in bfloat16, or in 8 bits for half of that: each row of a
-matrix is whole numbers from -127 to 127 times one scale. They are numbers of float32 again when a
-checkpoint is loaded, so 8 bits save disk and transfer, and no time. Or, of a run of
-`dlm.train.low_rank`, its products alone, which are added to the base model when they are loaded.
+Weights are written to files of bounded size with an index, in bfloat16 or, at half the size, in 8
+bits: each row of a matrix is whole numbers from -127 to 127 times one scale. Loading turns them
+into float32 again, so 8 bits save disk space and transfer but no computation. For a run of
+`dlm.train.low_rank`, the products alone can be written; loading adds them to the base model.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Weights = dict[str, Tensor]
 MIB = 2**20
 _INDEX = "model.safetensors.index.json"
 SHARD_MIB = 14.0
-"""Below the 15 MiB that a file of the repository may have."""
+"""Below the 15 MiB that a file in the repository may have."""
 
 
 def quantised(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -75,20 +75,20 @@ def shards(tensors: Mapping[str, Tensor], limit: int) -> list[dict[str, Tensor]]
 
 
 def write(tensors: Mapping[str, Tensor], directory: Path, limit: int) -> list[Path]:
-    """Write weights into one file, or into several with an index where they need it.
+    """Write weights to one file, or to several with an index if they exceed the limit.
 
     Args:
-        directory: Weights that lie in it are replaced.
-        limit: Bytes of weights in a file.
+        directory: Weights that are already in it are replaced.
+        limit: Most bytes of weights in a file.
 
     Returns:
         The weights' files.
 
     Raises:
-        ValueError: A tensor is too large for a file; nothing is replaced then.
-        OSError: A file cannot be written; what lay there before stands.
+        ValueError: A tensor is too large for a file; existing weights are kept.
+        OSError: A file cannot be written; existing weights are kept.
     """
-    # What cannot be written replaces nothing.
+    # Existing weights are replaced only after everything has been written.
     groups = shards(tensors, limit)
     directory.mkdir(parents=True, exist_ok=True)
     count = len(groups)
@@ -120,16 +120,16 @@ def write(tensors: Mapping[str, Tensor], directory: Path, limit: int) -> list[Pa
 
 
 def blended(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], share: float) -> Weights:
-    """A mean of two checkpoints' weights.
+    """A weighted mean of two checkpoints' weights.
 
-    A run that went on from another has learned new data and lost a little of the old; weights in
-    between often do better at both than either.
+    A run that continued from another has learned new data and forgotten a little of the old; the
+    weights in between are often better at both than either checkpoint is.
 
     Args:
-        share: Of theirs, in [0, 1].
+        share: Weight of ``theirs``, in [0, 1].
 
     Raises:
-        ValueError: The names, or a shape, are not the same, or the share is none.
+        ValueError: Names or shapes differ, or the share is out of range.
 
     Source: model soups (arXiv 2203.05482).
     """
@@ -141,7 +141,7 @@ def blended(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor], share: flo
 
 
 def stored(directory: Path) -> Weights:
-    """A checkpoint's weights, in one file or in several; those in 8 bits are float32 again.
+    """Read a checkpoint's weights from one file or several; 8-bit weights become float32.
 
     Raises:
         FileNotFoundError: A file is missing.
@@ -163,14 +163,14 @@ def export(
     """Write a run's checkpoint with its configuration and tokenizer; returns the weights' files.
 
     Args:
-        int8: Whether matrices are whole numbers on disk.
-        limit: Bytes of weights in a file.
+        int8: Whether matrices are stored in 8 bits.
+        limit: Most bytes of weights in a file.
         blend: Another run of the same model, and its share of the weights.
 
     Raises:
         OSError: A run has saved nothing yet, or a file cannot be written.
-        ValueError: A tensor is too large for a file, the other run is of another shape or damaged,
-            or the checkpoint would be written over the run.
+        ValueError: A tensor is too large for a file, the other run has another shape or is damaged,
+            or ``out`` is the run's own directory.
     """
     if out.resolve() == run.resolve():
         raise ValueError(f"{out}: got the run's own directory, expected another")
@@ -192,18 +192,19 @@ def export(
 def export_products(
     run: Path, out: Path, rank: int, limit: int, source: Source, place: Path
 ) -> list[Path]:
-    """Write what a run has changed of its base (`dlm.loading.products`), and return the files.
+    """Write how a run differs from its base (`dlm.loading.products`), and return the files.
 
     Args:
-        run: Whose tokenizer is made of entries of the base's.
-        rank: Of the products.
-        limit: Bytes of weights in a file.
+        run: A run whose vocabulary consists of the marks and entries of the base's.
+        rank: Rank of the products.
+        limit: Most bytes of weights in a file.
         source: The base.
-        place: Directory of the base's file, where its package is not installed.
+        place: Directory of the base's file, used if its package is not installed.
 
     Raises:
         OSError: A file is missing or cannot be written.
-        ValueError: The run is no such one, or the base another file.
+        ValueError: The base's file is not the expected one, or the run was not made from it or
+            differs from it by more than such products.
     """
     if out.resolve() == run.resolve():
         raise ValueError(f"{out}: got the run's own directory, expected another")
@@ -233,7 +234,7 @@ def export_products(
 
 
 def _layers_in(model: Transformer, base: Base) -> list[int]:
-    """Which layers of a base a model has, told by their norms, which products leave alone."""
+    """Which of the base's layers a model has, found by their norms, which stay frozen."""
     name = "model.layers.{}.input_layernorm.weight"
     norms = [base.take(name.format(n)) for n in range(base.config["num_hidden_layers"])]
     found = []
@@ -247,10 +248,10 @@ def _layers_in(model: Transformer, base: Base) -> list[int]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Read the command line, write, and say how large it became.
+    """Read the command line, write the files and print their sizes.
 
     Raises:
-        SystemExit: What was asked for cannot be done, 2.
+        SystemExit: 2 if what was asked for cannot be done.
     """
     parser = argparse.ArgumentParser(prog="dlm.train.export", description=__doc__)
     parser.add_argument("run", type=Path, help="directory of a run, or of a checkpoint")

@@ -1,4 +1,4 @@
-"""The training loop: bounded by minutes or steps, resumable, scheduled by the share gone by."""
+"""The training loop: limited by minutes or steps, resumable, scheduled by the share done."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LOG_STEPS = 20
 STATE = "state.pt"
 PREFETCHED = 4
 _PLACED_BY = ("seed", "tokens_per_step", "max_length", "joined", "replay", "reasons", "readings")
-"""Options by which a place in the data is counted: with others a run would go on elsewhere."""
+"""Options that give a place in the data its meaning; a run must resume with the same ones."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _STOPPING = b"\nstopping after this step; the same again quits at once\n"
 
@@ -56,10 +56,10 @@ class Batch:
     """The input of one step, on the CPU.
 
     Attributes:
-        place: Where in the data the run is after it.
+        place: Where in the data the run is after this batch.
         rows: The dialogues.
         copies: Their noisy blocks.
-        tokens: Of the dialogues, padding left out.
+        tokens: Tokens of the dialogues, without padding.
     """
 
     place: Place
@@ -68,7 +68,7 @@ class Batch:
     tokens: int
 
     def positions(self, phase: str) -> int:
-        """Positions that a forward of that phase computes, padding included."""
+        """Number of positions that a forward of this phase computes, padding included."""
         return self.rows.ids.numel() + (self.copies.ids.numel() if phase == "joint" else 0)
 
 
@@ -76,8 +76,8 @@ class Run:
     """A training run in a directory: weights, optimisers, progress.
 
     Args:
-        directory: Made when something is saved.
-        model: The first weights; None for random ones.
+        directory: Created at the first save.
+        model: The initial weights; None for random ones.
 
     Attributes:
         elapsed_s: Training time over all invocations.
@@ -123,18 +123,18 @@ class Run:
         return "ar" if self.share < self.config.ar_share else "joint"
 
     def stop(self) -> None:
-        """End `train` after its present step; may be called from any thread or signal handler."""
+        """End `train` after the current step; may be called from any thread or signal handler."""
         self.stopped = True
 
     def checkpoint_weights(self) -> AbstractContextManager[None]:
-        """Give the model for a while the weights that its checkpoint gets."""
+        """Within this context the model has the weights that are written to its checkpoint."""
         return self.anchor.applied() if self.anchor else nullcontext()
 
     def save(self) -> None:
         """Write the state to resume from, and the weights alone as a checkpoint.
 
         Raises:
-            OSError: They cannot be written, as on a full disk; what was saved before stands.
+            OSError: The state cannot be written, as on a full disk; the last save is kept.
         """
         self.directory.mkdir(parents=True, exist_ok=True)
         state = {
@@ -159,16 +159,17 @@ class Run:
             save_model(self.model, self.directory, state=plain_state(self.model))
 
     def resume(self) -> bool:
-        """Resume from what `save` wrote; returns whether there was anything.
+        """Resume from what `save` wrote, and return whether there was anything.
 
         Raises:
-            ValueError: The file is damaged, or of a run of another shape, or of other data.
+            ValueError: The file is damaged, or is from a run with another model or other data.
         """
         file = self.directory / STATE
         if not file.is_file():
             return False
         try:
-            # Each optimiser keeps its count of steps where it is given: on a GPU reading it waits.
+            # Optimisers keep their step counts on the device they load from; reading them from a
+            # GPU would stall.
             state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
         except (RuntimeError, EOFError, UnpicklingError, struct.error) as error:
             raise ValueError(f"{file}: damaged; without it the run begins anew") from error
@@ -199,24 +200,23 @@ class Run:
         heldout: Sequence[list[Encoded]] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Train until the minutes (this invocation's or all), the steps or the data end; then save.
-
-        `stop` ends it earlier.
+        """Train until a limit is reached, the data end or `stop` is called; then save.
 
         Args:
             data: Batches of dialogues from `place` on.
+            minutes: Limit of this invocation; the run's own limits apply as well.
             report: Called every `LOG_STEPS` steps with losses and speed.
             heldout: Batches to evaluate on, every `evaluate_minutes`.
-            clock: Seconds that the minutes are counted in; `time.process_time` makes a run on one
-                thread independent of the machine's other work.
+            clock: Returns seconds; `time.process_time` makes a run on one thread independent of
+                the machine's other work.
 
         Raises:
-            FloatingPointError: A loss is not finite; what was saved before stands.
+            FloatingPointError: A loss is not finite; the last save is kept.
         """
         batches = self._batches(data)
         if torch.device(self.config.device).type == "cuda":
             batches = prefetched(batches, PREFETCHED)
-        # The first batch waits until the corpora are read; that is no training time.
+        # The first batch has to wait for the corpora to be read, which is not training time.
         batch = next(batches, None)
         began = last_save = last_evaluation = clock()
         start_s = self.elapsed_s
@@ -287,7 +287,7 @@ class Run:
 
     @torch.no_grad()
     def evaluate(self, heldout: Sequence[list[Encoded]]) -> Report:
-        """Mean losses on held-out batches: the same noise every time, the checkpoint's weights."""
+        """Mean losses of the checkpoint's weights on held-out batches, all with seeded noise."""
         seen: dict[str, list[float]] = {}
         with self.checkpoint_weights():
             for number, dialogues in enumerate(heldout):
@@ -299,7 +299,7 @@ class Run:
 
 
 class Meter:
-    """Losses and speed between two reports; losses stay on their device until then."""
+    """Collects losses and speed between two reports; losses stay on the device until then."""
 
     def __init__(self, config: TrainConfig, model: Transformer) -> None:
         self._peak = config.peak_tflops
@@ -312,7 +312,7 @@ class Meter:
         self._since = time.monotonic()
 
     def add(self, losses: dict[str, Tensor], batch: Batch, phase: str) -> None:
-        """One more step."""
+        """Add a step."""
         for name, value in losses.items():
             self._seen.setdefault(name, []).append(value)
         self._tokens += batch.tokens
@@ -331,11 +331,11 @@ class Meter:
         return means
 
     def read(self) -> Report:
-        """The report since the last one.
+        """Report what came since the last report, and start over.
 
         Returns:
-            Means of the losses, tokens of dialogues per second, and where the machine's peak is
-            known the share of it that 6 operations per parameter and position are.
+            Means of the losses, tokens of dialogues per second and, if the machine's peak is known,
+            the share of it in use, counting 6 operations per parameter and position.
 
         Raises:
             FloatingPointError: A mean is not finite.
@@ -352,13 +352,14 @@ class Meter:
 
 @contextmanager
 def stopping(run: Run) -> Iterator[list[int]]:
-    """SIGINT and SIGTERM stop a run after its present step, and a second one at once.
+    """Let SIGINT and SIGTERM stop a run after its current step, and a second one at once.
 
-    Before the run's first step there is nothing to save, and the first signal ends the process.
-    Outside the main thread, which alone may handle signals, nothing changes.
+    Before this invocation's first step there is nothing to save, so the first signal ends the
+    process. Outside the main thread, which alone may handle signals, nothing changes.
 
     Yields:
-        The exit status of what came, 128 plus the signal's number; empty if nothing did.
+        A list that is empty until a signal comes, and then holds the exit status: 128 plus the
+        signal's number.
     """
     came: list[int] = []
     first_step = run.step
@@ -368,7 +369,7 @@ def stopping(run: Run) -> Iterator[list[int]]:
             raise SystemExit(128 + number)
         came.append(128 + number)
         run.stop()
-        # The signal may come while Python's own streams write a line.
+        # Not print: the signal may come in the middle of a write to Python's own streams.
         os.write(2, _STOPPING)
 
     main = threading.current_thread() is threading.main_thread()
@@ -387,10 +388,10 @@ def supervised(
     heldout: Sequence[list[Encoded]],
     source: Mapping[str, Any],
 ) -> int:
-    """`Run.train` with reports shown and logged, signals handled, and the run's `facts` recorded.
+    """Call `Run.train`, show and log its reports, handle signals and record the run's `facts`.
 
     Returns:
-        128 plus the number of the signal that stopped it; 0 for none.
+        128 plus the number of the signal that stopped the run; 0 for none.
     """
     with stopping(run) as came:
         with Progress(run.config, minutes) as progress:
@@ -400,7 +401,7 @@ def supervised(
 
 
 def facts(run: Run, source: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``run.json`` says of a run; ``source`` describes its data."""
+    """What ``run.json`` says about a run; ``source`` describes its data."""
     return {
         "config": asdict(run.config),
         "machine": machine(),
@@ -412,7 +413,7 @@ def facts(run: Run, source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def initialised(model: Transformer) -> Transformer:
-    """Normal weights of 0.02, and those that write into the residual stream smaller by depth."""
+    """Draw matrices with deviation 0.02, scaled down by depth if they write to the residual."""
     depth = 2 * model.config.num_hidden_layers
     for name, parameter in model.named_parameters():
         if parameter.dim() == 2:
@@ -422,9 +423,9 @@ def initialised(model: Transformer) -> Transformer:
 
 
 def optimizers(model: Transformer, config: TrainConfig) -> list[torch.optim.Optimizer]:
-    """Muon for the matrices inside the layers, AdamW for all else that learns.
+    """Muon for the matrices inside the layers, AdamW for everything else that learns.
 
-    Each group has a ``share``, its part of the run's learning rate.
+    Each parameter group has a ``share``, a factor on the run's learning rate.
     """
     matrices: list[nn.Parameter] = []
     embedding: list[nn.Parameter] = []

@@ -1,8 +1,8 @@
 """Cross entropy through the LM head without ever holding all logits; and how sure a model is.
 
-On a CPU the (N, V) logits, their softmax and their gradient cost more time in memory traffic than
-the matrix products do. Here a few hundred rows at a time go through the head, and their gradient
-is made while they are still in cache; the backward pass only scales it.
+On a CPU the memory traffic of the (N, V) logits, their softmax and their gradient takes longer than
+the matrix products. Here a few hundred rows at a time go through the head, and their gradient is
+computed while they are still in cache; the backward pass only scales it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from torch import Tensor
 from torch.nn import functional
 
 CHUNK_ROWS = 512
-"""On a CPU: few enough for the cache."""
+"""Rows at a time on a CPU: few enough for the cache."""
 CUDA_CHUNK_ROWS = 16_384
-"""On a GPU: enough to keep it busy, few enough for its memory."""
+"""Rows at a time on a GPU: enough to keep it busy, few enough for its memory."""
 SHARPENING = 0.5
 """Temperature at which the uncertainty of a right prediction is measured."""
 
@@ -74,8 +74,8 @@ def linear_cross_entropy(
         head: (V, D) floating point.
         targets: (N,) int64 in [0, V).
         weights: (N,) float32.
-        learned: Rows of the head that learn, the first ones; None for all. The others get no
-            gradient, which is a third of the work.
+        learned: How many of the head's first rows learn; None for all. The others get no gradient,
+            which saves up to a third of the work.
 
     Returns:
         () float32; 0 when N is 0. Under autocast the products are in bfloat16.
@@ -85,10 +85,10 @@ def linear_cross_entropy(
 
 
 def uncertainty(hidden: Tensor, targets: Tensor, head: Tensor) -> Tensor:
-    """Mean entropy, sharpened, of the positions whose likeliest token is the right one.
+    """Mean entropy, at a low temperature, of the positions whose likeliest token is correct.
 
-    Lowering it makes a model sure of its right predictions, so that more of a block is accepted in
-    one step; the cross entropy deals with the wrong ones.
+    Lowering it makes a model sure of its correct predictions, so that more of a block is accepted
+    in one step; the cross entropy deals with the wrong ones.
 
     Args:
         hidden: (N, D) floating point.
@@ -96,7 +96,7 @@ def uncertainty(hidden: Tensor, targets: Tensor, head: Tensor) -> Tensor:
         head: (V, D) floating point.
 
     Returns:
-        () float32, in nats; 0 where no prediction is right.
+        () float32, in nats; 0 if no prediction is correct.
 
     Source:
         dParallel (arXiv 2509.26488): entropy at a temperature of 0.5.

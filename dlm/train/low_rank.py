@@ -1,7 +1,7 @@
-"""Low-rank adaptation: a pretrained model's matrices stay, and products of two thin ones are added.
+"""Low-rank adaptation: a model's matrices stay frozen, and products of two thin ones are added.
 
-It learns with fewer operations than the whole (no gradients of the large matrices), forgets less,
-and what it has learned is small enough to be kept beside the model that it belongs to.
+It needs fewer operations than full training (no gradients of the large matrices) and forgets less,
+and what was learned is small enough to be kept beside the model that it belongs to.
 
 Source: LoRA (arXiv 2106.09685).
 """
@@ -24,12 +24,12 @@ _LEARNED = (DOWN.removeprefix("."), UP.removeprefix("."))
 
 
 class LowRank(nn.Module):
-    """A matrix (O, I) that stays, and the product of ``up`` (O, R) and ``down`` (R, I) beside it.
+    """A frozen matrix (O, I) plus the product of ``up`` (O, R) and ``down`` (R, I), which learn.
 
     Args:
-        linear: Whose matrix and bias it takes; the product begins as zero.
+        linear: The layer whose matrix and bias are taken; the product begins as zero.
         rank: R.
-        dtype: Of the matrix that stays.
+        dtype: Type of the frozen matrix.
     """
 
     weight: Tensor
@@ -37,7 +37,7 @@ class LowRank(nn.Module):
 
     def __init__(self, linear: nn.Linear, rank: int, dtype: torch.dtype) -> None:
         super().__init__()
-        # As it is multiplied, so that it need not be converted in every step.
+        # In the type that it is multiplied in, so that it is not converted in every step.
         self.register_buffer("weight", linear.weight.detach().to(dtype), persistent=False)
         self.register_buffer("bias", None if linear.bias is None else linear.bias.detach())
         width = linear.in_features
@@ -48,18 +48,18 @@ class LowRank(nn.Module):
         """(..., I) to (..., O)."""
         rows = x.flatten(0, -2)
         out = functional.linear(rows, self.weight, self.bias)
-        # In place, for memory is slow; autocast leaves such products as they are.
+        # In place, since memory is slow. Autocast does not cast in-place products, hence the `to`.
         out.addmm_(functional.linear(rows, self.down), self.up.t().to(out.dtype))
         return out.view(*x.shape[:-1], -1)
 
     @torch.no_grad()
     def merged(self) -> Tensor:
-        """The sum of both, (O, I) float32."""
+        """The sum of matrix and product, (O, I) float32."""
         return self.weight.float() + self.up @ self.down
 
 
 class Marks(nn.Module):
-    """Makes an embedding (V, D) of rows for the marks (M, D), which learn, and others, which stay.
+    """Makes an embedding (V, D) of the marks' rows (M, D), which learn, and frozen other rows.
 
     Args:
         vectors: (V, D); the vocabulary begins with the marks.
@@ -81,9 +81,10 @@ class Marks(nn.Module):
 
 
 def adapted(model: Transformer, rank: int, dtype: torch.dtype) -> Transformer:
-    """The model with a product of this rank beside each matrix of its layers, in place.
+    """Add a product of this rank to each matrix of the model's layers, in place.
 
-    Beside these only the marks' rows of the embedding learn. The matrices stay in the given format.
+    Only the products and the marks' rows of the embedding learn. The frozen matrices are kept in
+    the given type.
 
     Raises:
         ValueError: The model has experts.
@@ -102,12 +103,12 @@ def adapted(model: Transformer, rank: int, dtype: torch.dtype) -> Transformer:
 
 
 def learned_rows(model: Transformer) -> int | None:
-    """Rows of the embedding that learn, the first ones; None for all."""
+    """How many of the embedding's first rows learn; None for all."""
     return len(Mark) if parametrize.is_parametrized(model.embed_tokens, "weight") else None
 
 
 def plain_state(model: Transformer) -> dict[str, Tensor]:
-    """A model's state with each matrix as one, the products in it."""
+    """A model's state with the products merged into their matrices."""
     state = {
         name: tensor
         for name, tensor in model.state_dict().items()
@@ -123,18 +124,18 @@ def plain_state(model: Transformer) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def products_of(model: Transformer, base: Mapping[str, Tensor], rank: int) -> dict[str, Tensor]:
-    """What a model's matrices differ in from a base's, as products, in float16.
+    """How a model's matrices differ from a base's, as products in float16.
 
     Args:
-        model: Trained as `adapted` is, or a mean of such models.
+        model: A model trained after `adapted`, or a mean of such models.
         base: The parameters that it began with, by name.
-        rank: Of the products; of a mean, the sum of all.
+        rank: Rank of the products; for a mean of models, the sum of their ranks.
 
     Returns:
         ``NAME.up`` (O, R) and ``NAME.down`` (R, I) of each matrix of the layers.
 
     Raises:
-        ValueError: A parameter differs by more than such a product, and rounding to bfloat16.
+        ValueError: A parameter differs by more than such a product and rounding to bfloat16.
     """
     out: dict[str, Tensor] = {}
     for name, parameter in model.state_dict().items():
@@ -145,7 +146,7 @@ def products_of(model: Transformer, base: Mapping[str, Tensor], rank: int) -> di
             out |= {name + UP: up, name + DOWN: down}
             change = change - up.float() @ down.float()
         elif name == "embed_tokens.weight":
-            # Entries of its own are stored beside the products.
+            # Rows that differ from the base's are stored beside the products.
             continue
         if change.norm() > allowed:
             raise ValueError(f"{name}: differs from the base by more than a product of rank {rank}")
@@ -153,9 +154,9 @@ def products_of(model: Transformer, base: Mapping[str, Tensor], rank: int) -> di
 
 
 def factors(matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
-    """The nearest product of ``up`` (O, R) and ``down`` (R, I) to a matrix (O, I), in float16.
+    """The product of ``up`` (O, R) and ``down`` (R, I) nearest to a matrix (O, I), in float16.
 
-    Both are about as large, so that neither leaves the range of 16 bits.
+    The two factors have about the same magnitude, so that neither leaves the range of 16 bits.
     """
     if matrix.shape[0] < matrix.shape[1]:
         down, up = factors(matrix.t(), rank)

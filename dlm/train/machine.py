@@ -1,6 +1,6 @@
-"""The process and the machine of a run: set-up, a description for records.
+"""Sets up a run's process and describes its machine for the record.
 
-Torch is imported where it is needed: `benchmarks.report` describes its machine by these, too.
+torch is imported only where it is needed, since `benchmarks.report` uses this module as well.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _INSTRUCTIONS = {
     "amx_int8": "AMX", "avx512_vnni": "AVX-512 VNNI", "avx512f": "AVX-512",
     "avx_vnni": "AVX2 VNNI", "avx2": "AVX2",
 }  # fmt: skip
-"""Flag of /proc/cpuinfo → its instructions, the widest first."""
+"""Flag in /proc/cpuinfo → name of its instructions, the widest first."""
 _KEPT = {_TRIM_THRESHOLD: 2**31 - 1, _TOP_PAD: 2**28, _MMAP_MAX: 0}
 
 
 def prepare(threads: int) -> None:
     """Set up the process, before torch has computed anything in it.
 
-    oneDNN caches about half a megabyte for each shape of matrix product, for a thousand shapes, and
-    torch as much again. Batches keep bringing new shapes, and few repeat within a step, so small
+    By default oneDNN caches a thousand shapes of matrix products at about half a megabyte each, and
+    torch as many again. Batches keep bringing new shapes, and few repeat within a step, so small
     caches cost no time.
 
     Args:
-        threads: Of torch; 0 leaves torch's choice.
+        threads: torch threads; 0 leaves torch's choice.
     """
     for name, value in _BOUNDS.items():
         os.environ.setdefault(name, value)
@@ -46,10 +46,10 @@ def prepare(threads: int) -> None:
 
 
 def _keep_memory() -> None:
-    """Have glibc keep what is freed, for the next step needs as much.
+    """Have glibc keep freed memory, as the next step needs as much.
 
-    Else it returns every large tensor to the system, and a third of a step is spent on getting the
-    pages again. Other C libraries stay as they are.
+    Otherwise it returns every large tensor to the system, and a third of a step is spent getting
+    the pages back. Other C libraries are left as they are.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
@@ -77,7 +77,7 @@ def machine() -> dict[str, Any]:
 
 
 def git(*arguments: str) -> str:
-    """What git says of the checkout; "" where it fails, or is missing."""
+    """Output of a git command in the checkout; "" if git fails or is missing."""
     try:
         done = subprocess.run(
             ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
@@ -88,19 +88,19 @@ def git(*arguments: str) -> str:
 
 
 def cpu() -> str:
-    """The processor's name; Linux has it in a file."""
+    """The processor's name."""
     return _told("model name") or platform.processor()
 
 
 def instructions() -> str:
-    """The instructions that products of 8-bit numbers can use, the widest; "" where unknown."""
+    """The widest instructions available for products of 8-bit numbers; "" if unknown."""
     flags = {*_told("flags").split()}
     known = (name for flag, name in _INSTRUCTIONS.items() if flag in flags)
     return next(known, "")
 
 
 def _told(key: str) -> str:
-    """What Linux says of the first processor."""
+    """The value of a key for the first processor in Linux's /proc/cpuinfo; "" without one."""
     file = Path("/proc/cpuinfo")
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     found = (line.partition(":")[2].strip() for line in lines if line.startswith(key))

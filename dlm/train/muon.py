@@ -1,7 +1,7 @@
 """Muon with its products in float32, for machines that are slow in bfloat16.
 
-torch's own takes bfloat16 everywhere. A processor without instructions for it spends minutes on the
-matrices of the shipped model that way, in every step; in float32 they are seconds.
+torch's own uses bfloat16 everywhere. On a processor without bfloat16 instructions, the matrices of
+the shipped model then take minutes in every step; in float32 they take seconds.
 
 Sources: Jordan et al. 2024, "Muon: an optimizer for hidden layers in neural networks"; Liu et al.
 2025, "Muon is scalable for LLM training" (the size of a step).
@@ -16,11 +16,11 @@ from torch import Tensor
 
 
 class Float32Muon(torch.optim.Muon):
-    """As torch's with Nesterov's momentum and ``match_rms_adamw``; its state is torch's as well."""
+    """torch's Muon with Nesterov momentum and ``match_rms_adamw``; the state has torch's format."""
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> Any:
-        """Take a step with the gradients there are; ``closure`` is not called."""
+        """Update every weight that has a gradient; ``closure`` is not called."""
         for group in self.param_groups:
             for weight in group["params"]:
                 if weight.grad is None:
@@ -37,7 +37,7 @@ class Float32Muon(torch.optim.Muon):
 
 
 def orthogonal(update: Tensor, coefficients: tuple[float, float, float], steps: int) -> Tensor:
-    """A matrix (M, N) with all singular values near 1, by Newton and Schulz's iteration."""
+    """The matrix (M, N) with all singular values brought near 1, by Newton-Schulz iteration."""
     a, b, c = coefficients
     tall = len(update) > update.shape[1]
     wide = update.float().T if tall else update.float()

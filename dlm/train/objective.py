@@ -5,8 +5,8 @@ are at run time; copies of answer blocks with masked tokens, x_t, are appended t
 looks at x_0 before its own block and at its own block in both directions; x_0 never looks at a
 copy. So the same weights draft a block in parallel and verify it causally.
 
-The first position of a block is always clean: at run time it is the token that the causal forward
-of the block before has already given.
+The first position of a block is always clean: at run time the causal forward of the previous block
+has already produced that token.
 
 Source: BD3-LM (arXiv 2503.09573) for the two-part sequence; plain cross entropy over masked tokens
 as in arXiv 2602.15014.
@@ -30,17 +30,17 @@ from dlm.train.loss import linear_cross_entropy, uncertainty
 from dlm.train.low_rank import learned_rows
 
 GRAIN = 64
-"""Lengths of the attention of a dialogue among others are multiples of this: oneDNN makes code for
-every new shape, which takes longer than to multiply."""
+"""Attention lengths of a dialogue within a row are rounded up to multiples of this: oneDNN
+generates code for every new shape, which takes longer than the multiplication."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A dialogue among others in one row, or a beginning that several share.
+    """One of several dialogues in a row, or a beginning that several of them share.
 
     Attributes:
         own: Range [start, end) of its tokens.
-        shared: Number of the span that has its beginning, if that is shared; else None.
+        shared: Number of the span with its beginning if that is shared, else None.
     """
 
     own: tuple[int, int]
@@ -53,11 +53,11 @@ class Rows:
 
     Attributes:
         ids: (B, T) int64, padded at the right.
-        weights: (B, T) float32, of each token as a target of next-token prediction; 0 for padding
-            and for instructions and declarations.
-        answers: For each row, ranges [start, end) of its answers, those that are drafted.
+        weights: (B, T) float32, the weight of each token as a target of next-token prediction; 0
+            for padding and for instructions and declarations.
+        answers: For each row, ranges [start, end) of the answers that are drafted.
         positions: (B, T) int64, of each token in its dialogue.
-        spans: Where the dialogues of one row lie that are laid end to end; None where each row is
+        spans: Where the dialogues are, if they are laid end to end in one row; None if each row is
             one dialogue.
     """
 
@@ -73,11 +73,11 @@ class Copies:
     """Noisy blocks of a batch, each row's laid end to end.
 
     Attributes:
-        ids: (B, A) int64, masked in part.
+        ids: (B, A) int64, partly masked.
         targets: (B, A) int64, -100 where there is no loss.
-        positions: (B, A) int64, of the dialogue.
-        blocks: (B, A) int64, number of the copy within its row; -1 is padding.
-        starts: (B, A) int64, position at which the copy's block starts; -1 is padding.
+        positions: (B, A) int64, positions in the dialogue.
+        blocks: (B, A) int64, number of the copy within its row; -1 for padding.
+        starts: (B, A) int64, index in the row at which the copy's block starts; -1 for padding.
     """
 
     ids: Tensor
@@ -98,11 +98,12 @@ def collate(
 
     Args:
         dialogues: Each with at least one token.
-        prompt_weight: Weight of next-token loss on what is neither an answer nor part of the
-            declarations before the first message, which are arbitrary and weigh nothing.
-        multiple: The length is one of this number, so that few shapes occur.
-        reading_weight: Of the user's words where they count as an answer; they are not drafted.
-        opening_weight: Of the first token of an answer.
+        prompt_weight: Weight of next-token loss on tokens that are not answers. Instructions and
+            declarations before the first message are arbitrary and weigh nothing.
+        multiple: The length is rounded up to a multiple of this, so that few shapes occur.
+        reading_weight: Weight of the user's words where they count as an answer; they are not
+            drafted.
+        opening_weight: Weight of the first token of an answer.
     """
     size = rounded(max(len(d.ids) for d in dialogues), multiple)
     shape = len(dialogues), size
@@ -122,7 +123,7 @@ def collate(
 def _weighted(
     dialogue: Encoded, prompt_weight: float, reading_weight: float, opening_weight: float
 ) -> tuple[np.ndarray[Any, Any], list[tuple[int, int]]]:
-    """Weights (T,) of a dialogue's tokens, and its answers that are drafted; as `collate`."""
+    """Weights (T,) of a dialogue's tokens, and the answers to draft; arguments as in `collate`."""
     weights = np.zeros(len(dialogue.ids), dtype=np.float32)
     weights[beginning(dialogue) :] = prompt_weight
     drafted = []
@@ -136,7 +137,7 @@ def _weighted(
 
 
 def beginning(dialogue: Encoded) -> int:
-    """Tokens of instructions and declarations, before anybody's first message."""
+    """Number of tokens of instructions and declarations, before the first message."""
     said = (at for at, one in enumerate(dialogue.ids) if one in (Mark.USER, Mark.AGENT))
     return next(said, 0)
 
@@ -147,13 +148,12 @@ def laid_out(
     reading_weight: float = 1.0,
     opening_weight: float = 1.0,
 ) -> Rows:
-    """Lay dialogues end to end in one row; what several begin with stands there once.
+    """Lay dialogues end to end in one row, with a beginning that several share stored once.
 
-    An agent's instructions and declarations may be longer than a dialogue. No dialogue sees
-    another, and there is no padding.
+    This saves much because an agent's instructions and declarations may be longer than a dialogue.
+    No dialogue sees another, and there is no padding.
 
-    Args:
-        prompt_weight: As the others, of `collate`.
+    The weights are those of `collate`.
     """
     groups: dict[tuple[int, ...], list[Encoded]] = {}
     for dialogue in dialogues:
@@ -174,7 +174,7 @@ def laid_out(
         for dialogue in some:
             shift = len(ids) - cut
             own, drafted = _weighted(dialogue, prompt_weight, reading_weight, opening_weight)
-            # What stands before it may be of another dialogue.
+            # The token before it may belong to another dialogue.
             own[cut] = 0.0
             weights.append(own[cut:])
             answers += [(a + shift, b + shift) for a, b in drafted]
@@ -186,7 +186,7 @@ def laid_out(
 
 
 def rounded(count: int, multiple: int) -> int:
-    """The next multiple of a number."""
+    """A count rounded up to a multiple of a number."""
     return -(-count // multiple) * multiple
 
 
@@ -195,13 +195,14 @@ def noisy_copies(
 ) -> Copies:
     """Cut every answer into blocks and mask a share of each.
 
-    One block begins where the answer does; the others follow at a random offset, for a verified
-    draft may end anywhere. Half of the blocks are masked whole, as at the first denoising step;
-    the others by shares spread evenly over (0, 1); those in which nothing is masked are left out.
+    One block begins where the answer does; the others follow at a random offset, since a verified
+    draft may end anywhere. Half of the blocks are masked entirely except for their first token, as
+    at the first denoising step, the others by shares spread evenly over (0.05, 1). Blocks in which
+    nothing is masked are left out.
 
     Args:
         rows: The dialogues, on the CPU.
-        multiple: Of the positions of a row, its copies among them, as in `collate`.
+        multiple: The length of a row with its copies is rounded up to a multiple of this.
     """
     cuts = [
         [
@@ -222,7 +223,7 @@ def noisy_copies(
     masked = rng.random(places.shape) < np.clip(2 * share, 0.05, 1.0)[:, None]
     masked[:, 0] = False
     masked &= inside
-    # Of a block without a mask nothing is learned.
+    # Nothing is learned from a block without a mask.
     kept = masked.any(axis=1)
     row, starts, tokens, inside, masked = (x[kept] for x in (row, starts, tokens, inside, masked))
     number = np.arange(len(row)) - np.searchsorted(row, row)
@@ -249,8 +250,8 @@ def copies_see(length: int, copies: Copies) -> Tensor:
     """Which keys of [x_0, x_t] each position of x_t may look at.
 
     Args:
-        length: T, of x_0.
-        copies: Of B rows, A positions each.
+        length: T, the length of x_0.
+        copies: B rows of A positions each.
 
     Returns:
         (B, 1, A, T + A) bool. Padding sees padding, so that no row of the softmax is empty.
@@ -261,7 +262,7 @@ def copies_see(length: int, copies: Copies) -> Tensor:
 
 
 def parts_of(rows: Rows, copies: Copies | None, device: torch.device) -> Parts:
-    """How the dialogues of one row, and their copies, look at themselves."""
+    """Which positions each dialogue of a joined row, and its copies, may look at."""
     assert rows.spans is not None
     starts = torch.empty(0, dtype=torch.int64) if copies is None else copies.starts[0]
     blocks = starts if copies is None else copies.blocks[0]
@@ -269,7 +270,7 @@ def parts_of(rows: Rows, copies: Copies | None, device: torch.device) -> Parts:
     lengths: list[int] = []
     for span in rows.spans:
         begin, end = span.own
-        # Copies lie in the order of their dialogues.
+        # Copies are in the order of their dialogues.
         here = (starts >= begin) & (starts < end)
         before = torch.arange(begin, end) < starts[here, None]
         same = blocks[here, None] == blocks[None, here]
@@ -291,7 +292,7 @@ def parts_of(rows: Rows, copies: Copies | None, device: torch.device) -> Parts:
 
 
 def _widened(sees: Tensor) -> Tensor:
-    """The same up to multiples of `GRAIN`; what asks there sees everything."""
+    """A mask padded to multiples of `GRAIN`; the queries added see everything."""
     asked, known = (rounded(length, GRAIN) for length in sees.shape)
     whole = torch.ones(asked, known, dtype=torch.bool)
     whole[: len(sees)] = False
@@ -312,7 +313,7 @@ def causal_loss(hidden: Tensor, model: Transformer, rows: Rows) -> Tensor:
 
 
 def masked_part(hidden: Tensor, copies: Copies) -> tuple[Tensor, Tensor]:
-    """Masked positions of x_t, (B, A, D): hidden states (N, D) and targets (N,)."""
+    """Hidden states (N, D) and targets (N,) of the masked positions of x_t, (B, A, D)."""
     targets = copies.targets.reshape(-1)
     keep = (targets != -100).nonzero()[:, 0]
     there = keep.to(hidden.device)
@@ -347,7 +348,7 @@ def joint_step(
         model: On any device.
         rows: x_0, on the CPU.
         copies: x_t, on the CPU.
-        sharpen: Whether the uncertainty of what is predicted rightly is a loss too.
+        sharpen: Whether the uncertainty of correct predictions is a loss too.
     """
     length = rows.ids.shape[1]
     device = model.embed_tokens.weight.device

@@ -75,7 +75,7 @@ class Dialogues(Sequence[Encoded]):
         return len(self.ends)
 
     def __getitem__(self, index: Any) -> Any:
-        """The dialogue of that number; slices are not offered."""
+        """The dialogue of this number; slices are not supported."""
         if not 0 <= index < len(self):
             raise IndexError(f"got dialogue {index}, expected 0 to {len(self) - 1}")
         ids, answers = (
@@ -88,11 +88,11 @@ class Dialogues(Sequence[Encoded]):
 
 @dataclass(frozen=True, slots=True)
 class PackedData:
-    """What a file holds.
+    """The content of a file.
 
     Attributes:
-        train: To learn from.
-        heldout: To evaluate on; may be empty.
+        train: Dialogues to learn from.
+        heldout: Dialogues to evaluate on; may be empty.
         tokenizer: Text of tokenizer.json.
         source: Where the data come from: seed, shares, commit, number of tokens.
     """
@@ -104,7 +104,7 @@ class PackedData:
 
 
 def write(file: Path, data: PackedData) -> None:
-    """Write a file; an existing one is replaced at once, when all is written."""
+    """Write a file; an existing one is replaced atomically, once all is written."""
     arrays: Arrays = {
         "format": np.asarray(FORMAT),
         "tokenizer": np.frombuffer(data.tokenizer.encode(), dtype=np.uint8),
@@ -114,7 +114,7 @@ def write(file: Path, data: PackedData) -> None:
         arrays |= {f"{name}_{key}": getattr(part, key) for key in _ARRAYS}
     partial = file.with_name(f"{file.name}.partial")
     with partial.open("wb") as out:
-        # NumPy's types know of no names but its own beside the arrays.
+        # NumPy's type hints take any keyword for one of savez_compressed's own parameters.
         np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
     partial.replace(file)
 
@@ -123,8 +123,8 @@ def read(file: Path) -> PackedData:
     """Read a file.
 
     Raises:
-        FileNotFoundError: There is none.
-        ValueError: It is no such file, or of another format.
+        FileNotFoundError: There is no such file.
+        ValueError: The file does not contain packed dialogues of this format.
     """
     expected = f"{file}: expected packed dialogues of format {FORMAT}"
     with file.open("rb") as stream:
@@ -149,7 +149,7 @@ def read(file: Path) -> PackedData:
 def pack(
     config: TrainConfig, tokenizer: Tokenizer, tokens: int, corpora: Path | None
 ) -> PackedData:
-    """Dialogues of at least so many tokens, and held-out ones, as a configuration has them."""
+    """Make training dialogues of at least so many tokens, and the configuration's held-out ones."""
     version = config.model().declarations
     template = Template(tokenizer, version)
     mixture = Mixture(corpora, config.share_alike, config.readings, config.reasons)
@@ -185,7 +185,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Read the command line and write the file.
 
     Raises:
-        SystemExit: What was asked for cannot be done, 2.
+        SystemExit: 2 if what was asked for cannot be done.
     """
     parser = argparse.ArgumentParser(prog="dlm.train.pack", description=__doc__)
     parser.add_argument("--tokens", type=float, required=True, help="at least so many")
@@ -198,7 +198,7 @@ def main(arguments: list[str] | None = None) -> None:
     if options.out.suffix != ".npz":
         parser.error(f"--out: got {options.out}, expected a name that ends in .npz")
     try:
-        # An output that cannot be written is an error before an hour has gone into it.
+        # Fail now rather than after an hour's work if the directory cannot be made.
         options.out.parent.mkdir(parents=True, exist_ok=True)
         data = _packed(options)
         write(options.out, data)

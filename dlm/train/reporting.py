@@ -17,9 +17,9 @@ RECORD = "run.json"
 
 
 class Progress:
-    """Shows reports of the loop: live at a terminal, else a line each; a context.
+    """Context manager that shows the loop's reports: live at a terminal, else a line each.
 
-    ``minutes`` bounds this invocation.
+    ``minutes`` is the limit of this invocation.
     """
 
     def __init__(self, config: TrainConfig, minutes: float, out: IO[str] = sys.stdout) -> None:
@@ -53,7 +53,7 @@ class Progress:
         self._live.update(self.line({**self._heldout, **row}))
 
     def line(self, row: Report) -> str:
-        """A report as one line, with the minutes left of this invocation."""
+        """A report as one line, with the minutes that this invocation has left."""
         config, done = self._config, float(row["minutes"])
         spent = (time.monotonic() - self._began) / 60
         share = config.share(60 * done, int(row["step"]))

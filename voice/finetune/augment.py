@@ -1,7 +1,7 @@
-"""What happens to speech on its way: noise, rooms, the telephone, level.
+"""Degrades speech as the way to a recogniser does: noise, rooms, the telephone, level.
 
-Everything is drawn from the generator that is passed, so a seed makes the same clip again. Audio is
-(T,) float32 at 16 kHz, full scale 1.
+Everything is drawn from the generator that is passed, so the same seed makes the same clip. Audio
+is (T,) float32 at 16 kHz, full scale 1.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ Audio = NDArray[np.float32]
 
 _TELEPHONE_HZ = 8000
 _ROOM, _NOISE, _TELEPHONE = 0.45, 0.7, 0.25
-"""Shares of clips that stand in a room, in noise and on the telephone."""
+"""Shares of clips in a room, in noise and on the telephone."""
 _SNR_DB = (0.0, 25.0)
 _LEVEL_DBFS = (-40.0, -14.0)
 _NOISE_LEVEL_DBFS = (-70.0, -25.0)
 _REVERBERATION_S = (0.15, 0.7)
 _VOICES = (3, 8)
 _FFT_STEP = 4000
-"""Transforms of its multiples are quick, those of a length with large prime factors are not."""
+"""Lengths are rounded up to multiples of this: large prime factors make a transform slow."""
 
 
 def degraded(audio: Audio, others: Sequence[Audio], rng: np.random.Generator) -> Audio:
-    """The clip as a microphone or a telephone might bring it, of the same length and in time.
+    """The clip as a microphone or a telephone might deliver it, with length and timing unchanged.
 
     Args:
         audio: (T,) speech, silence after it included.
         others: Other clips, for babble; at least one.
-        rng: Source of chance.
+        rng: Random generator.
     """
     if rng.random() < _ROOM:
         audio = in_room(audio, rng)
@@ -47,7 +47,7 @@ def degraded(audio: Audio, others: Sequence[Audio], rng: np.random.Generator) ->
 
 
 def without_speech(samples: int, others: Sequence[Audio], rng: np.random.Generator) -> Audio:
-    """Silence or noise in which nobody speaks to the agent, (samples,)."""
+    """Silence, or noise in which nobody speaks to the agent, (samples,)."""
     if rng.random() < 0.15:
         return np.zeros(samples, np.float32)
     audio = scaled(noise(samples, others, rng), 10 ** (rng.uniform(*_NOISE_LEVEL_DBFS) / 20))
@@ -55,7 +55,7 @@ def without_speech(samples: int, others: Sequence[Audio], rng: np.random.Generat
 
 
 def noise(samples: int, others: Sequence[Audio], rng: np.random.Generator) -> Audio:
-    """Babble of several voices, or noise of a colour that comes and goes, (samples,)."""
+    """Babble of several voices, or coloured noise that rises and falls, with knocks, (samples,)."""
     if rng.random() < 0.4:
         count = int(rng.integers(*_VOICES, endpoint=True))
         voices = [
@@ -78,7 +78,7 @@ def noise(samples: int, others: Sequence[Audio], rng: np.random.Generator) -> Au
 
 
 def in_room(audio: Audio, rng: np.random.Generator) -> Audio:
-    """Heard in a room: the direct sound, then noise that dies away, as long as before."""
+    """The audio as heard in a room, by direct sound and decaying reverberation; same length."""
     seconds = rng.uniform(*_REVERBERATION_S)
     taps = round(seconds * SAMPLE_RATE_HZ)
     response = rng.standard_normal(taps) * 10 ** (-3 * np.arange(taps) / taps)
@@ -91,7 +91,7 @@ def in_room(audio: Audio, rng: np.random.Generator) -> Audio:
 
 
 def by_telephone(audio: Audio) -> Audio:
-    """At 8 kHz, 300 to 3,400 Hz, in mu-law, and back."""
+    """The audio after a telephone: 8 kHz, 300 to 3,400 Hz, mu-law, and back to 16 kHz."""
     narrow = soxr.resample(np.clip(audio, -1, 1), SAMPLE_RATE_HZ, _TELEPHONE_HZ)
     spectrum = np.fft.rfft(narrow)
     frequency = np.fft.rfftfreq(len(narrow), 1 / _TELEPHONE_HZ)

@@ -1,11 +1,11 @@
-"""Clips of speech, with what the packaged Whisper answers to each at a context of 30 s.
+"""Clips of speech, each with the answer of the packaged Whisper at a context of 30 s.
 
 ``python -m voice.finetune.data --speech DIR --out DIR --minutes 60`` prepares as many clips as it
-can, or goes on where it stopped. A clip is an .npz file: the audio; the encoder's states of it at
-30 s, which training holds the short context to; the words, and the most likely tokens after each.
-The words are the packaged weights' own where they are right, and else those that were said.
+can, or goes on where it stopped. A clip is an .npz file with the audio; the encoder's states of it
+at 30 s, which training wants from a short context; the words; and the likeliest tokens in each
+place. The words are the packaged weights' own where they are right, else those that were said.
 
-Every twentieth speaker, and phrasings that training never shows, are kept apart to judge on.
+About every twentieth speaker, and phrasings that training never shows, are held out for evaluation.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ START, NO_TIMESTAMPS, END, NO_SPEECH = 50257, 50362, 50256, 50361
 """Tokens of tiny.en: before a transcript, before its words, after them, and for no words at all."""
 SHORTEST_S, LONGEST_S = 1.0, 10.0
 LIKELY = 16
-"""How many tokens of the packaged weights' choice are kept for each place."""
+"""How many of the packaged weights' likeliest tokens are kept for each place."""
 _WHOLE_S = 30
 _STATES_PER_S = 50
 _MOST_TOKENS = 120
 _SLOWED = (0.9, 1.12)
 _LEAD_S = 0.4
 _MOST_WORDS = {"speech_commands": 4, "fsdd": 9}
-"""How many words of one speaker are joined, of the corpora of single words."""
+"""Most words of one speaker that are joined to a clip, for corpora of single words."""
 _SHARE_ALIKE = {"fsdd"}
 """Corpora under a licence that weights made from them might have to carry on; not used."""
 _RECITALS, _SAYINGS, _HELD_OUT_SAYINGS = 700, 2400, 60
@@ -68,10 +68,10 @@ class Clip:
     """Where a clip comes from.
 
     Attributes:
-        parts: Files of ``corpus`` that are heard one after another; none for a synthetic voice.
+        parts: Files of ``corpus`` that are played one after another; none for a synthetic voice.
         text: What is said.
         speaker: Who says it, or the voice.
-        seed: For what is drawn when it is made.
+        seed: Seed for what is drawn when the clip is made.
     """
 
     corpus: str
@@ -82,7 +82,7 @@ class Clip:
 
 
 def clips(speech: Path, held_out: bool) -> list[Clip]:
-    """All clips of training, or those kept apart, shuffled the same way each time."""
+    """All clips of training, or all that are held out, shuffled the same way each time."""
     rng = Random(f"clips/{held_out}")
     rows = [row for row in _manifest(speech) if _kept_apart(row["speaker"]) == held_out]
     single = [row for row in rows if row["corpus"] in _MOST_WORDS]
@@ -101,7 +101,7 @@ def clips(speech: Path, held_out: bool) -> list[Clip]:
 
 
 def heard(clip: Clip, speech: Path) -> tuple[Audio, str | None]:
-    """The clip's sound at 16 kHz, 1 to 10 s, and its words; None for those where it was cut."""
+    """The clip's sound at 16 kHz, 1 to 10 s, and its words; None for the words if it was cut."""
     rng = np.random.default_rng(clip.seed)
     audio = _sound(clip, speech, rng)
     if rng.random() < 0.3:
@@ -120,7 +120,7 @@ def heard(clip: Clip, speech: Path) -> tuple[Audio, str | None]:
 def target_text(whisper: str, said: str | None) -> tuple[str, bool]:
     """The words to learn, and whether Whisper's own are right.
 
-    Whisper's writing is kept where its words are those that were said; the rest is written as said.
+    Words that Whisper got right keep its spelling; the others are taken from the reference.
     """
     if said is None:
         return whisper, True
@@ -155,7 +155,7 @@ class Teacher:
 
     @torch.no_grad()
     def answer(self, audio: Audio, said: str | None) -> dict[str, np.ndarray[Any, Any]] | None:
-        """A clip's arrays; None where there is nothing to learn: no words, or words in a loop."""
+        """A clip's arrays; None if there is nothing to learn, as without words or in a loop."""
         import ctranslate2
 
         whole = np.pad(audio, (0, _WHOLE_S * SAMPLE_RATE_HZ - len(audio)))
@@ -187,7 +187,7 @@ class Teacher:
 
 
 def prepare(speech: Path, out: Path, minutes: float, report: Callable[[str], None]) -> int:
-    """Prepare clips until the time is over or all are there; return how many are."""
+    """Prepare clips until the time is over or all are done; return how many are done."""
     deadline = time.monotonic() + minutes * 60
     out.mkdir(parents=True, exist_ok=True)
     _prepare_held_out(speech, out.parent / "heldout")
@@ -202,7 +202,7 @@ def prepare(speech: Path, out: Path, minutes: float, report: Callable[[str], Non
         usable = clip.corpus not in _SHARE_ALIKE
         arrays = teacher.answer(*heard(clip, speech)) if usable else None
         done.add(f"{index:06d}")
-        # An empty file says that there is nothing to learn from the clip.
+        # An empty file marks a clip from which there is nothing to learn.
         whole = out / f"{index:06d}.npz"
         partial = whole.with_suffix(".part")
         with partial.open("wb") as file:
@@ -216,7 +216,7 @@ def prepare(speech: Path, out: Path, minutes: float, report: Callable[[str], Non
 
 
 def _prepare_held_out(speech: Path, folder: Path) -> None:
-    """One .npy of int16 for each clip, and ``manifest.jsonl`` with the words."""
+    """Write an .npy file of int16 for each held-out clip, and ``manifest.jsonl`` with the words."""
     if (folder / "manifest.jsonl").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -241,7 +241,7 @@ def _kept_apart(speaker: str) -> bool:
 
 
 def _recitals(rows: Sequence[dict[str, Any]], rng: Random) -> Iterator[Clip]:
-    """Single words of one speaker, one after another, as numbers are read out."""
+    """Single words of one speaker one after another, like a number that is read out."""
     speakers: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for row in rows:
         speakers.setdefault(row["corpus"], {}).setdefault(row["speaker"], []).append(row)

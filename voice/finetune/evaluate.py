@@ -2,10 +2,10 @@
 
 ``python -m voice.finetune.evaluate MODEL... --manifest FILE`` decodes every clip greedily in 8-bit
 integers, as it is and degraded, and clips in which nobody speaks. The manifest has a JSON object
-with ``audio``, ``text`` and ``kind`` on each line. Times are the median of each clip's ratio to
-the first model's 30 s, so that a busy machine matters little. The words are compared in the form
-of the Whisper paper: no case, no punctuation, numbers as digits. A text repeats itself where three
-words follow each other more often than they were said.
+with ``audio``, ``text`` and ``kind`` on each line. Times are medians of the ratio, clip by clip, to
+the first model at 30 s, so that a busy machine matters little. Words are compared in the form of
+the Whisper paper: no case, no punctuation, numbers as digits. A text counts as repeating itself if
+the same three successive words occur in it at least twice, and more often than they were said.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from voice.prove.words import errors
 from voice.types import SAMPLE_RATE_HZ
 
 _RUN = 3
-"""Words that follow each other twice in a text that repeats itself."""
+"""Length in words of the sequences that are counted to find repeats."""
 _TOKENS_PER_S, _TOKENS = 8, 12
 _QUIET_S = (1.0, 3.0, 6.0)
 
@@ -50,7 +50,16 @@ WAYS = (
 
 @dataclass(slots=True)
 class Score:
-    """Counts over clips. ``invented`` are words where nobody speaks, ``ratios`` of time."""
+    """Counts over clips.
+
+    Attributes:
+        words: Words that were said.
+        errors: Word errors.
+        repeats: Clips whose text repeats itself.
+        quiet: Clips in which nobody speaks.
+        invented: Those of them in which words were recognised.
+        ratios: Each clip's decoding time, relative to the first model at 30 s.
+    """
 
     words: int = 0
     errors: int = 0
@@ -95,7 +104,7 @@ class Decoder:
 def judge(
     models: Sequence[Path], rows: Iterable[tuple[str, Audio, str]]
 ) -> dict[tuple[str, str, str], Score]:
-    """Scores by (kind of clip, model, way); an empty text says that nobody speaks."""
+    """Scores by (kind of clip, model, way); an empty text means that nobody speaks."""
     from transformers.models.whisper.english_normalizer import EnglishTextNormalizer
 
     plain = EnglishTextNormalizer({})  # type: ignore[no-untyped-call]
@@ -124,13 +133,13 @@ def judge(
 
 
 def repeats(wanted: Sequence[str], heard: Sequence[str]) -> bool:
-    """Whether words follow each other twice that were not said so twice."""
+    """Whether some successive words occur at least twice, and more often than they were said."""
     said = _runs(wanted)
     return any(count > max(1, said[run]) for run, count in _runs(heard).items())
 
 
 def rows_of(manifest: Path, kinds: Sequence[str], limit: int) -> Iterator[tuple[str, Audio, str]]:
-    """Kind, sound and words of a manifest's clips, then of clips where nobody speaks."""
+    """Kind, sound and words of a manifest's clips, also degraded; then of clips without speech."""
     lines = map(json.loads, manifest.read_text(encoding="utf-8").splitlines())
     rows = [row for row in lines if not kinds or row.get("kind") in kinds][: limit or None]
     sounds = [_sound(manifest.parent / row["audio"]) for row in rows]

@@ -1,14 +1,14 @@
 """Lessons from written conversations: ``python -m voice.finetune.lessons FILES --out FILE``.
 
 A written conversation says for every message which calls are right. Each is held as a real session
-whose model answers as it is written, so that the model's prompts, the tools' results and what the
-program says by itself are those of use. That gives two things: a line for ``dlm.train --data`` of
-what the model was asked, and the messages of which the program makes something else than was
-written although the model was right (``--spoiled``).
+whose model answers as written, so that the prompts, the tools' results and what the program says by
+itself are those of real use. This yields two things: lines for ``dlm.train --data`` with what the
+model was asked, and the messages for which the program made other calls than were written although
+the model's were right (``--spoiled``).
 
-A file has a conversation a line, ``{"id", "agent", "turns": [{"say", "calls", "reply"}]}``: `calls`
-are ``{"name", "args"}``, and where there are none ``reply`` is what is said. An argument is a
-stretch of the user's words.
+A file has a conversation on each line, ``{"id", "agent", "turns": [{"say", "calls", "reply"}]}``.
+``calls`` are ``{"name", "args"}``; if there are none, ``reply`` is what the agent says. The value
+of an argument is a span of the user's words.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ Written = Mapping[str, Any]
 """A conversation, or one of its turns."""
 
 NOTHING = "Okay."
-"""What the written model says where nothing is written; no lesson."""
+"""What the model says if nothing is written; it is not learned."""
 
 _WORD = re.compile(r"[^\s.,;:!?\"()]+")
 _NOUNS = {"milk": "milk", "roast": "roast", "shots": "shots?"}
-"""What may be said behind the value of an argument: "dark" and "dark roast" are the same."""
+"""Nouns that may follow an argument's value in speech: "dark roast" means the same as "dark"."""
 
 
 def words(text: str) -> str:
-    """The words of a text as a user's message is compared with a value, blanks at both ends."""
+    """The words of a text in the form in which messages and values are compared, in spaces."""
     return f" {' '.join(_WORD.findall(written_out(text.replace('’', chr(39))).lower()))} "
 
 
@@ -58,15 +58,17 @@ class Lesson:
 
 @dataclass(slots=True)
 class WrittenModel:
-    """A `ReplyModel` that answers as is written.
+    """A `ReplyModel` that gives the written answers.
 
-    Of a message that the program takes apart each part gets the calls whose words it has.
+    If the program splits a message, each part gets the calls whose values are among its words.
 
     Attributes:
-        lessons: What it was asked in this conversation and had an answer for.
-        written: Calls of the message.
-        given: Those of each id that it gave.
-        asked: What it was asked of the message.
+        lessons: The prompts of this conversation that it had an answer for, with the answers.
+        written: The written calls for the current message.
+        given: Id of a call that it made → the written call.
+        asked: What it has been asked about the current message.
+        said: The current message.
+        reply: The written reply to it.
     """
 
     name: str = "written"
@@ -93,7 +95,7 @@ class WrittenModel:
                 self._learn_whole(prompt)
             self.asked.append(asked.content)
             calls = tuple(self._for(part, prompt.messages))
-        # A reply that stands for something, "{price}", is none.
+        # A reply with a placeholder such as "{price}" cannot be said as it stands.
         text = "" if calls or "{" in self.reply else self.reply
         if calls or text:
             self.lessons.append(Lesson(prompt, Message(Role.AGENT, text, calls)))
@@ -102,25 +104,25 @@ class WrittenModel:
         yield AnswerDone(calls, False, 0, 0, confidence=1.0)
 
     def _learn_whole(self, prompt: Prompt) -> None:
-        """A lesson of the message as it was said, which the program puts to the model in parts."""
+        """Add a lesson on the whole message, which the program splits for the model."""
         said = replace(prompt.messages[-1], content=self.said)
         calls = (ToolCall(new_call_id(), c["name"], c.get("args", {})) for c in self.written)
         whole = replace(prompt, messages=(*prompt.messages[:-1], said))
         self.lessons.append(Lesson(whole, Message(Role.AGENT, "", tuple(calls))))
 
     def _for(self, part: str, before: Sequence[Message]) -> Iterator[ToolCall]:
-        """The calls of a part of the message that were not made before."""
+        """The calls for a part of the message, without those made before."""
         whole = words(self.said)
         made = [self.given.get(call.call_id) for one in before for call in one.tool_calls]
         left = [call for call in self.written if not any(call is one for one in made)]
         fits = [(call, _in_words(call, part, whole)) for call in left]
         found = [(call, values) for call, values in fits if values is not None]
         if not any(_own_values(call, whole) for call, _ in found):
-            # Of calls that say nothing of the message's own the first is this part's.
+            # If no call has a value from the message, this part gets the first of them.
             found = found if part == whole else found[:1]
         for at, (call, values) in enumerate(found):
             others = (one for place, one in enumerate(found) if place != at)
-            # The part that says less has the call that says less.
+            # Of two calls of one tool, the part gets the one that accounts for more of its words.
             if part == whole or not any(_says_more(one, call, values) for one in others):
                 identity = new_call_id()
                 self.given[identity] = call
@@ -141,7 +143,7 @@ class WrittenModel:
 
 
 def _in_full(call: Written, said: str) -> Written:
-    """A call whose values have the nouns that are said behind them, as the generator's have."""
+    """A call whose values include the nouns said after them, as the generator's values do."""
     values = dict(call.get("args", {}))
     for name in values.keys() & _NOUNS.keys():
         behind = rf"\b{re.escape(values[name])} {_NOUNS[name]}\b"
@@ -151,15 +153,15 @@ def _in_full(call: Written, said: str) -> Written:
 
 
 def _own_values(call: Written, whole: str) -> dict[str, str]:
-    """The values of a call that its message says."""
+    """The values of a call that occur in its message."""
     given = call.get("args", {}).items()
     return {name: value for name, value in given if words(value) in whole}
 
 
 def _in_words(call: Written, part: str, whole: str) -> dict[str, str] | None:
-    """A call's arguments in the words of a part of its message; None where the part lacks some.
+    """A call's arguments in the words of a part of its message; None if the part lacks a value.
 
-    A part may have the singular of what the message has several of.
+    A part may have the singular of a value that the message has in the plural.
     """
     values = dict(call.get("args", {}))
     for name, value in _own_values(call, whole).items():
@@ -179,9 +181,9 @@ def _says_more(
 
 
 def lines(lessons: Sequence[Lesson]) -> Iterator[dict[str, Any]]:
-    """Lessons of one conversation in the format of fine-tuning, each answer learned once.
+    """Lessons of one conversation in the format of fine-tuning, with each answer learned once.
 
-    A later prompt mostly goes on from an earlier one and its answer; then one line holds both.
+    If a later prompt continues an earlier one and its answer, as most do, one line has both.
     """
     known = [(*lesson.prompt.messages, lesson.answer) for lesson in lessons]
     left = set(range(len(known)))
@@ -235,11 +237,11 @@ def _message(message: Message, learned: bool) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What came of a conversation.
+    """The outcome of a conversation.
 
     Attributes:
-        spoiled: Messages of which the program made other calls than the written ones.
-        messages: That were said.
+        spoiled: Messages for which the program made other calls than the written ones.
+        messages: Number of messages that were said.
     """
 
     lessons: tuple[Lesson, ...]
@@ -248,7 +250,7 @@ class Held:
 
 
 async def hold(resources: Resources, model: WrittenModel, conversation: Written) -> Held:
-    """Hold a conversation; behind a message that is spoiled the rest is said all the same."""
+    """Hold a conversation; it continues after a spoiled message."""
     model.lessons, spoiled, messages = [], [], 0
     async with typing(resources) as talk:
         for number, turn in enumerate(conversation["turns"]):
@@ -263,22 +265,22 @@ async def hold(resources: Resources, model: WrittenModel, conversation: Written)
 
 
 def as_written(turn: Written, calls: Iterable[ToolCall]) -> bool:
-    """Whether the calls that were made have what the written ones say."""
+    """Whether the calls that were made do what the written ones do."""
     return of_written(turn) == of_made(calls)
 
 
 def of_written(turn: Written) -> Counter[object]:
-    """The calls of a written message, to be compared with `of_made`."""
+    """A written message's calls, comparable with `of_made`."""
     return Counter(_plainly(call["name"], call.get("args", {})) for call in turn.get("calls", ()))
 
 
 def of_made(calls: Iterable[ToolCall]) -> Counter[object]:
-    """Calls as `of_written` has them."""
+    """Calls that were made, comparable with `of_written`."""
     return Counter(_plainly(call.name, call.arguments) for call in calls)
 
 
 def _plainly(name: str, arguments: Mapping[str, Any]) -> tuple[object, ...]:
-    """A call by what it does: articles, plurals and nouns behind a value make no difference."""
+    """What a call does, ignoring articles, plurals and nouns after a value."""
     bare = {}
     for key, value in arguments.items():
         said = re.sub("s ", " ", re.sub("^ (?:an?|the|some) (?=.)", " ", words(str(value))))
@@ -305,7 +307,7 @@ def _spoiled(
 
 
 def conversations(files: Iterable[Path]) -> Iterator[Written]:
-    """Conversations of some files; one whose name ends in xz is compressed."""
+    """The conversations of files; those named ``*.xz`` are compressed."""
     for file in files:
         read = lzma.open if file.suffix == ".xz" else open
         with read(file, "rt", encoding="utf-8") as text:
@@ -330,14 +332,14 @@ async def hold_all(talks: Iterable[Written]) -> list[Held]:
 
 
 def write(file: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write JSON lines; returns how many."""
+    """Write JSON lines, and return their number."""
     written = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
     file.write_text("".join(written), encoding="utf-8")
     return len(written)
 
 
 def main() -> None:
-    """Hold the conversations; write the lessons, and what the program spoils."""
+    """Hold the conversations; write the lessons and the messages that the program spoiled."""
     parser = argparse.ArgumentParser("python -m voice.finetune.lessons", description=__doc__)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, help="lines for dlm.train --data")

@@ -1,7 +1,7 @@
-"""How likely chosen tokens are, and what leads there in training.
+"""Log-probabilities of chosen tokens, with a gradient for the decoder's states.
 
-The vocabulary's embeddings stay as they are while Whisper is fine-tuned, so they need no gradient.
-All that is kept for the gradient of the states is one matrix, in the type in which is multiplied.
+The vocabulary's embeddings are frozen while Whisper is fine-tuned, so they need no gradient. For
+the gradient of the states only one (N, V) matrix is kept, in the type of the multiplication.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ def log_probabilities(states: Tensor, embeddings: Tensor, chosen: Tensor) -> Ten
     """Log-probabilities (N, K) of the ``chosen`` tokens at N places.
 
     Args:
-        states: (N, D) the decoder's states.
-        embeddings: (V, D) of all tokens, of the type in which to multiply; without a gradient.
+        states: (N, D), the decoder's states.
+        embeddings: (V, D) of all tokens, in the type to multiply in; they get no gradient.
         chosen: (N, K) int64.
     """
     found: Tensor = _LogProbabilities.apply(states, embeddings, chosen)  # type: ignore[no-untyped-call]

@@ -1,14 +1,14 @@
-"""Teaches Whisper to do with a context as long as the utterance; a run resumes exactly.
+"""Teaches Whisper to make do with a context as long as the utterance; a run resumes exactly.
 
-``python -m voice.finetune.train --clips DIR --run DIR --minutes 60`` trains, or goes on with what
-lies in the run's folder; ``--export DIR`` then writes the weights for CTranslate2. Ctrl-C stops
-after the step and saves.
+``python -m voice.finetune.train --clips DIR --run DIR --minutes 60`` trains, or goes on with the
+run in that folder; ``--export DIR`` then writes the weights for CTranslate2. Ctrl-C stops after the
+current step and saves.
 
-A step draws clips of about one length, degrades them, and pads them to that length and a little
-more. The copy's encoder states are held to those that the packaged weights have of the clean clip
-at 30 s, its next tokens to theirs and to the words. Of some clips only noise is left: there the
-transcript is empty. What a step draws depends on the seed and its number alone. What is exported
-is the moving average of the weights.
+A step draws clips of about one length, degrades them, and pads them to a little more than the
+longest. The copy learns the encoder states that the packaged weights have for the clean clip at
+30 s, their next tokens, and the words. Some clips are replaced by noise, for which the transcript
+is empty. What a step draws depends only on the configuration, its number and the clips. The moving
+average of the weights is exported.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ from voice.hearing.asr.packaged import read_file
 from voice.types import SAMPLE_RATE_HZ
 
 SETTINGS = {"window_s": SHORTEST_S, "suppress_ids_begin": [220]}
-"""What the config.json of the exported weights says: how short a context they need, and that a
-transcript begins with no blank, but may end at once where nobody speaks."""
+"""Added to the config.json of the exported weights: how short a context they can do with, and that
+a transcript must not begin with a space but may end at once if nobody speaks."""
 _FRAMES_PER_S = 100
 _IGNORED = -100
 _LONGEST_PAUSE_S = 0.7
 _CONFUSED = 5
-"""A token is misread as one of so many that are likeliest in its place."""
+"""A misread token is replaced by one of this many that are likeliest in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +70,16 @@ class TrainConfig:
     """How to train.
 
     Attributes:
-        batch: Clips of a step.
-        learning_rate: After ``warmup`` steps.
+        batch: Clips in a step.
+        learning_rate: Rate after ``warmup`` steps.
         average: Share of the moving average that a step keeps.
-        quiet: Share of clips of which only noise is left.
+        quiet: Share of clips that are replaced by noise.
         clean: Share of the others that are not degraded.
+        misheard: Share of the decoder's input tokens that are replaced by other likely ones.
         joined: Share of steps whose clips are two utterances with a pause between them.
-        misheard: Share of the tokens read that are likely ones instead of those said.
-        end_weight: Of the end of the text among the words, each of which counts 1.
+        end_weight: Weight of the end of the text in the loss; each word counts 1.
         step_s: The context is a multiple of this.
-        spare_s: Up to so much silence follows the longest clip.
+        spare_s: Most silence after the longest clip, before rounding up to ``step_s``.
     """
 
     batch: int = 16
@@ -102,11 +102,11 @@ class Batch:
 
     Attributes:
         mel: (B, 80, T) float32.
-        states: (B, S, D) float32, of the packaged weights at 30 s.
-        heard: (B, S) bool: where ``states`` are to be learned.
-        tokens: (B, L) int64 before each place.
-        wanted: (B, L) int64 at each place; -100 where there is none.
-        likely: (B, L, 16) int64, the packaged weights' choice.
+        states: (B, S, D) float32, those of the packaged weights at 30 s.
+        heard: (B, S) bool, where ``states`` are to be learned.
+        tokens: (B, L) int64, the decoder's input.
+        wanted: (B, L) int64, the next token; -100 where there is none.
+        likely: (B, L, 16) int64, the packaged weights' likeliest tokens.
         probability: (B, L, 16) float32, of ``likely``; 0 where they are not to be learned.
     """
 
@@ -133,7 +133,7 @@ class Clips:
         self._mel = FeatureExtractor()
 
     def batch(self, config: TrainConfig, step: int) -> Batch:
-        """What a step learns from: the same for the same configuration, step and clips."""
+        """The clips of a step, the same for the same configuration, step and folder of clips."""
         rng = np.random.default_rng([config.seed, step])
         near = 4 * config.batch
         middle = int(rng.integers(self.count))
@@ -165,11 +165,11 @@ class Clips:
 
 
 class Run:
-    """A run: weights, their moving average and the optimizer, at a step.
+    """A run: weights, their moving average and the optimiser, at a step.
 
     Attributes:
-        step: Steps made.
-        counts: (step, clips): from which step on there were how many clips to draw from.
+        step: Number of steps made.
+        counts: (step, clips) pairs: from that step on there were so many clips to draw from.
     """
 
     def __init__(self, config: TrainConfig) -> None:
@@ -195,10 +195,10 @@ class Run:
         return self._weights | self._average
 
     def learn(self, batch: Batch) -> dict[str, float]:
-        """Make a step; return the losses of its parts.
+        """Make a step, and return the parts of its loss.
 
         Raises:
-            ValueError: The loss is no number.
+            ValueError: The loss is not finite.
         """
         rate = self.config.learning_rate * min(1.0, (self.step + 1) / self.config.warmup)
         for group in self._optimizer.param_groups:
@@ -221,7 +221,7 @@ class Run:
         return {name: float(value.detach()) for name, value in parts.items()}
 
     def save(self, path: Path) -> None:
-        """Write everything that `load` needs, at once or not at all."""
+        """Write everything that `load` needs; the file is replaced atomically."""
         state = {
             "config": dataclasses.asdict(self.config),
             "step": self.step,
@@ -235,10 +235,10 @@ class Run:
         os.replace(partial, path)
 
     def load(self, path: Path) -> None:
-        """Take up what `save` wrote.
+        """Restore what `save` wrote.
 
         Raises:
-            ValueError: It was made with another configuration.
+            ValueError: The run had another configuration.
         """
         state = torch.load(path, weights_only=True)
         if state["config"] != dataclasses.asdict(self.config):
@@ -257,8 +257,9 @@ def losses(
 ) -> dict[str, Tensor]:
     """The parts of the loss.
 
-    ``states``: squared error as a share of the states' variance. ``likely``: cross-entropy to the
-    packaged weights' likely tokens, less its least. ``words``: cross-entropy to the words.
+    ``states``: squared error relative to the states' variance. ``likely``: cross entropy with the
+    packaged weights' likely tokens, less their entropy. ``words``: half the weighted mean cross
+    entropy with the words.
     """
     states = encode(weights, batch.mel)
     places = batch.wanted != _IGNORED
@@ -336,7 +337,7 @@ def _floats(audio: NDArray[np.int16]) -> Audio:
 def _joined(
     clip: dict[str, Any], other: dict[str, Any], rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Two clips one after the other; the encoder's states are known of the first alone."""
+    """Two clips one after the other; only the first one's encoder states are known."""
     pause = np.zeros(round(rng.uniform(0, _LONGEST_PAUSE_S) * SAMPLE_RATE_HZ), np.int16)
     makes: dict[str, Any] = {
         "audio": np.concatenate((clip["audio"], pause, other["audio"])),
@@ -350,9 +351,9 @@ def _joined(
 
 
 def _misread(clip: dict[str, Any], share: float, rng: np.random.Generator) -> dict[str, Any]:
-    """The clip with what the decoder reads: its tokens, and likely ones in place of some.
+    """The clip with the decoder's input: its tokens, some replaced by other likely ones.
 
-    So it learns to go on from mistakes of its own by what it hears.
+    So it learns to recover from its own mistakes by what it hears.
     """
     read = clip["tokens"][:-1].copy()
     other = clip["likely"][np.arange(len(read)), rng.integers(_CONFUSED, size=len(read))]
@@ -363,7 +364,7 @@ def _misread(clip: dict[str, Any], share: float, rng: np.random.Generator) -> di
 
 
 def _stacked(mel: Tensor, kept: Sequence[dict[str, Any] | None]) -> Batch:
-    """Put the clips' arrays together; None for a clip of which only noise is left."""
+    """Stack the clips' arrays to a batch; a clip that is None is noise."""
     quiet = np.array([START, NO_SPEECH, END])
     long = max(len(quiet), *(len(clip["tokens"]) for clip in kept if clip is not None), 0) - 1
     size, width = len(kept), next((c["states"].shape[1] for c in kept if c is not None), 1)
@@ -375,7 +376,7 @@ def _stacked(mel: Tensor, kept: Sequence[dict[str, Any] | None]) -> Batch:
     probability = torch.zeros(size, long, LIKELY)
     for row, clip in enumerate(kept):
         if clip is None:
-            # No speech is known at the start, and also where a transcript is asked for.
+            # The first place predicts that nobody speaks; a transcript that is asked for is empty.
             tokens[row, :2] = torch.tensor([START, NO_TIMESTAMPS])
             wanted[row, :2] = torch.tensor([NO_SPEECH, END])
             continue

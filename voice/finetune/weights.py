@@ -1,12 +1,12 @@
-"""Whisper's weights between CTranslate2's file and torch, and its forward as functions of them.
+"""Converts Whisper's weights between CTranslate2's file and torch, and computes its forward.
 
 A model is a dict of tensors under the names that CTranslate2 gives them, so nothing is renamed on
 the way in or out. B is a batch, T mel frames (100 a second), S = T / 2 encoder states, L tokens,
 D the width, V the vocabulary.
 
 ``python -m voice.finetune.weights IN... --out OUT`` writes the mean of model folders in 8-bit
-integers. With the packaged one and several of a run among them it keeps words known that the run's
-clips have not.
+integers. A mean of the packaged model and several checkpoints of a run still knows words that the
+run's clips lack.
 
 Sources: Radford et al. 2022 (the network); Wortsman et al. 2022, "Model soups" and "Robust
 fine-tuning of zero-shot models" (the mean).
@@ -42,7 +42,7 @@ def packaged_folder() -> Path:
     """The folder of the packaged tiny.en.
 
     Raises:
-        ModelError: The package is not installed, or its weights are not the ones that are known.
+        ModelError: The package is not installed, or its weights are not the expected ones.
     """
     read_packaged("tiny.en")
     package, file, _ = PACKAGED["tiny.en"]["model.bin"][0]
@@ -50,7 +50,7 @@ def packaged_folder() -> Path:
 
 
 def tensors(model: ModelFile) -> dict[str, Tensor]:
-    """The float arrays in float32, 8-bit ones multiplied by their scales."""
+    """The weights in float32, with 8-bit matrices divided by their scales."""
     found = {}
     for name, array in model.arrays.items():
         if name.endswith("_scale") or array.ndim == 0:
@@ -85,7 +85,7 @@ def export(
     """Write a folder that CTranslate2 and faster-whisper load, with ``source``'s tokenizer.
 
     Args:
-        settings: Of its config.json, in place of ``source``'s.
+        settings: Settings in config.json that override ``source``'s.
     """
     target.mkdir(parents=True, exist_ok=True)
     write(quantised(read((source / "model.bin").read_bytes()), weights), target / "model.bin")
@@ -115,7 +115,7 @@ def decode(weights: Weights, tokens: Tensor, states: Tensor) -> Tensor:
 
 
 def decoder_states(weights: Weights, tokens: Tensor, states: Tensor) -> Tensor:
-    """What the logits are made of, (B, L, D)."""
+    """The decoder's final states (B, L, D), from which the logits are computed."""
     x = functional.embedding(tokens, weights[EMBEDDINGS])
     x = x + weights["decoder/position_encodings/encodings"][: tokens.shape[1]]
     for layer in _layers(weights, "decoder"):
@@ -163,7 +163,7 @@ def _feed_forward(weights: Weights, layer: str, x: Tensor) -> Tensor:
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Tensor:
-    """Attention in plain products: a fifth quicker here than torch's own, most of all backwards."""
+    """Attention in plain products: a fifth faster here than torch's own, above all backwards."""
     q, k, v = (part.reshape(*part.shape[:2], -1, _HEAD).transpose(1, 2) for part in (q, k, v))
     scores = (q * _HEAD**-0.5) @ k.transpose(2, 3)
     if causal:
@@ -173,7 +173,7 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Tensor:
 
 
 def mean(models: Sequence[Weights]) -> dict[str, Tensor]:
-    """The mean of each tensor of models of one kind."""
+    """The mean of each tensor over models of the same shape."""
     return {name: torch.stack([model[name] for model in models]).mean(0) for name in models[0]}
 
 

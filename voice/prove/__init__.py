@@ -1,1 +1,1 @@
-"""Simulated callers hold spoken conversations with a server; a scorecard says what came of them."""
+"""Simulated callers hold spoken conversations with a server; a scorecard reports the outcome."""

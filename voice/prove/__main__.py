@@ -1,7 +1,7 @@
 """``python -m voice.prove [SCENARIOS…]``: simulated callers, and a scorecard of how they fared.
 
 Each caller holds a whole spoken conversation in real time, with a server that is started for it, or
-with any that speaks OpenAI's Realtime API (``--url``). The status is 1 where a conversation failed.
+with any that speaks OpenAI's Realtime API (``--url``). The status is 1 if a conversation failed.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ MIND_KEY = "OPENAI_API_KEY"
 
 
 def wanted(options: argparse.Namespace) -> list[Take]:
-    """The conversations that are asked for, those of one agent together.
+    """The conversations that the options ask for, sorted by agent.
 
     Raises:
-        ConfigError: A file is wrong, or nothing is left.
+        ConfigError: A file is missing or malformed, or no conversation is left.
     """
     axes = load_axes(options.axes) if options.axes else None
     seeds = range(options.seed, options.seed + options.draws)
@@ -59,10 +59,10 @@ def wanted(options: argparse.Namespace) -> list[Take]:
 
 
 def audible(found: Sequence[Take]) -> list[Take]:
-    """The conversations whose callers' voices are installed; says why it leaves out the others.
+    """The conversations whose callers' voices are installed; prints why others are left out.
 
     Raises:
-        ConfigError: None is.
+        ConfigError: No caller's voice is installed.
     """
     missing: dict[str, ConfigError] = {}
     for voice in {take.scenario.behaviour.voice for take in found}:
@@ -85,13 +85,13 @@ def audible(found: Sequence[Take]) -> list[Take]:
 async def door_to(
     agent: str, options: argparse.Namespace, config: Config
 ) -> AsyncGenerator[Door, None]:
-    """A server that is there, or one that is started for an agent."""
+    """The server at ``--url``, or one that is started for an agent."""
     name = config.server.api_key_env
     key = secret(name)
     if options.url:
         yield OurDoor(options.url, key) if options.ours else AnyDoor(options.url, config, key)
         return
-    # With a key of its own it lets us see what it keeps of a caller.
+    # A server with a key lets whoever has it read what is kept for a caller.
     key = key or secrets.token_hex(16)
     arguments = ["--agent", agent, *as_arguments([*EMBEDDED, *options.set])]
     arguments += ["--config", options.config] if options.config else []
@@ -100,11 +100,11 @@ async def door_to(
 
 
 Told = tuple[dict[str, Any], bytes]
-"""What was judged of a conversation, and its sound as an Ogg file."""
+"""The judgement of a conversation, and its sound as an Ogg file."""
 
 
 async def told_of(take: Take, door: Door, options: argparse.Namespace) -> Told:
-    """Hold a conversation and keep what came of it, or take what a run before has kept."""
+    """Hold and judge a conversation and keep the outcome, or with ``--resume`` take a kept one."""
     kept = options.out / "conversations" / f"{quote(take.id, safe='')}.json"
     sound = kept.with_suffix(".ogg")
     if options.resume and kept.is_file():
@@ -124,8 +124,8 @@ async def prove(options: argparse.Namespace, config: Config) -> list[Told]:
     """Hold all conversations.
 
     Raises:
-        VoiceError: A server did not start, or refuses; a scenario cannot be spoken.
-        OSError: Nobody listens there.
+        VoiceError: A server did not start or refuses, or a scenario cannot be spoken.
+        OSError: No server can be reached.
     """
     told = []
     free = asyncio.Semaphore(options.at_once)
@@ -143,7 +143,7 @@ async def prove(options: argparse.Namespace, config: Config) -> list[Told]:
             async with door_to(agent, options, config) as door, asyncio.TaskGroup() as tasks:
                 held = [tasks.create_task(one(take, door)) for take in group]
         except ExceptionGroup as failed:
-            # Where the server refuses one it refuses all.
+            # If the server refuses one call, it refuses all of them.
             raise failed.exceptions[0] from None
         told += [task.result() for task in held]
     return told
@@ -161,8 +161,8 @@ def write(told: Sequence[Told], options: argparse.Namespace) -> None:
     """Write scorecard.json and scorecard.html, and print the figures.
 
     Raises:
-        ConfigError: What it is compared with is no scorecard, or of other conversations.
-        OSError: It cannot be written.
+        ConfigError: The file to compare with is not a scorecard, or shares no conversation.
+        OSError: A file cannot be written.
     """
     made = datetime.now(UTC).isoformat(timespec="seconds")
     card = scorecard(options.url or "python -m voice.serve", made, [judged for judged, _ in told])
@@ -210,7 +210,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status."""
+    """Run the command, and return its exit status."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if min(options.draws, options.at_once) < 1:

@@ -1,7 +1,7 @@
-"""One call: a caller converses with a server in real time, and all is kept on one clock.
+"""One call: a caller converses with a server in real time, and everything is recorded on one clock.
 
-What is heard is the sound of a virtual loudspeaker that stops where a client of the API would. How
-the call is judged is not known here.
+What the caller hears is a virtual loudspeaker that stops where a client of the API would. How the
+call is judged is not known here.
 
 Shapes: T is a number of samples at 24 kHz.
 """
@@ -29,11 +29,11 @@ from voice.types import Samples
 PATIENCE_S = 12.0
 """How long a caller waits for an answer."""
 OVER_AFTER_S = 1.0
-"""How long the agent has been audible when it is talked over, where no word says when."""
+"""How long the agent has been audible when it is talked over, if no word gives the moment."""
 LEAST_LEFT_S = 0.3
-"""What must be left of the agent's speech for something to be said over it."""
+"""How much of the agent's speech must be left for something to be said over it."""
 NOTHING_CHANGES_S = 1.5
-"""How long after a backchannel the agent is listened to before anything else happens."""
+"""How long to listen to the agent after a backchannel before anything else happens."""
 TEXT = ("response.output_audio_transcript.delta", "response.output_text.delta")
 
 
@@ -42,9 +42,9 @@ class Said:
     """Something that the caller said.
 
     Attributes:
-        kind: "line", or that of a `TalkOver`.
-        start_s: First sample of speech, in seconds since the call began.
-        end_s: Just past the last one.
+        kind: "line", or the kind of a `TalkOver`.
+        start_s: Time of the first sample of speech, in seconds since the call began.
+        end_s: Time just past the last one.
     """
 
     text: str
@@ -55,15 +55,17 @@ class Said:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recording:
-    """All that came of a call; times are seconds since it began.
+    """Everything recorded of a call; times are seconds since it began.
 
     Attributes:
-        agent: What was heard of it.
-        gave_up: Whether the caller had to hang up with something left to say.
-        error: Why the call could not go on; empty where it could.
+        said: What the caller said.
+        events: What the server sent.
+        agent: What was heard of the agent.
+        gave_up: Whether the caller hung up because the turns were used up.
+        error: Why the call could not go on; empty if it could.
         kept: Item of a reply that was cut → what the dialogue keeps of it.
-        store: What the tools have kept: table → rows; None where nobody can tell.
-        sound: (T, 2): the caller's side and the agent's.
+        store: What the tools have stored: table → rows; None if it could not be read.
+        sound: (T, 2), the caller's side and the agent's.
     """
 
     said: tuple[Said, ...]
@@ -78,7 +80,7 @@ class Recording:
 
 
 def texts(events: Sequence[Received]) -> dict[str, str]:
-    """What the agent says: item → its text so far, in order."""
+    """What the agent has said: item → its text so far, in order."""
     told: dict[str, str] = {}
     for received in events:
         if received.type in TEXT:
@@ -88,19 +90,19 @@ def texts(events: Sequence[Received]) -> dict[str, str]:
 
 
 async def hold(take: Take, door: Door, mind: Mind | None = None) -> Recording:
-    """Make a call, and hang up.
+    """Make a call, and hang up at its end.
 
     Args:
-        mind: Says what the caller says, in place of the scenario's lines.
+        mind: Decides what the caller says, instead of the scenario's lines.
 
     Raises:
-        OSError: Nobody listens there.
-        VoiceError: The server or the mind refuses, or there is no such voice.
+        OSError: No server can be reached.
+        VoiceError: The server refuses, the mind fails, or there is no such voice.
     """
     scenario = take.scenario
     speaker = Speaker(scenario.behaviour, take.seed, scenario.recordings)
     background = await asyncio.to_thread(speaker.background)
-    # Made before the call, so that nobody waits for it.
+    # Synthesised before the call, so that it causes no delay in it.
     lines = () if mind else (says for line in scenario.lines for says in line.says)
     for text in {*lines, *scenario.asides}:
         await asyncio.to_thread(speaker.say, text)
@@ -165,7 +167,7 @@ class _Call:
             await self._exchange(text, since)
 
     async def _exchange(self, text: str, since: int) -> None:
-        """Say a line and hear the answer out, talking over it where that is planned."""
+        """Say a line and hear out the answer, talking over it if the scenario says so."""
         said = await self._say(text, "line")
         if said is None:
             return
@@ -176,7 +178,7 @@ class _Call:
         await self._client.settled()
 
     async def _say(self, text: str, kind: str) -> Said | None:
-        """Say something to its end; None where it is nothing but silence."""
+        """Say something to its end; None if it is nothing but silence."""
         made = await asyncio.to_thread(self._speaker.say, text, kind == "bystander")
         microphone, clock = self._client.microphone, self._client.clock
         position = microphone.say(made.samples)
@@ -189,7 +191,7 @@ class _Call:
         return said if made.end else None
 
     async def _answered(self, since: int, said: Said) -> str | None:
-        """The first item that sounds behind what was said; None where the caller waits in vain."""
+        """The first item that is audible after what was said; None if the caller waits in vain."""
         loudspeaker = self._client.loudspeaker
         end_s = said.end_s + self._client.microphone.start_s
 
@@ -206,7 +208,7 @@ class _Call:
         return None
 
     async def _talk_over(self, over: TalkOver, since: int) -> bool:
-        """Say something over the reply; returns whether there was a moment for it."""
+        """Say something over the reply, and return whether there was a moment for it."""
         client = self._client
         found = await self._moment(over.at, since)
         if found is None:
@@ -228,13 +230,13 @@ class _Call:
         return True
 
     async def _moment(self, word: str, since: int) -> tuple[str, float] | None:
-        """In which item, and when, the agent says a word; None where it does not.
+        """In which item and when the agent says a word; None if it does not.
 
-        That is as far in the item's sound as the word is in its text.
+        The word is assumed to be as far into the item's sound as it is into its text.
         """
         client = self._client
         with suppress(TimeoutError):
-            # Till then its text and its sound are not known to the end.
+            # Only then are its whole text and sound known.
             await client.wait_for("response.done", since, PATIENCE_S)
         for item_id, text in texts(client.events[since:]).items():
             place = text.lower().find(word.lower())

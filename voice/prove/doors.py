@@ -1,8 +1,8 @@
-"""How a caller comes to a server: one of ours, or any that speaks the Realtime API.
+"""How a caller reaches a server: one of ours, or any that speaks the Realtime API.
 
-A server of ours runs an agent's tools itself, and is asked for its extension events and what it
-keeps of the caller. To any other the agent's instructions and tools are declared, and the calls
-that it makes are run here, by the same tools.
+A server of ours runs an agent's tools itself, sends its extension events, and is asked what it
+keeps of the caller. To any other the agent's instructions and tools are declared, and its calls are
+run here, by the same tools.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from voice.tools import SessionScope, Toolbox
 from voice.types import Samples, ToolCall
 
 TRANSCRIBER = "whisper-1"
-"""What servers of the Realtime API take for the name of a recogniser; ours take any."""
+"""A recogniser's name that servers of the Realtime API accept; ours accept any."""
 WAIT_S = 30.0
-"""For a server that is busy with other calls."""
+"""Longest wait for an HTTP answer from a server that is busy with other calls."""
 Store = Mapping[str, list[dict[str, Any]]]
 Trouble = Callable[[ToolCall], Awaitable[str]]
-"""Awaited before a call is run; what it returns is told in place of the result, if not empty."""
+"""Awaited before a call is run; if it returns a text, that is sent instead of the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Line:
     """An open call.
 
     Attributes:
-        store: What is kept of the caller by now: table → its rows.
+        store: Returns what is stored of the caller by now: table → its rows.
     """
 
     client: RealtimeClient
@@ -50,10 +50,10 @@ class Door(Protocol):
     """A server that can be called."""
 
     def open(self, agent: str, background: Samples) -> AbstractAsyncContextManager[Line]:
-        """A context with a `Line` to an agent; the noise is (T,) int16 at 24 kHz.
+        """A context with a `Line` to an agent; ``background`` is noise, (T,) int16 at 24 kHz.
 
         Raises:
-            OSError: Nobody listens there.
+            OSError: No server can be reached.
             VoiceError: The server refuses.
         """
         ...
@@ -61,7 +61,7 @@ class Door(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OurDoor:
-    """A server of ours; each call is of a user of its own, of whom nothing is kept afterwards."""
+    """A server of ours; each call has a user of its own, whose data are deleted afterwards."""
 
     url: str
     api_key: str | None = None
@@ -69,7 +69,7 @@ class OurDoor:
 
     @asynccontextmanager
     async def open(self, agent: str, background: Samples) -> AsyncGenerator[Line, None]:
-        """See `Door.open`; the agent is the server's."""
+        """See `Door.open`; the agent is the server's own, not ``agent``."""
         user = f"prove-{uuid.uuid4().hex}"
         parts = urlsplit(self.url)
         scheme = {"ws": "http", "wss": "https"}.get(parts.scheme, parts.scheme)
@@ -107,7 +107,7 @@ async def _asked(http: httpx.AsyncClient, method: str, path: str, body: Any = No
 
 @dataclass(frozen=True, slots=True)
 class AnyDoor:
-    """A server of the Realtime API; its agent does not greet."""
+    """Any server of the Realtime API; the agent does not greet."""
 
     url: str
     config: Config

@@ -1,4 +1,4 @@
-"""From judgements of calls to the figures of a scorecard, and two of them side by side."""
+"""Computes a scorecard's figures from judgements of calls, and compares two scorecards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from voice.compare import DRAWS, SEED, interval, verdict
 from voice.errors import ConfigError
 
 Call = Mapping[str, Any]
-"""As `voice.prove.judge.judge` gives it."""
+"""A judgement, as `voice.prove.judge.judge` returns it."""
 Calls = Sequence[Call]
 
 
@@ -30,8 +30,8 @@ class Figure:
     Attributes:
         unit: "%" or "ms".
         good: "high" or "low".
-        each: A call's values, none or several.
-        quantile: Of all calls' values; None is their mean.
+        each: Returns a call's values, none or several.
+        quantile: Which quantile of all calls' values the figure is; None for their mean.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Figure:
     quantile: float | None = None
 
     def of(self, calls: Calls) -> float:
-        """The figure; nan where there is nothing to compute it of."""
+        """The figure's value for some calls; nan if they have no values."""
         values = [value for call in calls for value in self.each(call)]
         if not values:
             return math.nan
@@ -50,7 +50,7 @@ class Figure:
         )
 
     def drawn(self, calls: Calls) -> NDArray[np.float64]:
-        """(DRAWS,) values, each of as many calls, the same for all figures, drawn anew."""
+        """(DRAWS,) values for bootstrap draws of the calls, the same draws for every figure."""
         own = [self.each(call) for call in calls]
         count = len(calls)
         chosen = np.random.default_rng(SEED).integers(0, count, (DRAWS, count))
@@ -81,17 +81,17 @@ def _percent(met: Iterable[bool]) -> Values:
 
 
 def _lines(call: Call) -> list[Mapping[str, Any]]:
-    """What was said in silence."""
+    """The caller's turns that did not talk over the agent."""
     return [turn for turn in call["turns"] if turn["kind"] == "line"]
 
 
 def _words(call: Call) -> Values:
-    """Of each word the errors that fall to it."""
+    """For each word, its share of the turn's errors, so that turns weigh by their words."""
     return [100 * t["word_errors"] / t["words"] for t in call["turns"] for _ in range(t["words"])]
 
 
 def voice_to_voice(call: Call) -> Values:
-    """Of turns that were answered, and not before they were over."""
+    """Response times of the turns that were answered, except those that were cut off."""
     return [
         turn["voice_to_voice_ms"]
         for turn in call["turns"]
@@ -140,7 +140,7 @@ FIGURES = (
 
 
 def figures(calls: Calls) -> dict[str, list[float | None]]:
-    """Name → value, and the bounds of its bootstrap interval over calls; None where none is."""
+    """Name → value and bounds of its bootstrap interval over calls; None where unknown."""
     return {
         figure.name: [_known(v) for v in (figure.of(calls), *interval(figure.drawn(calls)))]
         for figure in FIGURES
@@ -148,7 +148,7 @@ def figures(calls: Calls) -> dict[str, list[float | None]]:
 
 
 def by_axis(calls: Calls) -> dict[str, dict[str, list[Call]]]:
-    """Axis → value → its calls; "as it is" has the unvaried ones of the same scenarios."""
+    """Axis → value → its calls; "as it is" has the unvaried calls of the same scenarios."""
     found: dict[str, dict[str, list[Call]]] = {}
     for axis in dict.fromkeys(call["axis"] for call in calls if call["axis"]):
         own = [call for call in calls if call["axis"] == axis]
@@ -165,7 +165,7 @@ def by_axis(calls: Calls) -> dict[str, dict[str, list[Call]]]:
 
 
 def scorecard(server: str, made: str, calls: Calls) -> dict[str, Any]:
-    """The whole, as it is written as JSON."""
+    """The whole scorecard, as it is written to JSON."""
     return {
         "server": server,
         "made": made,
@@ -179,10 +179,10 @@ def scorecard(server: str, made: str, calls: Calls) -> dict[str, Any]:
 
 
 def read(file: Path) -> dict[str, Any]:
-    """A scorecard.
+    """Read a scorecard.
 
     Raises:
-        ConfigError: It is none, or cannot be read.
+        ConfigError: The file is not a scorecard, or cannot be read.
     """
     try:
         told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -196,7 +196,7 @@ def read(file: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A figure of two scorecards, over the conversations that are in both."""
+    """A figure in two scorecards, over the conversations that are in both."""
 
     figure: Figure
     other: float
@@ -206,10 +206,10 @@ class Difference:
 
 
 def against(calls: Calls, others: Calls) -> list[Difference]:
-    """This one minus the other, conversation by conversation of the same scenario and seed.
+    """Compare this scorecard with another, over the conversations that are in both.
 
     Raises:
-        ConfigError: No conversation is in both.
+        ConfigError: The two have no conversation in common.
     """
     this, other = ({call["id"]: call for call in some} for some in (calls, others))
     both = [name for name in this if name in other]

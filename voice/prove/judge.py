@@ -1,7 +1,7 @@
-"""What came of a call: what was measured, what must be true and is not. Pure functions.
+"""Judges a call by what was recorded: measures it, and checks what must be true. Pure functions.
 
-Times are measured where a caller hears: from the last sample of his speech to the first audible one
-of the agent's. A judgement is plain data, as the scorecard's JSON has it.
+Times are measured where a caller hears: from the last sample of the caller's speech to the first
+audible one of the agent's. A judgement is plain data, as in the scorecard's JSON.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from voice.prove.words import errors, words
 
 RATE_HZ = 24_000
 DEAD_AIR_S = 2.0
-"""Silence after the caller's words that is longer makes a caller ask whether anybody is there."""
+"""A longer silence after the caller's words makes a caller ask whether anybody is there."""
 CUT_MS = 100
-"""An item of which this much was not played was stopped."""
+"""An item was stopped if more than this much of it was not played."""
 SLACK_WORDS = 3
-"""How far the place of a word in a reply's sound may be off its place in the text."""
+"""By how many words a place in a reply's sound may differ from the same place in its text."""
 OWNED = ("id", "agent", "caller")
-"""Columns of every row, which say nothing of what it holds."""
+"""Columns that every row has, and that say nothing about its content."""
 TRANSCRIBED = "conversation.item.input_audio_transcription.completed"
 
 
@@ -41,10 +41,10 @@ class Item:
     """A piece of what the agent said, and what was heard of it.
 
     Attributes:
-        first_s: Its first audible sample; inf where nothing was audible.
-        last_s: Just past its last one.
-        sent_ms: Length of its sound as it came.
-        played_ms: Length of what was played.
+        first_s: Time of its first audible sample; inf if nothing was audible.
+        last_s: Time just past its last audible sample; -inf if nothing was audible.
+        sent_ms: Length of the audio that was received.
+        played_ms: Length of the audio that was played.
     """
 
     id: str
@@ -56,7 +56,7 @@ class Item:
 
     @property
     def cut(self) -> bool:
-        """Whether it was stopped."""
+        """Whether its playback was stopped early."""
         return self.sent_ms - self.played_ms > CUT_MS
 
 
@@ -71,10 +71,10 @@ class Made:
 
 
 def items(recording: Recording) -> list[Item]:
-    """What the agent said, in the order in which it came."""
+    """What the agent said, in the order of its audio."""
     told, sent = texts(recording.events), Counter[str]()
     for received in of_type(recording.events, "response.output_audio.delta"):
-        # 4 characters of base64 are 3 bytes, 2 bytes a sample.
+        # 4 characters of base64 are 3 bytes; a sample is 2 bytes.
         delta = received.event["delta"]
         sent[received.event["item_id"]] += (len(delta) * 3 // 4 - delta.count("=")) // 2
     found = []
@@ -93,7 +93,7 @@ def items(recording: Recording) -> list[Item]:
 
 
 def calls(events: Sequence[Received]) -> list[Made]:
-    """The calls that were made, in order: by a server of ours, and handed to the client."""
+    """The calls that were made, in order: those a server of ours ran and those for the client."""
     failed = {
         r.event["call_id"]
         for r in of_type(events, "quicksilver.tool_result")
@@ -159,12 +159,12 @@ def _takes_turn(said: Said) -> bool:
 def _turn(
     said: Said, recording: Recording, heard: Sequence[Item], made: Sequence[Made]
 ) -> dict[str, Any]:
-    """What followed something that was said to be answered."""
+    """Measures what followed something that the caller said and that wanted an answer."""
     until_s = min((s.start_s for s in recording.said if s.start_s > said.start_s), default=math.inf)
     begun_s = [*(item.first_s for item in heard), *(one.at_s for one in made)]
     behind = [i.first_s for i in heard if said.end_s <= i.first_s < until_s]
     answered_s = min(behind, default=None)
-    # An answer that began too soon, and goes on, is no silence.
+    # An answer that began before the caller's end and goes on is not silence.
     sounding = any(i.first_s < said.end_s < i.last_s for i in heard)
     waited_s = (min(until_s, recording.seconds) if answered_s is None else answered_s) - said.end_s
     transcripts = [
@@ -188,7 +188,7 @@ def _turn(
 
 
 def _over(said: Said, recording: Recording, heard: Sequence[Item]) -> dict[str, Any]:
-    """What became of the reply over which something was said."""
+    """Measures what became of the reply over which something was said."""
     talked = [i for i in heard if i.first_s <= said.start_s <= i.last_s]
     item = talked[-1] if talked else None
     told: dict[str, Any] = {
@@ -214,7 +214,7 @@ def _over(said: Said, recording: Recording, heard: Sequence[Item]) -> dict[str, 
 def _checks(
     expected: Expected, heard: Sequence[Item], made: Sequence[Made], recording: Recording
 ) -> Iterator[tuple[str, str]]:
-    """What is not as it must be: its kind, "done", "once" or "exact", and what it is."""
+    """What is not as it must be: its kind ("done", "once" or "exact"), and a description."""
     if recording.error:
         yield "done", recording.error
     if recording.gave_up:
@@ -280,7 +280,7 @@ def _fits(pattern: str, name: str, value: object) -> bool:
 
 
 def _text(name: str, value: object) -> str:
-    """A value as patterns see it."""
+    """A value in the form that patterns are matched against."""
     if name == "due" and isinstance(value, float):
         return f"{datetime.fromtimestamp(value):%A %H:%M}".lower()
     if isinstance(value, list):

@@ -1,8 +1,8 @@
-"""The fault ledger: something goes wrong in a turn, and what it asked for must be done once.
+"""The fault ledger: something goes wrong in a turn, and what was asked for must be done once.
 
-A caller asks for an errand that a tool with side effects does. At a moment of the turn there is a
-fault, and what the tools have kept at the end is held against what should be there. Which server it
-is, what the tool is and how the caller sounds is not known here.
+A caller asks for an errand that a tool with side effects does. At some moment of the turn a fault
+is injected, and at the end what the tools have stored is compared with what should be there. Which
+server and tool these are and how the caller sounds is not known here.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from voice.types import Samples, ToolCall
 EVERY_MS = 40
 FIRST_MS = -400
 MOMENTS = 110
-"""So many moments of a turn, from before its last word until its answer is over."""
+"""Number of moments in a turn, from before its last word until its answer is over."""
 STRIDE = 67
-"""Coprime to `MOMENTS`: a few faults are spread over all moments, and many meet each."""
+"""Coprime to `MOMENTS`, so that a few faults spread over the turn and many cover every moment."""
 SLOW_S = 7.0
-"""Longer than an answer waits for a tool."""
+"""How long a slow tool takes: longer than an answer waits for it."""
 PATIENCE_S = 12.0
 """How long a caller waits for something to be done."""
 ASKED_EVERY_S = 0.5
 AFTERWARDS_S = 1.0
-"""How long what was done is watched for being done again."""
+"""How long to watch afterwards whether something is done again."""
 
 
 OUTCOMES = ("as it should be", "doubled", "lost", "never called")
@@ -41,9 +41,9 @@ OUTCOMES = ("as it should be", "doubled", "lost", "never called")
 class Kind(StrEnum):
     """What goes wrong.
 
-    At the moment the caller says something else (interruption), asks for the response again
-    (retry), loses the line and calls again (reconnect), or the server restarts. A slow or failing
-    tool is interrupted as well.
+    At the moment of the fault the caller says something else (interruption), asks for the response
+    again (retry) or loses the line and calls again (reconnect), or the server restarts. With a slow
+    or failing tool the caller interrupts, too.
     """
 
     INTERRUPTION = "interruption"
@@ -61,7 +61,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault, and when: after the last sample of the request, in ms."""
+    """A fault, and its time in ms after the last sample of the request."""
 
     kind: Kind
     at_ms: int
@@ -73,9 +73,10 @@ class Errand:
     """Something to ask for.
 
     Attributes:
-        tool: What does it.
-        table: Where the tool keeps that it was done.
-        row: Column → value of its rows there.
+        says: The words that ask for it.
+        tool: The tool that does it.
+        table: The table in which the tool records that it was done.
+        row: Column → value in the rows that record it.
     """
 
     says: str
@@ -91,15 +92,16 @@ class Errand:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A server to put faults on, and a caller.
+    """A server to test with faults, and a caller.
 
     Attributes:
-        door: The way to it, for a fault; it puts in the `trouble` that is with the tools.
-        errands: The second is asked for after a line was lost.
-        other: What an interruption says.
-        background: (T,) int16 at 24 kHz, what is around the caller.
+        door: Fault → the way to the server, with the fault's `trouble` for the tools.
+        errands: What is asked for; the second one after the line was lost.
+        other: The words of an interruption.
+        speak: Makes the sound of the caller's words.
+        background: (T,) int16 at 24 kHz, the noise around the caller.
         restart: Stops the server and starts it again.
-        ours: Whether it runs the tools itself: then a call that it told of must be done.
+        ours: Whether the server runs the tools itself; then each call that it reports must be done.
     """
 
     door: Callable[[Fault], Door]
@@ -114,12 +116,12 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An errand of a faulted turn.
+    """The outcome of an errand in a conversation with a fault.
 
     Attributes:
-        called: Calls that the server told of.
-        done: How often it was done.
-        least: How often it must have been, at least.
+        called: Number of calls that the server reported.
+        done: How often the errand was done.
+        least: How often it had to be done, at least.
     """
 
     fault: Fault
@@ -129,14 +131,17 @@ class Entry:
 
     @property
     def outcome(self) -> str:
-        """Where nothing was called, the server did not understand, or the caller was too early."""
+        """One of `OUTCOMES`.
+
+        "never called" means that the server did not understand, or that the fault came too early.
+        """
         if self.done >= self.least:
             return OUTCOMES[self.done > 1]
         return "lost" if self.called else "never called"
 
 
 def faults(kinds: Sequence[Kind], count: int) -> list[Fault]:
-    """So many, each kind as often, spread over the moments of a turn."""
+    """So many faults, of all kinds equally often, spread over the moments of a turn."""
     return [
         Fault(kinds[at % len(kinds)], _moment(at // len(kinds)), at // len(kinds))
         for at in range(count)
@@ -158,7 +163,7 @@ def table(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
 
 
 def trouble(fault: Fault) -> Trouble:
-    """What is wrong with the tools: slow each time, or failing at first."""
+    """What a fault does to the tools: each call slow, the first call failing, or nothing."""
     failing = fault.kind is Kind.FAILING
 
     async def meet(call: ToolCall) -> str:
@@ -171,10 +176,10 @@ def trouble(fault: Fault) -> Trouble:
 
 
 async def put(fault: Fault, site: Site) -> list[Entry]:
-    """Hold a conversation with a fault in it: an entry for each of its errands.
+    """Hold a conversation with a fault in it, and return an entry for each of its errands.
 
     Raises:
-        OSError: Nobody listens there.
+        OSError: No server can be reached.
         VoiceError: The server refuses.
     """
     first, second = site.errands
@@ -186,7 +191,8 @@ async def put(fault: Fault, site: Site) -> list[Entry]:
             await _ask(line, site, first.says)
             await _hear_out(line, first)
         called, done = await _count(line, first)
-        # What is begun when the line breaks is finished; what is not may be lost with it.
+        # A call begun before the line breaks must be completed by a server that runs it; anything
+        # else may be lost with the line.
         least = 1 if not fault.kind.breaks else min(called, 1) if site.ours else 0
         entries = [Entry(fault, called, done, least)]
     if fault.kind.breaks:
@@ -198,7 +204,7 @@ async def put(fault: Fault, site: Site) -> list[Entry]:
 
 
 async def _ask(line: Line, site: Site, text: str, until_ms: int = 0) -> None:
-    """Say something, and wait until so long after its last sample."""
+    """Say something, and wait until a time after its last sample of speech."""
     await line.client.settled()
     said = site.speak(text)
     microphone, clock = line.client.microphone, line.client.clock
@@ -222,7 +228,7 @@ async def _meet(fault: Fault, line: Line, site: Site) -> None:
 
 
 async def _hear_out(line: Line, errand: Errand) -> None:
-    """Wait until it is done and the agent has spoken, and whether it is done again."""
+    """Wait until the errand is done and the agent has spoken, then in case it is done again."""
     with suppress(TimeoutError):
         async with asyncio.timeout(PATIENCE_S):
             while not errand.done(await line.store()):  # noqa: ASYNC110 - a server is asked
@@ -233,6 +239,6 @@ async def _hear_out(line: Line, errand: Errand) -> None:
 
 
 async def _count(line: Line, errand: Errand) -> tuple[int, int]:
-    """How often it was called, as the server tells, and how often it was done."""
+    """How often the errand's tool was called, as the server reports, and how often it was done."""
     made = [one for one in calls(line.client.events) if one.name == errand.tool]
     return len(made), errand.done(await line.store())

@@ -1,7 +1,7 @@
-"""A chat model as the caller's mind: it says what the caller says next, in place of his lines.
+"""A chat model as the caller's mind: it decides what the caller says next, instead of the lines.
 
-Any server of OpenAI's chat completions serves. How words sound, and what is judged, is not known
-here.
+Any server with OpenAI's chat completions API will do. How words sound and how calls are judged is
+not known here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from voice.prove.script import Script
 
 HANGS_UP = "HANG UP"
 LONGEST_CHARS = 300
-"""Of what a caller says at once; more is cut off."""
+"""Most characters that a caller says at once; the rest is cut off."""
 WAIT_S = 60.0
 BRIEF = """\
 You play a person on the telephone with a voice agent. Say what this person says next: one or two
@@ -34,8 +34,8 @@ class Mind:
     """A caller's side of one conversation.
 
     Attributes:
-        url: Of the server, up to and with ``/v1``.
-        seed: Sent along, so that a server that minds it answers the same again.
+        url: Base URL of the server, up to and including ``/v1``.
+        seed: Sent along, so that a server that supports it answers the same again.
     """
 
     url: str
@@ -45,10 +45,10 @@ class Mind:
     said: list[dict[str, str]] = field(default_factory=list)
 
     async def after(self, script: Script, heard: str) -> tuple[Script, str | None]:
-        """What is said when the agent has said something; as `Script.after`.
+        """What the caller says after the agent has said something; as `Script.after`.
 
         Raises:
-            VoiceError: The model's server does not answer as it should.
+            VoiceError: The model's server fails, or its answer is malformed.
         """
         if script.gave_up:
             return script, None
@@ -58,7 +58,7 @@ class Mind:
         text = await self._asked({**body, "temperature": 0, "max_tokens": 100})
         self.said.append({"role": "assistant", "content": text})
         text = " ".join(MARK.sub(" ", text).split())[:LONGEST_CHARS]
-        # In capitals, or nothing else: "please don't hang up" goes on.
+        # Hang up only for the capitals or these words alone, not for "please don't hang up".
         if not text or HANGS_UP in text or text.strip(" .!").upper() == HANGS_UP:
             return script, None
         return script.saying(text)

@@ -1,4 +1,4 @@
-"""A scorecard as an HTML page of one file: no script, nothing from elsewhere, light and dark."""
+"""A scorecard as an HTML page in one file: no scripts, no external resources, light and dark."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def page(
     other: Mapping[str, Any] | None,
     compared: Sequence[Difference],
 ) -> str:
-    """The page.
+    """The whole page.
 
     Args:
-        card: `voice.prove.figures.scorecard`.
-        sounds: Conversation → an Ogg file.
-        other: The scorecard it stands beside; None where there is none.
-        compared: How the two differ.
+        card: The scorecard, as `voice.prove.figures.scorecard` makes it.
+        sounds: Id of a conversation → an Ogg file.
+        other: The scorecard to compare with, if any.
+        compared: The differences between the two.
     """
     calls: Sequence[Call] = card["conversations"]
     passed = sum(call["passed"] for call in calls)
@@ -127,7 +127,7 @@ def _axes(card: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _latencies(calls: Sequence[Call], others: Sequence[Call]) -> str:
-    """The share of turns that were answered within a time."""
+    """A chart of the share of turns that were answered within a time."""
     width, height, most_ms = WIDTH - 60, 220, 3000
     drawn = [
         f'<line class="axis" x1="40" y1="{height}" x2="{40 + width}" y2="{height}"/>',

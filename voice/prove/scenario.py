@@ -1,8 +1,8 @@
-"""Scenarios: who calls, what for, how he speaks, and what must be true when he has hung up.
+"""Scenarios: who calls and why, how they speak, and what must be true when they have hung up.
 
-They are TOML files, read strictly. A fact is words that stand as {name} in lines and expectations;
-of several the seed draws one. Axes vary how a caller speaks, one thing at a time. What a caller
-says next is `voice.prove.script`'s, how it sounds `voice.prove.sound`'s.
+They are TOML files; unknown keys are errors. A fact replaces its {name} in lines and expectations;
+if it has several values, the seed draws one. Axes vary how a caller speaks, one thing at a time.
+`voice.prove.script` decides what a caller says next, `voice.prove.sound` how it sounds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from voice.errors import ConfigError
 
 SCENARIOS_DIR = CONFIGS_DIR / "scenarios"
 PLACE = re.compile(r"\{([a-z]\w*)\}")
-"""In a text, a fact."""
+"""The place of a fact in a text."""
 MARK = re.compile(r"\[([^\[\]]*)\]")
 KNOWN_MARK = re.compile(r"pause [1-9]\d{0,4}|cough|spell .+")
 
@@ -44,55 +44,55 @@ def _marked(text: str) -> str:
 
 
 Pattern = Annotated[str, AfterValidator(_compiled)]
-"""A regular expression over plain words: lower case, numbers spelled out, without marks."""
+"""A regular expression over plain words: lower case, numbers spelled out, no punctuation."""
 Spoken = Annotated[str, AfterValidator(_marked)]
 """Words, with marks between them: [pause 700] in ms, [cough], [spell Miller]."""
 Texts = Annotated[tuple[Spoken, ...], BeforeValidator(listed), Field(min_length=1)]
 
 
 class Behaviour(Section):
-    """How a caller speaks, and what his line and his room do to it."""
+    """How a caller speaks, and what the room and the line do to the sound."""
 
     voice: str = "hibari:heart"
-    """hibari:, piper: or espeak: and a voice, as `python -m voice.voices` lists them; or flite:slt
-    and other voices of the flite command."""
+    """hibari:, piper: or espeak: and a voice, as `python -m voice.voices` lists them; or flite: and
+    a voice of the flite command, such as flite:slt."""
     rate: Annotated[float, Field(ge=0.5, le=2.0)] = 1.0
-    """Of speaking; 1 is the voice's own."""
+    """Rate of speaking; 1 is the voice's own."""
     noise: str = ""
-    """Around the caller: pink, babble, or the path of a recording; empty is a quiet room."""
+    """Noise around the caller: pink, babble, or the path of a recording; empty for a quiet room."""
     noise_db: Annotated[float, Field(ge=-10.0, le=60.0)] = 20.0
-    """Power of the speech over that of the noise."""
+    """Level of the speech over that of the noise."""
     reverb_s: Annotated[float, Field(ge=0.0, le=3.0)] = 0.0
-    """Time in which the room's echo falls by 60 dB; 0 is no echo."""
+    """Reverberation time of the room, for 60 dB; 0 for none."""
     telephone: bool = False
-    """Whether a telephone carries it: 300 to 3400 Hz, mu-law."""
+    """Whether the sound goes over a telephone line: 300 to 3400 Hz, mu-law."""
     hesitation_ms: Annotated[int, Field(ge=0, le=5000)] = 0
     """Length of a pause inside each line of four words or more."""
     reaction_s: Annotated[float, Field(ge=0.0, le=10.0)] = 0.4
-    """From the agent's last word to the caller's first."""
+    """Time from the agent's last word to the caller's first."""
 
 
 class Line(Section):
     """Something that the caller says."""
 
     says: Texts
-    """The words; of several the seed draws one."""
+    """The words; if there are several versions, the seed draws one."""
     hears: Pattern = ""
-    """Said where the agent's words have this in them; without it, in the order of the file."""
+    """The line is said when the agent's words match this; without it, in the order of the file."""
     times: Annotated[int, Field(ge=1)] = 1
-    """How often at most; a line without `hears` is said once."""
+    """How often it may be said; a line without `hears` is said once."""
 
 
 class TalkOver(Section):
-    """Something that is heard at the caller's end while the agent speaks; once."""
+    """Something that is heard at the caller's end, once, while the agent speaks."""
 
     says: Spoken
     """The words, or [cough]."""
     at: str = ""
-    """The agent's word at which it begins; empty: a second after the agent's first sound."""
+    """The agent's word at which it begins; if empty, a second after the agent's first sound."""
     kind: Literal["interruption", "backchannel", "bystander"] = "interruption"
-    """An interruption is to silence the agent, and is answered. A backchannel, a cough too, and a
-    bystander, who is 12 dB softer and has another voice, are to change nothing."""
+    """An interruption should silence the agent, which then answers it. A backchannel or a cough,
+    and a bystander, who has another voice and is 12 dB softer, should change nothing."""
 
 
 class ExpectedCall(Section):
@@ -100,7 +100,7 @@ class ExpectedCall(Section):
 
     tool: str
     arguments: dict[str, Pattern] = Field(default_factory=dict)
-    """What the whole value must be; the others may be anything."""
+    """Name → pattern that the whole value must match; other arguments may be anything."""
     times: Annotated[int, Field(ge=1)] = 1
 
 
@@ -109,13 +109,13 @@ class Expected(Section):
 
     calls: tuple[ExpectedCall, ...] = ()
     may_call: tuple[str, ...] = ()
-    """Tools that may be called besides, as often as the agent likes."""
+    """Tools that may be called as well, any number of times."""
     must_not_call: tuple[str, ...] = ()
     must_say: tuple[Pattern, ...] = ()
     must_not_say: tuple[Pattern, ...] = ()
     store: dict[str, tuple[dict[str, Pattern], ...]] = Field(default_factory=dict)
-    """Where the server is one of ours: table → its rows, in any order. A moment (`due`) is told as
-    "tuesday 10:30"."""
+    """Table → its rows at the end, in any order; not checked if the store cannot be read. A time
+    (`due`) is written as "tuesday 10:30"."""
 
 
 class Scenario(Section):
@@ -124,26 +124,26 @@ class Scenario(Section):
     caller: str
     """Who calls; for readers."""
     goal: str
-    """What for; for readers."""
+    """Why they call; for readers."""
     facts: dict[str, Texts] = Field(default_factory=dict)
-    """Name → words; of several the seed draws one."""
+    """Name → words; if there are several versions, the seed draws one."""
     lines: tuple[Line, ...] = Field(min_length=1)
     over: tuple[TalkOver, ...] = ()
-    """In order, at most one in each reply."""
+    """What is said over the agent, in order, at most one in each reply."""
     otherwise: Spoken = "I don't know."
-    """Said, twice at most, to a question that nothing fits, while a line waits for its cue."""
+    """Said to a question that no line fits, at most twice in a row, while lines are left."""
     goodbye: Spoken = ""
     """Said before hanging up."""
     turns: Annotated[int, Field(ge=1, le=100)] = 12
-    """After so many the caller gives up."""
+    """After this many turns the caller gives up."""
     behaviour: Behaviour = Behaviour()
     recordings: dict[str, str] = Field(default_factory=dict)
-    """Words of a line → path of a recording that is played in their place."""
+    """Words of a line → path of a recording that is played instead."""
     expected: Expected = Expected()
 
     @property
     def asides(self) -> tuple[str, ...]:
-        """What may be said besides the lines."""
+        """What the caller may say besides the lines."""
         over = (one.says for one in self.over if one.kind != "bystander")
         return (*over, self.otherwise, *([self.goodbye] if self.goodbye else ()))
 
@@ -152,7 +152,7 @@ class ScenarioFile(Section):
     """The scenarios of one agent."""
 
     agent: str
-    """Name of an agent, or its file: what a server of ours is started with."""
+    """Name of an agent, or its file, for a server that is started."""
     scenarios: dict[str, Scenario] = Field(min_length=1)
 
 
@@ -160,16 +160,16 @@ class AxesFile(Section):
     """What is varied."""
 
     axes: dict[str, dict[str, Behaviour]] = Field(min_length=1)
-    """Axis → value → what it changes of a scenario's behaviour."""
+    """Axis → value → what it changes in a scenario's behaviour."""
 
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """A scenario as it is called: facts drawn, one thing varied.
+    """A scenario as it is run, with facts drawn and at most one thing varied.
 
     Attributes:
-        axis: What is varied, such as "noise"; empty where nothing is.
-        value: To what, such as "pink 10 dB".
+        axis: What is varied, such as "noise"; empty if nothing is.
+        value: Name of the variation, such as "pink 10 dB".
     """
 
     name: str
@@ -181,7 +181,7 @@ class Take:
 
     @property
     def id(self) -> str:
-        """Names it in a scorecard."""
+        """Its name in a scorecard."""
         varied = f"+{self.axis}={self.value}" if self.axis else ""
         return f"{Path(self.agent).stem}/{self.name}{varied}#{self.seed}"
 
@@ -193,7 +193,7 @@ def load(name_or_path: str) -> ScenarioFile:
         name_or_path: A path, or the bare name of a file in configs/scenarios/.
 
     Raises:
-        ConfigError: It is missing or malformed, or a text names a fact that there is not.
+        ConfigError: The file is missing or malformed, or a text names an unknown fact.
     """
     file = find_file(name_or_path, SCENARIOS_DIR)
     read = read_options(ScenarioFile, file)
@@ -212,7 +212,7 @@ def load_axes(name_or_path: str) -> AxesFile:
 
 
 def takes(files: Iterable[ScenarioFile], axes: AxesFile | None, seeds: Sequence[int]) -> list[Take]:
-    """Every scenario as it is, and with each value of the axes; each by every seed."""
+    """Every scenario as it is and with each value of the axes, for every seed."""
     varied: list[tuple[str, str, Behaviour]] = [("", "", Behaviour())]
     for axis, values in axes.axes.items() if axes else ():
         varied += [(axis, value, change) for value, change in values.items()]

@@ -1,4 +1,4 @@
-"""What a caller says next: a state machine over what the agent has said, without sound or clock."""
+"""Decides what a caller says next: a state machine over the agent's words, without audio."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ NOT_HEARD = re.compile(
     r"(?:catch|hear|understand|get)"
     r"|say (?:that|it) again|repeat (?:that|it)|pardon|are you (?:still )?there)\b"
 )
-"""An agent that says this is told the same once more."""
+"""If the agent says this, the caller repeats the last words."""
 MOST_REPEATS = 2
 
 
 def plain(text: str) -> str:
-    """Words as patterns see them."""
+    """A text in the form that patterns are matched against."""
     return " ".join(words(text))
 
 
@@ -29,11 +29,11 @@ class Script:
     """How far a caller has come.
 
     Attributes:
-        said: How often each line was said, by its place in the scenario.
-        last: What was said last.
-        repeats: How often it was repeated, or the question put off, in a row.
-        over: How many sounds were made over the agent's speech.
-        turns: How often the caller has spoken.
+        said: How often each line was said, by its number in the scenario.
+        last: What the caller said last.
+        repeats: How often in a row it was repeated, or `otherwise` was said.
+        over: How many of the scenario's `over` have been said.
+        turns: How often the caller has taken a turn.
     """
 
     scenario: Scenario
@@ -46,22 +46,22 @@ class Script:
 
     @property
     def gave_up(self) -> bool:
-        """Whether the caller has spoken as often as he will."""
+        """Whether the caller has used up all turns."""
         return self.turns >= self.scenario.turns
 
     @property
     def talk_over(self) -> TalkOver | None:
-        """What is said over the agent's next reply, if its word for it comes."""
+        """What to say over the agent's next reply, if the word for it comes."""
         return self.scenario.over[self.over] if self.over < len(self.scenario.over) else None
 
     def after(self, heard: str) -> tuple[Script, str | None]:
-        """What is said when the agent has said something.
+        """What the caller says after the agent has said something.
 
         Args:
-            heard: The agent's words since the caller spoke; empty where it said nothing.
+            heard: The agent's words since the caller spoke; empty if it said nothing.
 
         Returns:
-            The caller's new state, and the words; None where he hangs up.
+            The caller's new state, and the words; None to hang up.
         """
         told = plain(heard)
         if self.gave_up:
@@ -94,5 +94,5 @@ class Script:
         return replace(script, said=said), text
 
     def saying(self, text: str, repeats: int = 0) -> tuple[Script, str]:
-        """The caller who says this next, whatever his lines are; and the words."""
+        """The state after the caller says these words, whatever the lines are; and the words."""
         return replace(self, last=text, repeats=repeats, turns=self.turns + 1), text

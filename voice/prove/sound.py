@@ -1,4 +1,4 @@
-"""How a caller sounds: a voice, marks in its text, a room, noise and a telephone line.
+"""Makes a caller's sound: voice, marks in the text, room, noise and telephone line.
 
 Shapes: T is a number of samples, mono int16 at `RATE_HZ` unless said otherwise.
 """
@@ -33,7 +33,7 @@ Wave = NDArray[np.float64]
 LINE_HZ = 8000
 BAND_HZ = (300, 3400)
 SPEECH_DBFS = -24.0
-"""Of every line, between its first and its last sample of speech."""
+"""Level of every line, between its first and its last sample of speech."""
 BYSTANDER_DB = -12.0
 BYSTANDER_VOICE = "espeak:en-us"
 LETTER_GAP_MS = 180
@@ -53,8 +53,8 @@ class Utterance:
 
     Attributes:
         text: The words, without marks.
-        samples: (T,).
-        start: First sample of speech.
+        samples: (T,), the sound.
+        start: Index of the first sample of speech.
         end: Index just past the last one; echo may follow.
     """
 
@@ -66,12 +66,12 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """A caller's mouth, room and line.
+    """A caller's voice, room and line.
 
     Args:
-        behaviour: How he speaks.
-        seed: Of what is drawn.
-        recordings: Words → path of a recording that is played in their place.
+        behaviour: How the caller speaks.
+        seed: Seed of what is drawn.
+        recordings: Words → path of a recording that is played instead.
     """
 
     behaviour: Behaviour
@@ -79,7 +79,7 @@ class Speaker:
     recordings: Mapping[str, str] = field(default_factory=dict)
 
     def background(self) -> Samples:
-        """What is around the caller all the time; to be repeated without end."""
+        """The noise around the caller, to be played in a loop."""
         noise = room_tone(5.0, RATE_HZ)
         if self.behaviour.noise:
             noise = levelled(around(self.behaviour.noise), SPEECH_DBFS - self.behaviour.noise_db)
@@ -89,7 +89,7 @@ class Speaker:
         """Say a text with its marks.
 
         Raises:
-            ConfigError: There is no such voice or recording, or nothing to hear.
+            ConfigError: There is no such voice, or the recording cannot be read.
         """
         voice = BYSTANDER_VOICE if bystander else self.behaviour.voice
         if text in self.recordings:
@@ -117,7 +117,7 @@ class Speaker:
         return " ".join([*words[:gap], f"[pause {pause_ms}]", *words[gap:]])
 
     def _parts(self, text: str, voice: str) -> Iterator[Samples]:
-        # Text and marks take turns.
+        # Text and marks alternate, beginning with text.
         for number, part in enumerate(MARK.split(text)):
             kind, _, value = part.partition(" ")
             if number % 2 == 0 and part.strip(" ,.?!"):
@@ -133,7 +133,7 @@ class Speaker:
 
 
 def told(text: str) -> str:
-    """A text's words: marks left out, what is spelled letter by letter."""
+    """A text's words, without marks except for spelled words, which are letter by letter."""
 
     def spelled(mark: re.Match[str]) -> str:
         return " ".join(mark[1][6:].upper()) if mark[1].startswith("spell ") else ""
@@ -199,7 +199,7 @@ def recorded(path: str) -> Samples:
 
 @cache
 def around(noise: str) -> Samples:
-    """Noise by its name in a scenario, of any level."""
+    """Noise by its name in a scenario; its level is arbitrary."""
     if noise == "babble":
         return _babble()
     if noise != "pink":
@@ -229,7 +229,7 @@ def cough() -> Samples:
 
 
 def echoing(samples: Samples, reverb_s: float) -> Samples:
-    """(T,) in a room whose echo falls by 60 dB in some time; longer by as much."""
+    """(T,) samples in a room with this reverberation time (60 dB), lengthened by that time."""
     tail = np.arange(round(reverb_s * RATE_HZ)) / RATE_HZ
     noise = np.random.default_rng(0).normal(size=len(tail))
     impulse = noise * 10 ** (-3 * tail / reverb_s)
@@ -247,7 +247,7 @@ def carried(samples: Samples, rate_hz: int) -> Samples:
         samples: (T,) int16 at ``rate_hz``.
 
     Returns:
-        (T * 8000 / rate_hz,) int16 at 8 kHz: band-limited, and coarse as mu-law makes it.
+        (T * 8000 / rate_hz,) int16 at 8 kHz, band-limited and quantised to mu-law.
     """
     narrow = soxr.resample(samples.astype(np.float64), rate_hz, LINE_HZ)
     spectrum = np.fft.rfft(narrow)
@@ -258,22 +258,22 @@ def carried(samples: Samples, rate_hz: int) -> Samples:
 
 
 def over_a_line(samples: Samples) -> Samples:
-    """(T,) as a telephone carries it."""
+    """(T,) samples as a telephone carries them, at `RATE_HZ` again."""
     return at_client_rate(carried(samples, RATE_HZ), LINE_HZ)
 
 
 def level(samples: Samples | Wave) -> float:
-    """Root mean square of (T,) samples of any rate."""
+    """Root mean square of (T,) samples."""
     return float(np.sqrt(np.mean(samples.astype(np.float64) ** 2)))
 
 
 def scaled(samples: Samples | Wave, factor: float) -> Samples:
-    """(T,) samples louder or softer; what is too loud is clipped."""
+    """(T,) samples times a factor, clipped to 16 bits."""
     return np.clip(np.round(samples * factor), -32768, 32767).astype(np.int16)
 
 
 def levelled(samples: Samples | Wave, dbfs: float, span: Sequence[int] = ()) -> Samples:
-    """(T,) samples whose level, or that of a span of them, is so many dB from full scale."""
+    """(T,) samples scaled so that they, or a span of them, have a level in dB of full scale."""
     first, last = span or (0, len(samples))
     return scaled(samples, 32768 * 10 ** (dbfs / 20) / max(1e-9, level(samples[first:last])))
 

@@ -1,4 +1,4 @@
-"""Word error rate: how many words of a reference were replaced, left out or put in."""
+"""Word errors: how many words of a reference were replaced, left out or inserted."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from num2words import num2words
 
 
 def words(text: str) -> list[str]:
-    """A text's words as they sound: lower case, numbers spelled out, signs dropped."""
+    """A text's words as they sound: lower case, numbers spelled out, punctuation dropped."""
     spelled = re.sub(r"\d+", lambda number: f" {num2words(int(number[0]))} ", text.lower())
     return re.findall(r"[a-z]+(?:'[a-z]+)?", spelled.replace("-", " "))
 
 
 def errors(reference: list[str], heard: list[str]) -> int:
-    """The fewest replacements, omissions and insertions that turn one into the other.
+    """The fewest replacements, omissions and insertions that turn one text into the other.
 
     Source: Levenshtein, 1966, on words.
     """
