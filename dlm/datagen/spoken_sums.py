@@ -15,7 +15,7 @@ from dlm.datagen.words import CURRENCIES, UNITS
 from dlm.language.spoken_numbers import number
 
 _OPERATORS = {
-    "times": "*", "multiplied by": "*", "x": "*", "*": "*", "plus": "+", "+": "+", "and": "+",
+    "times": "*", "multiplied by": "*", "x": "*", "*": "*", "plus": "+", "+": "+",
     "added to": "+", "minus": "-", "-": "-", "divided by": "/", "over": "/", "/": "/", "less": "-",
     "take away": "-", "lots of": "*", "shared between": "/", "split between": "/",
 }  # fmt: skip
@@ -54,7 +54,7 @@ def evaluate(text: str) -> float | None:
     special = _special(text)
     if special is not None:
         return special
-    parts = _SPLIT.split(f"{text}")
+    parts = _SPLIT.split(text)
     numbers = [number(part) for part in parts[::2]]
     if len(parts) < 3 or any(n is None for n in numbers):
         return None

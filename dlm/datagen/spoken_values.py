@@ -159,9 +159,7 @@ def day(text: str, today: date) -> date | None:
     fixed = {"today": 0, "tonight": 0, "tomorrow": 1, "yesterday": -1, "now": 0}
     fixed |= {"day after tomorrow": 2, "the day after tomorrow": 2, "day before yesterday": -2}
     fixed |= {"afternoon": 0, "evening": 0, "morning": 0, "weekend": (5 - today.weekday()) % 7}
-    parts = r" (morning|afternoon|evening|night)$"
-    if re.search(parts, text):
-        text = re.sub(parts, "", text)
+    text = re.sub(r" (morning|afternoon|evening|night)$", "", text)
     if text in fixed:
         return today + timedelta(days=fixed[text])
     if text in HOLIDAYS:

@@ -155,7 +155,7 @@ def _same_fields(got: str, wanted: str) -> float:
     except ValueError:
         return 0.0
     expected = _leaves(json.loads(wanted.casefold()))
-    return len(found & expected) / len(found | expected)
+    return len(found & expected) / len(found | expected) if found or expected else 1.0
 
 
 def _leaves(value: Any, path: str = "") -> set[tuple[str, str]]:

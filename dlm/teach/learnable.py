@@ -44,7 +44,7 @@ def _same(askings: Sequence[Asking]) -> Iterator[str]:
         elif one.verb == other.verb and _alike(_words(a.description), _words(b.description)):
             yield (
                 f"{a.name} and {b.name} say the same: {a.description!r} and {b.description!r};"
-                f" nobody's words tell them apart: leave one out, or describe what differs"
+                " nobody's words tell them apart: leave one out, or describe what differs"
             )
 
 

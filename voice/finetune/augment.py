@@ -99,7 +99,8 @@ def by_telephone(audio: Audio) -> Audio:
     narrow = np.clip(np.fft.irfft(spectrum, len(narrow)), -1, 1)
     coded = samples_from_mulaw(mulaw_from_samples(np.asarray(narrow * 32767, np.int16)))
     wide = soxr.resample(coded.astype(np.float32) / 32768, _TELEPHONE_HZ, SAMPLE_RATE_HZ)
-    return np.resize(wide, len(audio)).astype(np.float32)
+    missing = max(len(audio) - len(wide), 0)
+    return np.pad(wide, (0, missing))[: len(audio)].astype(np.float32)
 
 
 def scaled(audio: Audio, rms: float) -> Audio:
