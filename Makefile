@@ -1,7 +1,8 @@
 # Everything runs from .venv, which is made on first use. Useful variables:
-#   PYTHON       the interpreter that makes .venv; the first of python3 … python3.11 that is new enough
-#   TORCH_INDEX  where torch comes from; on Linux without an NVIDIA GPU PyTorch's own index of CPU builds,
-#                since the package index's torch brings several gigabytes of CUDA libraries
+#   PYTHON       the interpreter that makes .venv; by default the first of python3, python3.14 …
+#                python3.11 that is new enough
+#   TORCH_INDEX  where torch comes from; by default, on Linux without an NVIDIA GPU, PyTorch's index
+#                of CPU builds, since PyPI's torch brings several gigabytes of CUDA libraries
 #   PIP_ARGS     passed to pip
 #   ARGS         passed to the program of run, demo, bench and gpu
 #   PYTEST_ARGS  passed to pytest; by default it runs in as many processes as there are cores, up to 4
@@ -12,7 +13,7 @@ BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
 PIP_ARGS ?=
 INSTALL := $(BIN)/python -m pip install --constraint constraints.txt $(PIP_ARGS)
-# In a variable, since a comma would end an argument of call.
+# In a variable, since a comma would end an argument of $(call).
 DEV_EXTRAS := '.[local,dev]'
 TORCH_INDEX ?= $(shell [ "$$(uname -s)" = Linux ] && ! command -v nvidia-smi >/dev/null && \
   echo https://download.pytorch.org/whl/cpu)
@@ -21,7 +22,7 @@ PYTEST_ARGS ?= --numprocesses auto --maxprocesses 4 --dist worksteal
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
-# Runs a command and, in a terminal, shows every second that it is still under way.
+# Prints and runs a command; in a terminal, prints a dot every second while it runs.
 patiently = echo '$(subst ','\'',$(1))'; \
   if [ -t 1 ]; then (while sleep 1; do printf .; done) & trap "kill $$!" EXIT; fi; $(1)
 
@@ -56,7 +57,7 @@ check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	@command -v node >/dev/null || { echo "make check: node (Node.js 20 or newer) is missing" >&2; exit 1; }
-	@# Read from standard input, because node takes a bare .js file for CommonJS.
+	@# From standard input, because node takes a bare .js file for CommonJS.
 	@for file in web/*.js web/console/*.js; do \
 	  node --input-type=module --check <"$$file" || { echo "$$file: syntax error" >&2; exit 1; }; done
 
@@ -78,12 +79,12 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot make virtual" \
 	  "environments (Debian: apt-get install python3-venv)" >&2; exit 1; }
 	@$(call patiently,$(PYTHON) -m venv $(VENV))
-	@# Older versions show nothing while they install, which takes a while.
+	@# Older versions of pip show no progress while they install, which takes a while.
 	-@$(call patiently,$(INSTALL) --quiet --upgrade pip)
-	@# Where that index cannot be reached, the next command takes torch from the package index.
+	@# If this index cannot be reached, the next command takes torch from the package index.
 	$(if $(TORCH_INDEX),-@$(call patiently,$(INSTALL) --index-url $(TORCH_INDEX) --retries 1 --no-deps torch))
 
-# The interpreter is an order-only prerequisite: its date is older than any stamp's inputs.
+# The interpreter is an order-only prerequisite, so that its date does not matter.
 $(VENV)/.installed: $(INPUTS) | $(BIN)/python
 	@$(call patiently,$(INSTALL) --editable '.[local]')
 	@touch $@

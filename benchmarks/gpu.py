@@ -1,15 +1,14 @@
 """The whole measurement on a GPU, one command: ``python -m benchmarks.gpu``.
 
-First the kernels' parity, compiled: a figure counts only behind that. Then every kernel against
-torch, torch.compile and the roofline; a round of the engine at the shapes of 0.5B, 1.5B and 8B
-models; tokens per second of the shipped model. Last a plot. Each part writes its own file in
-benchmarks/results after each figure, so that one that is cut off goes on with ``--go-on``;
-``--only`` takes some of them, and ``--minutes`` bounds each. ``--dry-run`` goes through all of it
-at small sizes, on any machine, and writes nothing.
+It first checks that the compiled kernels agree with their references: without that no figure
+counts. Then it measures every kernel against torch, torch.compile and the roofline; a round of the
+engine at the shapes of 0.5B, 1.5B and 8B models; and tokens per second of the shipped model. Last
+it draws a plot. Each part writes its own file in benchmarks/results after each figure, so that a
+part that was cut off continues with ``--go-on``. ``--only`` selects parts, and ``--minutes`` bounds
+each. ``--dry-run`` goes through all of it at small sizes, on any machine, and writes nothing.
 
-It needs torch, triton, transformers, tokenizers, safetensors and numpy. Where pytest is not
-installed, kernels are checked at the benchmarks' shapes alone; where matplotlib is not, ``--only
-plot`` draws elsewhere.
+It needs torch, triton, transformers, tokenizers, safetensors and numpy. Without pytest, kernels are
+checked at the benchmarks' shapes alone; without matplotlib, run ``--only plot`` on another machine.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from benchmarks.series import add_options
 
 PARITY = ("tests/kernels", "tests/dlm/fused/test_runner.py")
 QUICK = ("tests/kernels/test_parity.py", "tests/dlm/fused/test_packing.py")
-# A machine for measuring may lack the plugins that the project's options of pytest are for.
+# A machine for measuring may lack the plugins that the project's pytest options configure.
 PYTEST = (
     "-q", "-p", "no:cacheprovider", "-o", "addopts=", "-W", "ignore::pytest.PytestConfigWarning",
 )  # fmt: skip
@@ -42,10 +41,10 @@ PARTS = {
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Run a module of Python.
+    """Run a Python module.
 
     Raises:
-        SystemExit: It failed.
+        SystemExit: The module failed.
     """
     print("$ python -m", *arguments, flush=True)
     if code := subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, check=False).returncode:
@@ -53,10 +52,10 @@ def run(arguments: Sequence[str]) -> None:
 
 
 def parity(files: Sequence[str]) -> None:
-    """Run tests, if the machine can.
+    """Run tests where pytest is installed.
 
     Raises:
-        SystemExit: One failed.
+        SystemExit: A test failed.
     """
     if importlib.util.find_spec("pytest") is None:
         print("pytest is not installed: kernels are checked at the benchmarks' shapes alone")
@@ -65,7 +64,7 @@ def parity(files: Sequence[str]) -> None:
 
 
 def draw(measured: Path, target: Path) -> None:
-    """Plot a results file, if the machine can."""
+    """Plot a results file where matplotlib is installed."""
     if importlib.util.find_spec("matplotlib") is None:
         print("matplotlib is not installed: --only plot draws elsewhere")
         return
@@ -78,12 +77,12 @@ def draw(measured: Path, target: Path) -> None:
 
 
 def _steps(results: dict[str, Any]) -> list[tuple[list[str], dict[str, float]]]:
-    """Model, number format, context and batch of each step that was measured, and its figures."""
+    """Each measured step: its model, number format, context and batch, and its figures."""
     return [(key.split("_"), told) for key, told in results.items() if key.count("_") == 3]
 
 
 def plot(results: dict[str, Any], file: Path) -> None:
-    """Milliseconds of a step by batch, as measured and at the roofline, a panel for each model."""
+    """Plot milliseconds per step over the batch, measured and at the roofline, a panel a model."""
     rows = _steps(results)
     models = list(dict.fromkeys(key[0] for key, _ in rows))
     with drawn(file, 11, 3.6, panels=len(models)) as axes:
@@ -102,7 +101,7 @@ def plot(results: dict[str, Any], file: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run all parts."""
+    """Run the chosen parts."""
     parser = argparse.ArgumentParser(prog="benchmarks.gpu", description=__doc__)
     parser.add_argument("--dry-run", action="store_true", help="small sizes, on any machine")
     names = ["parity", *PARTS, "plot"]

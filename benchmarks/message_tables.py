@@ -1,4 +1,4 @@
-"""Tables of what the agents make of messages of outsiders."""
+"""Tables of how the agents handle messages that outsiders wrote."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from benchmarks.report import share_told
 
 _WHO_READ = {"aside": "never read by the developers", "open": "read by the developers"}
-"""Sets of messages, and what they are called."""
+"""Set of messages → its name in a table."""
 
 
 def everyday(told: dict[str, Any]) -> list[list[str]]:
-    """What became of everyday messages, of everyday.json."""
+    """Verdicts on everyday messages, from everyday.json."""
     verdicts = ("right", "honestly declined", "wrong", "opposite")
     rows = [["messages", "number", *verdicts]]
     for name, label in {**_WHO_READ, "questions": "questions that no tool answers"}.items():
@@ -22,7 +22,7 @@ def everyday(told: dict[str, Any]) -> list[list[str]]:
 
 
 def written(told: dict[str, Any]) -> list[list[str]]:
-    """What became of messages of written conversations, of written.json."""
+    """Outcomes of the messages of written conversations, from written.json."""
     outcomes = ("right", "asked", "undone", "wrong")
     rows = [["messages to", "number", *outcomes]]
     for name, label in _WHO_READ.items():
@@ -34,7 +34,7 @@ def written(told: dict[str, Any]) -> list[list[str]]:
 
 
 def everyday_kinds(told: dict[str, Any]) -> list[list[str]]:
-    """The same by kind of conversation, of both sets together."""
+    """Verdicts on everyday messages by kind of conversation, over all sets."""
     verdicts = ("right", "honestly declined", "wrong", "opposite")
     rows = [["conversation", "messages", *verdicts]]
     sets = [one["by_kind"] for one in told["figures"].values()]
@@ -55,7 +55,7 @@ _OF_STRANGERS = {
 
 
 def strangers(told: dict[str, Any]) -> list[list[str]]:
-    """Assistants, results and texts that outsiders invented, of strangers.json."""
+    """Assistants, results and texts that outsiders invented, from strangers.json."""
     sets = [told["figures"][name] for name in _WHO_READ]
     rows = [["", *_WHO_READ.values()]]
     for kind, label in _OF_STRANGERS.items():
@@ -70,7 +70,7 @@ def strangers(told: dict[str, Any]) -> list[list[str]]:
 
 
 def moments(told: dict[str, Any]) -> list[list[str]]:
-    """Messages that need fixed words, and how many get them, of moments.json."""
+    """How many of the messages that need fixed words get them, from moments.json."""
     figures = told["figures"]
     kinds = list(next(iter(figures.values())))
     heads = [

@@ -1,4 +1,4 @@
-"""Tables of how good the shipped model is, of quality.json."""
+"""Tables of how good the shipped model is, from quality.json."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OTHER_NAMES = {
 
 
 def quality(told: dict[str, Any]) -> list[list[str]]:
-    """The shipped model on what training never showed."""
+    """Scores of the shipped model on cases that training never showed."""
     figures = told["figures"]
     rows = [["", "cases", "tool right", "tool and arguments right"]]
     for name, label in NAMES.items():
@@ -55,7 +55,7 @@ def quality(told: dict[str, Any]) -> list[list[str]]:
 
 
 def _other_shares(figures: dict[str, Any]) -> list[tuple[str, int, float]]:
-    """Shares that are not of calls: label, cases, share."""
+    """Rows with one share only: label, number of cases, share."""
     sets, replies = figures["sets"], figures["replies"]
     found = [
         (
@@ -110,7 +110,7 @@ def _other_shares(figures: dict[str, Any]) -> list[tuple[str, int, float]]:
 
 
 def _means(figures: dict[str, Any]) -> list[tuple[str, str]]:
-    """Figures that are no shares."""
+    """Figures that are not shares."""
     found = [("words in a reply with a result, mean", f"{figures['replies']['words']:.1f}")]
     perplexity = figures.get("talk", {}).get("perplexity")
     if perplexity is not None:
@@ -119,7 +119,7 @@ def _means(figures: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def draws(told: dict[str, Any]) -> list[list[str]]:
-    """Exact calls on further draws of the cases: the one above is one of many."""
+    """Shares of exact calls over further draws of the cases; the main table shows a single draw."""
     rows = [["tool and arguments right", "draws", "mean", "least", "most"]]
     for name, found in told["figures"]["draws"].items():
         shares = [f"{found[key]:.1%}" for key in ("mean", "least", "most")]
@@ -128,7 +128,7 @@ def draws(told: dict[str, Any]) -> list[list[str]]:
 
 
 def efforts(told: dict[str, Any]) -> list[list[str]]:
-    """What each effort costs and brings."""
+    """Quality and speed at each effort."""
     figures = told["figures"]
     paces = ("tokens per forward: calls", "tokens per forward: replies")
     durations = ("time of a call", "time of a reply", "time of 24 tokens of a reply")
@@ -155,7 +155,7 @@ def failures(told: dict[str, Any]) -> list[list[str]]:
 
 
 def _words(answer: Any) -> str:
-    """An answer as one reads it: what is said, or calls as in a programming language."""
+    """An answer in readable form: the text in quotes, or calls in function notation."""
     if answer is None:
         return "something malformed"
     if isinstance(answer, str):

@@ -1,4 +1,4 @@
-"""What all benchmarks share: a command line, and results files that say what ran where."""
+"""What all benchmarks share: the command line, and results files that say what ran where."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "corpora": {"type": Path, "help": "directory of the text corpora"},
     "config": {"default": "default", "help": "file or name of a configuration"},
 }
-"""Options that several benchmarks have."""
+"""Options that several benchmarks share."""
 
 
 class Program(argparse.ArgumentParser):
-    """A benchmark's command line, and what the machine was before it began.
+    """A benchmark's command line; notes the machine's state before the benchmark begins.
 
     Args:
         module: The benchmark's module, as it is run.
-        doc: Its docstring.
-        options: Some of `OPTIONS`.
+        doc: The module's docstring.
+        options: Names from `OPTIONS`.
     """
 
     def __init__(self, module: str, doc: str | None, *options: str) -> None:
@@ -50,18 +50,18 @@ class Program(argparse.ArgumentParser):
 
     @property
     def took_s(self) -> float:
-        """Seconds since it began."""
+        """Seconds since the program began."""
         return round(time.monotonic() - self.started, 1)
 
     def write(self, figures: dict[str, Any], name: str | None = None) -> None:
-        """Write the results file, which has the module's last name if no other is given."""
+        """Write the results file; without a name it is called like the module."""
         file = write(name or self.prog.rpartition(".")[2], self.prog, figures, self.began)
         print(file, flush=True)
 
 
 @contextmanager
 def drawn(file: Path, width: float = 7, height: float = 4.5, panels: int = 1) -> Iterator[Any]:
-    """A figure to draw on, its axes or a row of panels, with grids and legends; written as SVG."""
+    """Yield axes, or a row of them, to draw on; then add grids and legends, and write an SVG."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -90,21 +90,22 @@ def percentiles(values: Sequence[float], digits: int = 0) -> dict[str, float | i
 
 
 def share(count: int, of: int) -> dict[str, float | int | None]:
-    """A rate with the counts that it is made of."""
+    """A rate and the counts that it is computed from."""
     return {"count": count, "of": of, "rate": round(count / of, 4) if of else None}
 
 
 def share_told(share: Mapping[str, Any]) -> str:
-    """A `share` as a cell of a table; empty where there is nothing to have a share of."""
+    """A `share` as a table cell; empty where it is of nothing."""
     if not share["of"]:
         return ""
     return f"{100 * share['rate']:.1f}% ({share['count']} of {share['of']})"
 
 
 def machine() -> dict[str, Any]:
-    """The processor, its load with other things, memory, system, and the commit.
+    """The processor, its load, the memory, the system and the commit.
 
-    To be asked before a benchmark begins: it loads the machine, and files may change under it.
+    Call this before a benchmark begins: the benchmark loads the machine, and files may change
+    while it runs.
     """
     return {
         "commit": commit(),
@@ -125,7 +126,7 @@ def commit() -> str:
 
 
 def shipped_checkpoint() -> dict[str, str]:
-    """Directory → the first 12 hexadecimal digits of the SHA-256 of its weights' files in order."""
+    """Directory → the first 12 hexadecimal digits of the SHA-256 of its weight files, in order."""
     told: dict[str, Any] = {}
     for file in sorted((ROOT / "dlm" / "checkpoints").glob("*/model*.safetensors")):
         told.setdefault(file.parent.name, hashlib.sha256()).update(file.read_bytes())
@@ -136,7 +137,7 @@ def write(name: str, module: str, figures: dict[str, Any], began: dict[str, Any]
     """Write benchmarks/results/<name>.json.
 
     Args:
-        name: Of the file, without its ending.
+        name: Of the file, without its suffix.
         module: The benchmark's module, as it is run.
         figures: What was measured.
         began: `machine` as it was before the benchmark began.
@@ -160,11 +161,11 @@ def write(name: str, module: str, figures: dict[str, Any], began: dict[str, Any]
 
 
 def differences(told: Mapping[str, Any], began: Mapping[str, Any]) -> str:
-    """How an earlier run's commit and machine differ from this one's, in words; "" if they do not.
+    """How an earlier run's commit and machine differ from this run's, in words; "" if they do not.
 
     Args:
-        told: A results file.
-        began: `machine` of this run; how busy it is makes no difference.
+        told: The earlier run's results file.
+        began: `machine` as this run found it; its load is not compared.
     """
     earlier = {"commit": told["commit"], **told["machine"], "load_1_min": began["load_1_min"]}
     other = [key for key, value in began.items() if earlier.get(key) != value]

@@ -1,6 +1,6 @@
-"""Figures that are kept as they come, so that a run that is cut off loses nothing and can go on.
+"""Figures that are written as they come, so that a run that was cut off can continue.
 
-A results file has one commit and one machine, so it can go on there alone.
+A results file names one commit and one machine, so a run can continue only on these.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from benchmarks.report import RESULTS, differences, machine, write
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of a series on a command line."""
+    """Add the options of a series to a command line."""
     parser.add_argument("--minutes", type=float, help="begin nothing new after so many")
     parser.add_argument(
         "--go-on",
@@ -26,13 +26,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 class Series:
-    """Figures by name, written to benchmarks/results after each of them.
+    """Figures by name; the results file is written after each.
 
     Args:
-        options: A command line with `add_options`.
+        options: Parsed from a command line with `add_options`.
 
     Raises:
-        SystemExit: It is to go on with figures of another commit or machine.
+        SystemExit: The figures to continue from are of another commit or machine.
     """
 
     def __init__(self, name: str, module: str, options: argparse.Namespace) -> None:
@@ -50,10 +50,10 @@ class Series:
             self.figures = told["figures"]
 
     def tell(self, figures: Mapping[str, Any]) -> None:
-        """Add figures that cost nothing to make; ``device`` is what the others are measured on.
+        """Add figures that need no measuring; ``device`` names what the others are measured on.
 
         Raises:
-            SystemExit: The figures that are kept are of another device.
+            SystemExit: The figures kept from the earlier run are of another device.
         """
         old = self.figures.get("device")
         new = figures.get("device", old)
@@ -62,7 +62,7 @@ class Series:
         self.figures |= figures
 
     def add(self, key: str, measure: Callable[[], Any]) -> None:
-        """Measure, unless that is done already or the time is over; print and write it."""
+        """Measure, print and write a figure, unless it is there already or the time is over."""
         if key in self.figures:
             return
         if self._end is not None and time.monotonic() > self._end:

@@ -1,7 +1,7 @@
-"""Tables of the latest results, as they stand in the documents: ``python -m benchmarks.tables``.
+"""Writes tables of the latest results into the documents: ``python -m benchmarks.tables``.
 
-A document holds ``<!-- results: NAME -->`` and ``<!-- end -->``; what stands between is made from
-the files in benchmarks/results, and a test asserts that it is current: no figure is typed by hand.
+What stands between ``<!-- results: NAME -->`` and ``<!-- end -->`` in a document is generated from
+the files in benchmarks/results. A test asserts that it is current: no figure is typed by hand.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BLOCK = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def latency(told: dict[str, Any]) -> list[list[str]]:
-    """Voice to voice; below every answer what was not understood and the network are left out."""
+    """Voice to voice; only "every answer" has turns not understood or that used the network."""
     figures = told["figures"]
     rows = [["", "n", "p50", "p95"]]
     answered_ms = [
@@ -67,7 +67,7 @@ def latency(told: dict[str, Any]) -> list[list[str]]:
 
 
 def drafting(told: dict[str, Any]) -> list[list[str]]:
-    """With drafts and without, and several calls at once, of turns.json."""
+    """With drafts and without, and with several calls at once, from turns.json."""
     ways: dict[str, dict[str, Any]] = told["figures"].get("drafting", {})
     rows = [["", *(f"drafting {name}" for name in ways)]]
     if not ways:
@@ -87,7 +87,7 @@ def drafting(told: dict[str, Any]) -> list[list[str]]:
 
 
 def understanding(told: dict[str, Any]) -> list[list[str]]:
-    """Recognition, tools and false cutoffs by kind, of turns.json."""
+    """Recognition, tools and false cutoffs by kind, from turns.json."""
     figures = told["figures"]
     rows = [["", "utterances", "word errors", "intended tool called", "cut off early"]]
     for kind, group in figures["kinds"].items():
@@ -107,7 +107,7 @@ def understanding(told: dict[str, Any]) -> list[list[str]]:
 
 
 def noise(told: dict[str, Any]) -> list[list[str]]:
-    """Recordings of people with noise around them, of turns.json."""
+    """Recordings of people with noise around them, from turns.json."""
     heads = ("replied", "word errors", "intended tool called", "cut off early")
     rows = [["speech over noise", "utterances", *heads]]
     for ratio, group in told["figures"].get("noise", {}).items():
@@ -120,7 +120,7 @@ def noise(told: dict[str, Any]) -> list[list[str]]:
 
 
 def talked_over(told: dict[str, Any]) -> list[list[str]]:
-    """What is made of sounds over the agent's speech in whole calls, of turns.json."""
+    """What sounds over the agent's speech do in whole calls, from turns.json."""
     figures = told["figures"]
     heads = ("stopped the agent", "time to silence, p50, p95", "history ends at the heard word")
     rows = [["sound over the agent's speech", "attempts", "counted", *heads]]
@@ -140,7 +140,7 @@ def talked_over(told: dict[str, Any]) -> list[list[str]]:
 
 
 def pareto(told: dict[str, Any]) -> list[list[str]]:
-    """Voice to voice against false cutoffs over whole calls, of pareto.json."""
+    """Voice to voice against false cutoffs over whole calls, from pareto.json."""
     rows = [["end of turn by", "cut off early", "voice to voice, mean", "p50, p95"]]
     for point in told["figures"]["points"]:
         if point["calls_at_once"] > 1:
@@ -151,7 +151,7 @@ def pareto(told: dict[str, Any]) -> list[list[str]]:
 
 
 def memory(told: dict[str, Any]) -> list[list[str]]:
-    """The resident set over many turns, of memory.json."""
+    """The resident set over many turns, from memory.json."""
     figures = told["figures"]
     rows = [["", "resident memory", "of that, prompt cache"]]
     rows.append(["before the first turn", f"{figures['idle_mib']:.0f} MiB", ""])
@@ -167,7 +167,7 @@ def memory(told: dict[str, Any]) -> list[list[str]]:
 
 
 def soak(told: dict[str, Any]) -> list[list[str]]:
-    """Hours of calls, and what was left of them, of soak.json."""
+    """Whether anything grew or leaked over hours of calls, from soak.json."""
     figures = told["figures"]
     rows = [["", ""], ["calls", str(sum(figures["calls"].values()))]]
     rows.append(["sound, either way", f"{figures['hours_of_sound']:.1f} hours"])
@@ -178,7 +178,7 @@ def soak(told: dict[str, Any]) -> list[list[str]]:
 
 
 def footprint(told: dict[str, Any]) -> list[list[str]]:
-    """Start-up and memory, of footprint.json."""
+    """Start-up and memory, from footprint.json."""
     figures = told["figures"]
     return [
         ["", ""],
@@ -189,7 +189,7 @@ def footprint(told: dict[str, Any]) -> list[list[str]]:
 
 
 def features(told: dict[str, Any]) -> list[list[str]]:
-    """What features cost a server that uses none of them, of footprint.json."""
+    """What features cost a server that uses none of them, from footprint.json."""
     figures = told["figures"]
     rows = [["feature", "modules", "start", "memory"]]
     costs = figures.get("features", {})
@@ -202,7 +202,7 @@ def features(told: dict[str, Any]) -> list[list[str]]:
 
 
 def said_words(told: dict[str, Any]) -> list[list[str]]:
-    """Errors of the times of a caller's words, of said_words.json."""
+    """How far off the times of a caller's words are, from said_words.json."""
     rows = [["", "words", "found by the recogniser, p50, p95", "estimated, p50, p95"]]
     for band, found in told["figures"]["errors_ms"].items():
         cells = [_pair(found[name]) for name in ("recogniser", "estimate")]
@@ -211,7 +211,7 @@ def said_words(told: dict[str, Any]) -> list[list[str]]:
 
 
 def ordering(told: dict[str, Any]) -> list[list[str]]:
-    """Callers who order in whole sentences, several at once, of turns_ordering.json."""
+    """Callers who order in whole sentences, several at once, from turns_ordering.json."""
     rows = [["calls at once", "turns", "answered", "cut off early", "voice to voice, p50, p95"]]
     for calls, held in next(iter(told["figures"]["drafting"].values()))["ordering"].items():
         counts = [str(held[key]) for key in ("turns", "replied")]
@@ -221,7 +221,7 @@ def ordering(told: dict[str, Any]) -> list[list[str]]:
 
 
 def ears(told: dict[str, Any]) -> list[list[str]]:
-    """Recordings of people heard by whole sessions, by half and condition, of ears.json."""
+    """Recordings of people heard by whole sessions, by half and condition, from ears.json."""
     halves = {half: told["figures"][half] for half in HALVES if half in told["figures"]}
     conditions = list(dict.fromkeys(name for half in halves.values() for name in half))
     rows = [["recordings", *conditions]]
@@ -241,7 +241,7 @@ def ears(told: dict[str, Any]) -> list[list[str]]:
 
 
 def decodes(told: dict[str, Any]) -> list[list[str]]:
-    """What transcripts cost, and what is written where nobody speaks, of decodes.json."""
+    """What transcripts cost, and which words appear where nobody speaks, from decodes.json."""
     agents = {name: told["figures"][name] for name in ("assistant", "coffee")}
     rows = [["", *agents]]
     for length in next(iter(agents.values()))["decode_ms"]:
@@ -260,7 +260,7 @@ def decodes(told: dict[str, Any]) -> list[list[str]]:
 
 
 def languages(told: dict[str, Any]) -> list[list[str]]:
-    """How well the multilingual recogniser hears other languages, of languages.json."""
+    """How well the multilingual recogniser hears other languages, from languages.json."""
     rows = [["", "said in it, heard as it", "asked for English", "words misheard, language told"]]
     rows[0] += ["by ear", "sentences all right"]
     for code, name in LANGUAGES.items():
@@ -272,7 +272,7 @@ def languages(told: dict[str, Any]) -> list[list[str]]:
 
 
 def voices(told: dict[str, Any]) -> list[list[str]]:
-    """How well and how evenly the voices speak, of voices.json."""
+    """How well and how evenly the voices speak, from voices.json."""
     found = {name: one for name, one in told["figures"].items() if isinstance(one, dict)}
     rows = [["", *(f"{name}, {one['replies']} replies" for name, one in found.items())]]
     for band, name in (("wide_band", "words misheard"), ("telephone", "by telephone")):
@@ -287,7 +287,7 @@ def voices(told: dict[str, Any]) -> list[list[str]]:
 
 
 def cluster(told: dict[str, Any]) -> list[list[str]]:
-    """What replicas bring, of cluster.json."""
+    """What replicas bring, from cluster.json."""
     rows = [["", "turns a second", "processor time a turn", "voice to voice, p50 and p95"]]
     for shape, one in told["figures"]["shapes"].items():
         taken = f"{one['processor_s_per_turn']['all']:.2f} s"
@@ -296,7 +296,7 @@ def cluster(told: dict[str, Any]) -> list[list[str]]:
 
 
 def ten_thousand_calls(told: dict[str, Any]) -> list[list[str]]:
-    """What so many calls would take, each as much as the one of cluster.json."""
+    """What 10,000 calls would need if each took as much as the one measured in cluster.json."""
     one = told["figures"]["shapes"]["one of each"]
     rows = [["part", "cores of a call", "of 10,000 calls", "resident memory of a replica"]]
     for part, cores in one["cores_of_a_call"].items():
@@ -307,7 +307,7 @@ def ten_thousand_calls(told: dict[str, Any]) -> list[list[str]]:
 
 
 def first_minutes(told: dict[str, Any]) -> list[list[str]]:
-    """From a clone to the first answer, of first_minutes.json."""
+    """From a clone to the first answer, from first_minutes.json."""
     kinds = {"empty_cache": "pip's cache empty", "with_cache": "the second time"}
     runs = {
         f"{commit}, {name}": found[kind]
@@ -326,7 +326,7 @@ def first_minutes(told: dict[str, Any]) -> list[list[str]]:
 
 
 def decoding(told: dict[str, Any]) -> list[list[str]]:
-    """Ways of decoding with the same weights, of decoding.json."""
+    """Ways of decoding with the same weights, from decoding.json."""
     kinds = {"replies": "replies", "calls": "tool calls"}
     heads = ("tokens per forward", "times as fast", "same answer")
     rows = [["", *(f"{label}: {head}" for label in kinds.values() for head in heads)]]
@@ -342,7 +342,7 @@ def decoding(told: dict[str, Any]) -> list[list[str]]:
 
 
 def endings(told: dict[str, Any]) -> list[list[str]]:
-    """Each profile's dead air and false cutoffs on both halves, of endpointing.json."""
+    """Each profile's dead air and false cutoffs on both halves, from endpointing.json."""
     heads = ("dead air p50, p95", "recordings cut off", "the same with a pause put in")
     rows = [["profile", "half", *heads]]
     halves = told["figures"]["halves"]
@@ -355,7 +355,7 @@ def endings(told: dict[str, Any]) -> list[list[str]]:
 
 
 def dead_air(told: dict[str, Any]) -> list[list[str]]:
-    """The least mean dead air within a share of turns cut off, of endpointing.json."""
+    """The least mean dead air for each allowed share of turns cut off, from endpointing.json."""
     figures = told["figures"]
     found, over_all = (
         part.get("least_dead_air_within_false_cutoffs", {})
@@ -376,7 +376,7 @@ def dead_air(told: dict[str, Any]) -> list[list[str]]:
 
 
 def opinion(told: dict[str, Any]) -> list[list[str]]:
-    """Whole messages and their beginnings told apart, of opinion.json."""
+    """How well whole messages are told from their beginnings, from opinion.json."""
     found = told["figures"]["told_apart"]
     keys = list(next(iter(found.values())))
     heads = (key.replace("_", " ") for key in keys)
@@ -387,7 +387,7 @@ def opinion(told: dict[str, Any]) -> list[list[str]]:
 
 
 def interruptions(told: dict[str, Any]) -> list[list[str]]:
-    """What stops the agent, of interruptions.json."""
+    """What stops the agent, from interruptions.json."""
     heads = ("stopped the agent", "of held-out voices", "time until sound is held, p50, p95")
     rows = [["heard while the agent speaks", *heads]]
     for kind, group in told["figures"].items():
@@ -399,7 +399,7 @@ def interruptions(told: dict[str, Any]) -> list[list[str]]:
 
 
 def proving(told: dict[str, Any]) -> list[list[str]]:
-    """The scorecard by agent, of proving.json."""
+    """The scorecard by agent, from proving.json."""
     agents = told["figures"]["agents"]
     rows = [["", *(f"{name}, {one['conversations']} callers" for name, one in agents.items())]]
     for figure in FIGURES:
@@ -410,7 +410,7 @@ def proving(told: dict[str, Any]) -> list[list[str]]:
 
 
 def unproved(told: dict[str, Any]) -> list[list[str]]:
-    """The conversations that failed, and what was wrong in them, of proving.json."""
+    """The conversations that failed, and what was wrong in them, from proving.json."""
     rows = [["conversation", "what was wrong"]]
     for one in told["figures"]["agents"].values():
         for name, wrong in one["failed"].items():
@@ -419,7 +419,7 @@ def unproved(told: dict[str, Any]) -> list[list[str]]:
 
 
 def teach(told: dict[str, Any]) -> list[list[str]]:
-    """Lists of tools before and after they were taught, of teach.json."""
+    """Lists of tools before and after they were taught, from teach.json."""
     kinds = {
         "exact": "exact calls",
         "tool": "the right tool",
@@ -484,7 +484,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], list[list[str]]]]] = {
 
 
 def render(name: str, results: Path = RESULTS) -> str:
-    """A table in Markdown, with the run that it comes from."""
+    """A table in Markdown, and a line about the run that it comes from."""
     file, rows_of = TABLES[name]
     told = json.loads((results / f"{file}.json").read_text(encoding="utf-8"))
     header, *rows = rows_of(told)
@@ -500,7 +500,7 @@ def render(name: str, results: Path = RESULTS) -> str:
 
 
 def filled(text: str, results: Path = RESULTS) -> str:
-    """A document with its tables made anew; what has no results yet stays as it is."""
+    """A document with its tables generated anew; those without results stay as they are."""
 
     def made(block: re.Match[str]) -> str:
         known = (results / f"{TABLES[block[2]][0]}.json").is_file()
@@ -525,7 +525,7 @@ def _cell(value: dict[str, Any] | float | None) -> str:
 
 
 def _bounded(figure: list[float | None], unit: str) -> str:
-    """A figure with the bounds of its interval; empty where there is none."""
+    """A figure with the bounds of its interval, if known; empty where there is no figure."""
     value, low, high = figure
     if value is None:
         return ""
@@ -534,7 +534,7 @@ def _bounded(figure: list[float | None], unit: str) -> str:
 
 
 def _with_interval(found: dict[str, Any]) -> str:
-    """A ratio with its interval; an end that is not known is left open."""
+    """A ratio with its interval; an unknown end is shown as "…"."""
     if found["ratio"] is None:
         return ""
     low, high = ("…" if end is None else f"{end:.2f}" for end in (found["low"], found["high"]))
@@ -542,7 +542,7 @@ def _with_interval(found: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Write the tables into the documents; with ``--check`` only say whether they are current."""
+    """Write the tables into the documents; with ``--check`` only report which are out of date."""
     stale = []
     for name in DOCUMENTS:
         document = ROOT / name

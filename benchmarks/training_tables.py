@@ -1,4 +1,4 @@
-"""Tables of what was learned: sizes and schedules, a new tool, numbers in 8 bits."""
+"""Tables about training: sizes and schedules, a new tool, 8-bit numbers, shares of dialogues."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from benchmarks.report import share_told
 
 
 def recipes(told: dict[str, Any]) -> list[list[str]]:
-    """Sizes and schedules at equal processor time, of recipes.json."""
+    """Sizes and schedules at equal processor time, from recipes.json."""
     figures = told["figures"]
     heads = ("tokens seen", "held-out loss, causal", "denoising", "tool right")
     more = ("tool and arguments right", "tokens per forward, calls", "step of 16 positions, 8 bits")
@@ -31,7 +31,7 @@ _MESSAGES = {
 
 
 def fine_tuning(told: dict[str, Any]) -> list[list[str]]:
-    """The new tool and everything else, before and after, of fine_tuning.json."""
+    """The new tool and everything else, before and after, from fine_tuning.json."""
     figures = told["figures"]
     names = {
         "new_tool": "the new tool, held-out phrasings and plants",
@@ -47,7 +47,7 @@ def fine_tuning(told: dict[str, Any]) -> list[list[str]]:
 
 
 def number_formats(told: dict[str, Any]) -> list[list[str]]:
-    """What 8 bits cost, of number_formats.json."""
+    """What 8 bits cost, from number_formats.json."""
     rows = [["", "weights", "tool right", "tool and arguments right", "same answer as float32"]]
     for name, way in told["figures"]["ways"].items():
         shares = [f"{way[kind]:.1%}" for kind in ("tool", "call")]
@@ -77,7 +77,7 @@ _KINDS = {
 
 
 def shares(told: dict[str, Any]) -> list[list[str]]:
-    """What the dialogues of the last run were, of training.json."""
+    """What the last run's dialogues consisted of, from training.json."""
     figures = told["figures"]
     rows = [["dialogues", "share"]]
     rows += [[_KINDS[kind], f"{share:.0%}"] for kind, share in figures["shares"].items()]

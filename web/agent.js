@@ -1,5 +1,5 @@
 // @ts-check
-/** Who is here: the agent's name, what one may say to it, and what it has, as the server tells. */
+/** The agent as the server describes it: its name, examples of what to say, and what it offers. */
 
 import { element } from "./element.js";
 
@@ -8,7 +8,7 @@ import { element } from "./element.js";
  * @property {string} name
  * @property {string[]} examples
  * @property {{title: string, items: string[]}[]} offers
- * @property {string[]} agents Names of all that one may talk with, the server's own first.
+ * @property {string[]} agents Names of all agents to choose from, the server's own first.
  */
 
 /** @param {unknown} value @returns {string[]} */
@@ -16,10 +16,10 @@ const texts = (value) =>
   Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 
 /**
- * @param {string} key Of the server; empty for none.
- * @param {string} [wanted] The agent that was chosen; empty for the server's own.
- * @returns {Promise<Agent | null>} The server's own where the chosen one is not there any more; null
- *   where the server does not tell.
+ * @param {string} key The server's key; empty for none.
+ * @param {string} [wanted] The chosen agent; empty for the server's own.
+ * @returns {Promise<Agent | null>} The server's own agent if the chosen one no longer exists; null
+ *   if the server does not describe its agent.
  */
 export async function whoIsHere(key, wanted = "") {
   const headers = key ? { Authorization: `Bearer ${key}` } : undefined;
@@ -42,7 +42,7 @@ export async function whoIsHere(key, wanted = "") {
 
 /**
  * @param {Agent} agent
- * @param {(words: string) => void} say Called with an example that was chosen.
+ * @param {(words: string) => void} say Called with the example that the user chose.
  * @returns {HTMLElement[]}
  */
 export function introduction({ examples, offers }, say) {

@@ -1,5 +1,5 @@
 // @ts-check
-/** What a screen reader says of a turn, besides the state. */
+/** What a screen reader says about a turn, besides the call's state. */
 
 import { inPlainWords } from "./plain-words.js";
 
@@ -10,7 +10,7 @@ import { inPlainWords } from "./plain-words.js";
  *
  * @param {Turn} turn
  * @param {boolean} spoken Whether replies are heard.
- * @returns {string} Empty when there is nothing.
+ * @returns {string} Empty if there is none.
  */
 export function announcement({ user, replies }, spoken) {
   const reply = replies.at(-1);

@@ -1,5 +1,5 @@
 // @ts-check
-/** The page: puts the call, the elements and the user's actions together. */
+/** The page: connects the call, the elements and the user's actions. */
 
 import { Call } from "./call.js";
 import { Notice } from "./notice.js";
@@ -30,7 +30,7 @@ const STATES = {
   writing: "Your turn",
 };
 
-/** States that a screen reader tells; who is speaking in a call can be heard. */
+/** States that a screen reader announces; who is speaking in a call can be heard anyway. */
 const OF_THE_CALL = new Set(["idle", "ended", "connecting", "reconnecting", "muted"]);
 
 const url = new URL("v1/realtime", location.href);
@@ -62,7 +62,7 @@ function newCall() {
       byId("welcome").hidden = true;
       transcript.show(turn);
       const words = announcement(turn, call.sound.speaker !== null);
-      // A change to an earlier turn, such as its latency, must not cause it to be read out again.
+      // A change to a turn, such as its latency, must not cause it to be read out again.
       if (announced.get(turn) !== words) tell(words);
       announced.set(turn, words);
     },
@@ -125,7 +125,7 @@ function linkChanged() {
   const { link } = call;
   if (link.state === "open") notice.hide();
   if (link.state === "closed") {
-    // A server that hangs up before it has said anything would do so again.
+    // A server that hung up before it said anything would only do so again.
     const spoke = call.conversation.turns.some(({ replies }) => replies.length > 0);
     void carryOn(call.takeUnanswered(), spoke && link.ended === true);
   }
@@ -135,10 +135,10 @@ function linkChanged() {
 }
 
 /**
- * What was typed and not answered before the call ended begins the next one, or is in the field again.
+ * Send what was not answered before the call ended in a new call, or put it back into the field.
  *
- * @param {string[]} unanswered
- * @param {boolean} again Whether another call is likely to go better.
+ * @param {string[]} unanswered Typed messages.
+ * @param {boolean} again Whether to try another call.
  */
 async function carryOn(unanswered, again) {
   const left = [];
@@ -148,13 +148,13 @@ async function carryOn(unanswered, again) {
   if (byId("notice").hidden) notice.show("What you typed was not sent. It is in the field again.");
 }
 
-/** @param {string} words To the field, before what has been typed meanwhile. */
+/** @param {string} words Put back into the field, before what has been typed meanwhile. */
 function giveBack(words) {
   const field = byId("words");
   field.value = [words, field.value].filter(Boolean).join(" ");
 }
 
-/** A browser does not learn why a WebSocket was refused; a plain route tells whether a key is missing. */
+/** Ask an HTTP route whether a key is needed: browsers do not say why a WebSocket was refused. */
 async function askForKeyIfWanted() {
   const { key } = settings.chosen;
   const answer = await fetch(
@@ -169,14 +169,14 @@ async function askForKeyIfWanted() {
   notice.show(wrong, { label: "Settings", run: () => settings.open(true) });
 }
 
-/** @param {string} words For a screen reader; empty for nothing new. */
+/** @param {string} words What a screen reader should say; empty for nothing new. */
 function tell(words) {
   const place = byId("announcer");
   if (words && place.textContent !== words) place.textContent = words;
 }
 
 /**
- * Do something that may fail for a reason the user should know.
+ * Do something, and show the user why if it fails.
  *
  * @param {() => Promise<void>} action
  */
@@ -189,8 +189,8 @@ async function attempt(action) {
 }
 
 /**
- * @param {boolean} listen
- * @returns {Promise<void>} Settles with the start that is in progress.
+ * @param {boolean} listen Whether to open the microphone; ignored while a start is in progress.
+ * @returns {Promise<void>} Settles when the start in progress does.
  */
 function start(listen) {
   if (!starting) {
@@ -223,7 +223,7 @@ byId("talk").addEventListener("click", async () => {
 });
 
 byId("hang-up").addEventListener("click", () => {
-  // Whatever was still being tried is not any more.
+  // The notice may be about an attempt that is given up now.
   notice.hide();
   call.hangUp();
   byId("talk").focus();
@@ -240,7 +240,7 @@ byId("composer").addEventListener("submit", async (/** @type {SubmitEvent} */ ev
   if (!(await write(words))) giveBack(words);
 });
 
-/** @param {string} words @returns {Promise<boolean>} Whether the agent is being told. */
+/** @param {string} words @returns {Promise<boolean>} Whether there is a call to send them in. */
 async function write(words) {
   await starting;
   if (call.link.state === "closed") await start(false);
@@ -249,7 +249,7 @@ async function write(words) {
 }
 
 async function introduce() {
-  // Who is spoken with stays; another is there from the next conversation on.
+  // A call keeps its agent; a newly chosen one takes over with the next conversation.
   if (call.on) return;
   const agent = await whoIsHere(settings.chosen.key, settings.chosen.agent);
   if (!agent) return;
@@ -257,7 +257,7 @@ async function introduce() {
   byId("agent-name").textContent = agent.name;
   const parts = introduction(agent, async (words) => {
     await write(words);
-    // The example is gone; the field would open a telephone's keyboard.
+    // The example's button is gone; focusing the field would open a telephone's keyboard.
     byId("hang-up").focus();
   });
   byId("introduction").replaceChildren(...parts);
@@ -290,7 +290,7 @@ if (obstacle()) notice.show(obstacle());
 show();
 void introduce();
 
-// For tests and debugging: the current state and, with ?tap in the address, the audio that was played.
+// For tests and debugging: state, turns and, with ?tap in the address, the audio that was played.
 Object.defineProperty(window, "quicksilver", {
   value: Object.freeze({
     get state() {

@@ -2,7 +2,7 @@
 /**
  * One conversation: the connection, the microphone, the loudspeaker and what has been said.
  *
- * It knows nothing of the page's elements; it notifies a listener of changes.
+ * It knows nothing about the page's elements; it notifies a listener of changes.
  */
 
 import { Conversation } from "./conversation.js";
@@ -46,7 +46,7 @@ export class Call {
   constructor(url, listener) {
     this._listener = listener;
     this._transport = transport(location);
-    /** Whether this connection has the sound beside it: the server plays, and hears, itself. */
+    /** Whether this connection is WebRTC: sound is on tracks, and the server controls playback. */
     this._rtc = false;
     const platform = { WebSocket: this._sockets() };
     this._client = new RealtimeClient(
@@ -73,37 +73,37 @@ export class Call {
     });
     /** @type {Link} */
     this.link = { state: "closed" };
-    /** Whether there has been a connection. */
+    /** Whether there has ever been a connection. */
     this.ready = false;
     this._timeline = new Timeline(this.sound.rateHz);
-    /** @type {Pace<ServerEvent>} What drafts and replies looked like while they were made. */
+    /** @type {Pace<ServerEvent>} Shows the steps in which drafts and replies are made. */
     this._making = new Pace((event) => this._show(event));
     this._recorder = new Recorder();
-    /** @type {Set<string>} Drafts of the user's turn that have been shown; their reply shows others. */
+    /** @type {Set<string>} Texts of drafts shown in this turn, which its reply does not repeat. */
     this._seen = new Set();
-    /** @type {Set<string>} Responses that the user interrupted: what still arrives is dropped. */
+    /** @type {Set<string>} Ids of interrupted responses: audio that still arrives is dropped. */
     this._stale = new Set();
-    /** @type {{turn: Turn, frame: number} | null} The end of the speech that is being answered. */
+    /** @type {{turn: Turn, frame: number} | null} When the message that is being answered ended. */
     this._asked = null;
     /** @type {Set<string>} Items of replies whose sound came over this connection. */
     this._items = new Set();
-    /** @type {Typed[]} Typed messages, sent once no reply is in progress. */
+    /** @type {Typed[]} Typed messages that wait until no reply is in progress. */
     this._typed = [];
-    /** @type {Typed[]} Those that were sent, until the reply to them begins: a server may have hung up. */
+    /** @type {Typed[]} Sent messages whose reply has not begun; sent again if the link breaks. */
     this._asking = [];
-    /** The id of the request for a reply that has not begun yet; empty for none. */
+    /** The id of a request whose reply has not begun yet; empty for none. */
     this._request = "";
     this._voice = "";
   }
 
-  /** @returns {boolean} Whether the call is on, connected or not. */
+  /** @returns {boolean} Whether the call is on, even if only reconnecting or still playing. */
   get on() {
     return this.link.state !== "closed" || this.sound.busy;
   }
 
   /**
-   * Begin, with or without a microphone. To be called from a click or a key: browsers start sound
-   * only then.
+   * Begin, with or without a microphone. Call this from a click or a key press: browsers start
+   * sound only then.
    *
    * @param {Settings} settings
    * @param {boolean} listen Whether to open the microphone.
@@ -125,7 +125,7 @@ export class Call {
     this._listener.onChange();
   }
 
-  /** @param {string} words Typed by the user; a reply in progress is stopped. */
+  /** @param {string} words Typed by the user; stops a reply in progress. */
   say(words) {
     const itemId = `typed_${Date.now().toString(36)}_${this.conversation.turns.length}`;
     this.interrupt();
@@ -136,7 +136,7 @@ export class Call {
     this._listener.onChange();
   }
 
-  /** @returns {string[]} What was typed and has no reply yet; the caller is to see to it from now on. */
+  /** @returns {string[]} Typed messages without a reply; from now on the caller deals with them. */
   takeUnanswered() {
     return [...this._asking.splice(0), ...this._typed.splice(0)].map(({ words }) => words);
   }
@@ -159,7 +159,7 @@ export class Call {
     this._release();
   }
 
-  /** @returns {any} What `RealtimeClient` makes its connections of. */
+  /** @returns {any} A constructor of connections for `RealtimeClient`: WebRTC or WebSocket. */
   _sockets() {
     const call = this;
     return function (/** @type {string} */ url, /** @type {string[]} */ protocols) {
@@ -185,7 +185,7 @@ export class Call {
     if (link.state === "open") {
       this.ready = true;
       this._timeline.reset();
-      // A user who has already spoken, or whose typed message is waiting, is not greeted.
+      // No greeting for a user who has already spoken, or whose typed message is waiting.
       const greet = this.conversation.turns.length === 0;
       this._client.send(configuration(this.sound.speaker !== null, greet, this._voice));
       for (const event of history(this.conversation.turns)) this._client.send(event);
@@ -202,7 +202,7 @@ export class Call {
     }
     if (link.state === "closed") {
       if (link.reason) this._listener.onNotice(link.reason);
-      // The server may hang up while a farewell is being played: it is played to its end.
+      // If the server hangs up while a farewell is playing, the farewell is played to its end.
       if (!this.sound.busy) this._release();
     }
     this._listener.onChange();
@@ -218,13 +218,13 @@ export class Call {
     this._request = sent ? request : "";
   }
 
-  /** @param {ServerEvent} event Of those that wait for the eye. */
+  /** @param {ServerEvent} event A paced event whose time to be shown has come. */
   _show(event) {
     if (event.type === "quicksilver.draft") this._seen.add(String(event.text));
     apply(this.conversation, event);
   }
 
-  /** @param {ServerEvent} event What is made, as it is told. */
+  /** @param {ServerEvent} event Queues the steps of drafts and replies, and drops outdated ones. */
   _make(event) {
     if (event.type === "quicksilver.draft") this._making.add(event);
     if (event.type === "quicksilver.denoising" && !this._seen.has(event.text)) {
@@ -238,7 +238,7 @@ export class Call {
     if (event.type === "response.created" || event.type === "input_audio_buffer.speech_started") {
       this._making.drop((step) => step.type === "quicksilver.draft");
     }
-    // The ear is further than the eye.
+    // Steps that know less of the reply than the user has heard are not shown any more.
     const reply = this.conversation.turns.at(-1)?.replies.at(-1);
     if (event.type === "quicksilver.heard" && reply) {
       this._making.drop(
@@ -263,13 +263,13 @@ export class Call {
       this._request = "";
       this._asking = [];
     }
-    // More was typed before this reply had begun.
+    // The user typed more before this reply began.
     if (event.type === "response.created" && this._typed.length > 0) this.interrupt();
     if (event.type === "response.done" || event.type === "error") this._advance();
     this._listener.onChange();
   }
 
-  /** @param {ServerEvent} event Which the conversation knows of by now. */
+  /** @param {ServerEvent} event To be called once the conversation is up to date with it. */
   _record(event) {
     const { turns } = this.conversation;
     const nowMs = performance.now();
@@ -301,7 +301,7 @@ export class Call {
     }
   }
 
-  /** @param {ServerEvent} event What the server plays. */
+  /** @param {ServerEvent} event About the sound that the server plays over WebRTC. */
   _sounds({ type, response_id }) {
     const replies = this.conversation.turns.flatMap((turn) => turn.replies);
     const id = replies.findLast((reply) => reply.id === response_id)?.itemId ?? "";
@@ -318,14 +318,14 @@ export class Call {
     this._asked = turn && frame !== null ? { turn, frame } : null;
   }
 
-  /** The user interrupts: the agent falls silent, and the server learns what was heard. */
+  /** Silence the agent because the user interrupts, and tell the server how much was heard. */
   async _silence() {
     if (this.conversation.active) this._stale.add(this.conversation.active.id);
     if (!this.sound.speaker?.busy) return;
     this.conversation.playing = false;
     for (const { id, playedMs } of await this.sound.speaker.flush()) {
       this.conversation.interrupted(id);
-      // A server that has been restarted knows nothing of what it said before.
+      // A new connection knows nothing of the items of an earlier one.
       if (!this._items.has(id)) continue;
       const audio_end_ms = Math.floor(playedMs);
       this._client.send({

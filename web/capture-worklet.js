@@ -15,7 +15,7 @@ class CaptureProcessor extends AudioWorkletProcessor {
    * @returns {boolean}
    */
   process(inputs) {
-    // No channel means no microphone for a moment (it is being changed): the clock must go on.
+    // Without a channel the microphone is being changed; the clock must go on meanwhile.
     const block = inputs[0]?.[0] ?? this._silence;
     for (const packet of this._packer.push(block, currentFrame)) {
       this.port.postMessage(packet, [packet.samples.buffer]);

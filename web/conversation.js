@@ -2,7 +2,7 @@
 /**
  * What has been said and what is going on: turns, replies, tools.
  *
- * It knows neither the page nor sockets nor sound; server-events.js brings it up to date.
+ * It knows nothing about the page, sockets or sound; server-events.js keeps it up to date.
  */
 
 /**
@@ -10,13 +10,13 @@
  * @property {string} id
  * @property {string} name
  * @property {Record<string, unknown>} arguments
- * @property {string | null} result Null until it has answered.
+ * @property {string | null} result Null until the tool has answered.
  * @property {boolean} error
  * @property {number | null} durationMs
  */
 
 /**
- * The reply as it would be, drafted while the user speaks.
+ * A draft of the reply, made while the user speaks.
  *
  * @typedef {object} Ghost
  * @property {number} number Of the draft within the turn.
@@ -27,9 +27,9 @@
 /**
  * @typedef {object} Reply
  * @property {string} id The response's id.
- * @property {string} itemId Empty until its message begins.
- * @property {string} text Committed so far.
- * @property {string} draft What is being denoised, `░` where masked; empty when nothing is.
+ * @property {string} itemId Empty until the reply's message begins.
+ * @property {string} text The text committed so far.
+ * @property {string} draft The text being denoised, `░` where masked; empty when there is none.
  * @property {number} heard Characters of `text` that have been heard.
  * @property {boolean} done
  * @property {boolean} interrupted
@@ -42,12 +42,12 @@
  * @property {number} id Counts from 1 on this page.
  * @property {{itemId: string, text: string, final: boolean, typed: boolean} | null} user Null where
  *   the agent spoke first.
- * @property {Ghost | null} ghost Until its reply is done.
+ * @property {Ghost | null} ghost The newest draft, until the turn's reply is done.
  * @property {Reply[]} replies
- * @property {string} [flow] The agent and the step that it has led to, and what is known there.
+ * @property {string} [flow] The agent, the step of its flow after this turn, and what is known.
  * @property {Record<string, number>} marksMs Mark → milliseconds after the end of speech.
- * @property {number | null} voiceToVoiceMs As measured here.
- * @property {import("./record.js").Moment[]} moments What can be watched again.
+ * @property {number | null} voiceToVoiceMs As measured in this page.
+ * @property {import("./record.js").Moment[]} moments For the replay.
  */
 
 /** @typedef {"listening" | "hearing" | "thinking" | "speaking"} Activity */
@@ -74,7 +74,7 @@ export class Conversation {
     return this.thinking || this.active ? "thinking" : "listening";
   }
 
-  /** The connection is gone: nothing is under way any more. What was said stays. */
+  /** The connection is gone: end everything in progress, and keep what was said. */
   settle() {
     this.hearing = false;
     this.thinking = false;
@@ -88,7 +88,7 @@ export class Conversation {
     this.drafted(null);
   }
 
-  /** @param {Ghost | null} ghost What would answer the newest turn; null if nothing would any more. */
+  /** @param {Ghost | null} ghost A draft of the newest turn's reply; null to withdraw it. */
   drafted(ghost) {
     const turn = this.turns.at(-1);
     if (!turn?.user || turn.user.typed || this.active || turn.ghost === ghost) return;
@@ -96,7 +96,7 @@ export class Conversation {
     this._listener.onTurn(turn);
   }
 
-  /** @param {string} place Where the newest turn has led to, in words. */
+  /** @param {string} place Where in the flow the newest turn has led to, in words. */
   moved(place) {
     const turn = this.turns.at(-1);
     if (!turn) return;
@@ -105,7 +105,7 @@ export class Conversation {
   }
 
   /**
-   * Something was typed.
+   * Open a turn for a typed message.
    *
    * @param {string} words
    * @param {string} itemId
@@ -116,7 +116,7 @@ export class Conversation {
     return this.open({ itemId, text: words, final: true, typed: true });
   }
 
-  /** @param {string} itemId The user cut this reply off. */
+  /** @param {string} itemId Of the reply that the user cut off. */
   interrupted(itemId) {
     this.withReply(
       (reply) => reply.itemId === itemId,
@@ -127,7 +127,7 @@ export class Conversation {
     );
   }
 
-  /** @param {string} itemId All audio of this reply that came has been played. */
+  /** @param {string} itemId Of the reply whose audio has been played to its end. */
   finished(itemId) {
     this.withReply(
       (reply) => reply.itemId === itemId,
@@ -148,7 +148,7 @@ export class Conversation {
     this._listener.onTurn(this.answered);
   }
 
-  /** @param {string} message Something went wrong, and the conversation goes on. */
+  /** @param {string} message What went wrong; the conversation goes on. */
   failed(message) {
     this._listener.onError(message);
   }
@@ -196,13 +196,13 @@ export class Conversation {
     if (this.active === reply) this.active = null;
     this.answered = this.turns.findLast((turn) => turn.replies.includes(reply)) ?? null;
     if (this.answered) this.answered.ghost = null;
-    // Something newer may have been asked meanwhile.
+    // A newer turn may be waiting for its reply.
     if (this.answered === this.turns.at(-1)) this.thinking = false;
     this.withReply(
       (each) => each === reply,
       () => {
         reply.done = true;
-        // What is still to be shown of a whole reply's making is shown while it is spoken.
+        // A complete reply keeps its draft: remaining denoising steps are shown while it is spoken.
         if (cutOff || failure) reply.draft = "";
         reply.interrupted ||= cutOff;
         reply.failure = failure;
@@ -210,7 +210,7 @@ export class Conversation {
     );
   }
 
-  /** @param {string} id A reply begins; it answers the newest turn, or none. */
+  /** @param {string} id Of a reply that begins; it belongs to the newest turn, or opens one. */
   begin(id) {
     const turn = this.turns.at(-1) ?? this.open(null);
     this.active = {

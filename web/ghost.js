@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The reply as it is drafted, under the user's words, where the reply itself will stand: quiet, and not
- * read out.
+ * The drafted reply, shown under the user's words where the reply will be. It is styled quietly,
+ * and screen readers do not read it out.
  */
 
 import { element } from "./element.js";
@@ -13,7 +13,7 @@ const MASKS = /^░+$/;
 
 /** @typedef {{kind: string, words: string}} Piece */
 
-/** @param {Ghost} ghost @returns {Piece[]} Its calls as people would tell them. */
+/** @param {Ghost} ghost @returns {Piece[]} Its calls in plain words. */
 function callsOf({ calls }) {
   return calls.map((call) => ({ kind: "call", words: inPlainWords(call.name, call.arguments) }));
 }
@@ -25,7 +25,7 @@ function wordsOf({ text }) {
 }
 
 /**
- * A piece that stays is left alone; one that is revised is made anew, and so fades in.
+ * Replace the pieces that have changed, which then fade in, and leave the others alone.
  *
  * @param {HTMLElement} place
  * @param {Piece[]} pieces
@@ -52,7 +52,7 @@ export class GhostLine {
   }
 
   /**
-   * @param {Ghost | null} ghost Null: there is none any more.
+   * @param {Ghost | null} ghost Null if there is none any more.
    * @param {boolean} replaced Whether something else is shown in its place.
    */
   show(ghost, replaced) {

@@ -1,7 +1,7 @@
 // @ts-check
-/** What the page remembers: in the browser's storage, or only while it is open where that is blocked. */
+/** What the page remembers: in the browser's storage, or, if that is blocked, while it is open. */
 
-/** Where the user blocks site data, merely naming a storage throws. */
+/** Functions, because merely naming a storage throws where the user blocks site data. */
 const STORES = {
   device: () => localStorage,
   tab: () => sessionStorage,
@@ -15,7 +15,7 @@ export class Memory {
     this._here = new Map();
   }
 
-  /** @param {string} name @returns {string} Empty where nothing is known. */
+  /** @param {string} name @returns {string} Empty if nothing is stored. */
   get(name) {
     const here = this._here.get(name);
     if (here !== undefined) return here;
@@ -32,7 +32,7 @@ export class Memory {
     try {
       this._store().setItem(name, value);
     } catch {
-      // It is kept in memory, for as long as the page is open.
+      // The value is kept in memory, for as long as the page is open.
     }
   }
 }

@@ -1,5 +1,5 @@
 // @ts-check
-/** The microphone: asks for it, says in words why it cannot be had, and delivers packets. */
+/** The microphone: requests it, explains why it cannot be had, and delivers packets. */
 
 import { addWorklet } from "./worklets.js";
 
@@ -8,7 +8,7 @@ import { addWorklet } from "./worklets.js";
 /** The microphone cannot be used; `message` tells the user why and what to do. */
 export class MicrophoneError extends Error {}
 
-/** What getUserMedia's errors mean to the person in front of the page. */
+/** What getUserMedia's errors mean to the user. */
 const REASONS = {
   NotAllowedError:
     "The browser was not allowed to use the microphone. Allow it in the address bar and start again, or type below.",
@@ -31,7 +31,7 @@ export function explain(error) {
   );
 }
 
-/** @returns {string} Why this page cannot have a microphone at all, or nothing. */
+/** @returns {string} Why this page cannot have a microphone at all; empty if it can. */
 export function obstacle() {
   if (!globalThis.isSecureContext) {
     return "Browsers give a page the microphone only over HTTPS or from localhost. You can type below; replies are shown as text.";
@@ -43,7 +43,7 @@ export function obstacle() {
 }
 
 /**
- * @param {string} deviceId Empty takes the system's default.
+ * @param {string} deviceId Empty for the system's default.
  * @returns {Promise<MediaStream>}
  * @throws {MicrophoneError}
  */
@@ -92,7 +92,7 @@ export class Microphone {
       channelCountMode: "explicit",
     });
     this._node.port.onmessage = ({ data }) => listener.onPacket(data);
-    // Its output is silence; connected, because a graph is only pulled from its destination.
+    // Its output is silence, but a node runs only if it is connected to the destination.
     this.analyser.connect(this._node).connect(context.destination);
     /** @type {MediaStreamAudioSourceNode | null} */
     this._source = null;
@@ -114,7 +114,7 @@ export class Microphone {
     for (const track of this._tracks()) track.enabled = !muted;
   }
 
-  /** @param {MediaStream} stream Another device takes over; the stream of packets goes on. */
+  /** @param {MediaStream} stream Of the device that takes over; the packets go on. */
   change(stream) {
     this._release();
     this._source = this._context.createMediaStreamSource(stream);

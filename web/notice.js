@@ -1,5 +1,5 @@
 // @ts-check
-/** The one place where the page says that something is wrong, and what can be done. */
+/** The one place where the page says what is wrong and what the user can do. */
 
 export class Notice {
   /** @param {(id: string) => any} byId */
@@ -18,7 +18,7 @@ export class Notice {
    * @param {{label: string, run: () => void}} [action]
    */
   show(message, action) {
-    // A repeated message, as at each attempt to connect, is not read out again.
+    // A screen reader must not repeat a message that comes again, as at each attempt to connect.
     if (this._text.textContent !== message) this._text.textContent = message;
     this._action.hidden = !action;
     this._action.textContent = action?.label ?? "";

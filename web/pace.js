@@ -1,12 +1,13 @@
 // @ts-check
-/** Shows what comes in a rush one by one, each long enough for the eye. It delays nothing else. */
+/** Shows steps that arrive in a burst one by one, each long enough to be seen. */
 
 /** @template T */
 export class Pace {
   /**
    * @param {(step: T) => void} show
    * @param {{stepMs?: number, most?: number, now?: () => number,
-   *   later?: (run: () => void, ms: number) => any}} [options] `most` may wait; older ones are dropped.
+   *   later?: (run: () => void, ms: number) => any}} [options] At most `most` steps wait; older
+   *   ones are dropped.
    */
   constructor(show, { stepMs = 60, most = 24, now, later } = {}) {
     this._show = show;
@@ -27,7 +28,7 @@ export class Pace {
     this._advance();
   }
 
-  /** @param {(step: T) => boolean} [match] Which of those that wait are not to be shown; all, if left out. */
+  /** @param {(step: T) => boolean} [match] Which waiting steps to drop; all, if left out. */
   drop(match = () => true) {
     this._waiting = this._waiting.filter((step) => !match(step));
   }

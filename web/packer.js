@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * The microphone's blocks, at the device's rate, become packets of 24 kHz PCM that know when they were heard.
+ * Turns the microphone's blocks, at the device's rate, into packets of 24 kHz PCM with their times.
  *
  * Runs on the audio thread, inside capture-worklet.js.
  */

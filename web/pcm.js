@@ -1,5 +1,5 @@
 // @ts-check
-/** 16-bit little-endian PCM as the Realtime API carries it, base64 in JSON, and as audio nodes want it. */
+/** Converts between the Realtime API's audio (16-bit little-endian PCM, base64) and floats. */
 
 /** The Realtime API's only rate for `audio/pcm`. */
 export const WIRE_HZ = 24000;
@@ -35,7 +35,7 @@ export function encode(samples) {
   const view = new DataView(bytes.buffer);
   for (let i = 0; i < samples.length; i += 1) view.setInt16(i * 2, samples[i], true);
   let text = "";
-  // Spread in slices: an argument list as long as a whole reply would overflow the stack.
+  // In slices, since an argument list as long as a whole reply would overflow the stack.
   for (let i = 0; i < bytes.length; i += 8192) {
     text += String.fromCharCode(...bytes.subarray(i, i + 8192));
   }

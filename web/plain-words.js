@@ -1,10 +1,10 @@
 // @ts-check
-/** A tool's call in people's words, by the shape of its name and arguments: no tool is known here. */
+/** Describes any tool's call in plain words, from its name and arguments alone. */
 
-/** Verbs that say no more than that it is done: a "set_timer" is a timer. */
+/** Verbs that add nothing to the description: a "set_timer" is a timer. */
 const PLAIN_VERBS = new Set(["set", "get", "make", "create", "start", "show", "tell"]);
 
-/** Arguments that stand before the thing: "two large lattes". */
+/** Arguments that are named before the thing: "two large lattes". */
 const BEFORE = [
   "quantity",
   "count",
@@ -59,7 +59,7 @@ function listed(all) {
 /**
  * "Timer · 10 min" or "Order: large latte with oat milk".
  *
- * Where an argument is called what the tool's name says it is about, its value takes the name's place.
+ * If an argument has the name of the tool's object, its value takes the object's place.
  *
  * @param {string} name Such as "set_timer".
  * @param {Record<string, unknown>} given Its arguments.

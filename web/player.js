@@ -2,8 +2,8 @@
 /**
  * Plays replies one after another and knows how much of each has been played.
  *
- * Runs on the audio thread, inside playback-worklet.js; knows nothing of networks. Sound never stops
- * or starts with a click: where audio runs out, or is flushed, the last few milliseconds fade.
+ * Runs on the audio thread, inside playback-worklet.js. Sound never stops or starts with a click:
+ * where audio runs out, or is flushed, the last few milliseconds fade.
  */
 
 import { Ring } from "./ring.js";
@@ -17,7 +17,7 @@ export const AUDIBLE = 0.003;
  * @property {number} received Frames pushed so far.
  * @property {number} played Frames played so far.
  * @property {boolean} ended Whether all of it has arrived.
- * @property {boolean} audible Whether a sample of it could be heard by now.
+ * @property {boolean} audible Whether an audible sample of it has been played.
  */
 
 /**
@@ -30,7 +30,7 @@ export class Player {
   /**
    * @param {number} rateHz
    * @param {{fadeMs?: number, rebufferMs?: number, reportMs?: number, longestS?: number}} [options]
-   *   `rebufferMs` is what must have arrived before sound goes on after it ran out.
+   *   `rebufferMs` of audio must have arrived before sound that ran out goes on.
    */
   constructor(rateHz, { fadeMs = 5, rebufferMs = 80, reportMs = 100, longestS = 180 } = {}) {
     this._msPerFrame = 1000 / rateHz;
@@ -53,20 +53,20 @@ export class Player {
   }
 
   /**
-   * @param {string} id The reply's item; a new one queues behind those before.
+   * @param {string} id The reply's item; a new one is queued after the earlier ones.
    * @param {Float32Array} samples
    */
   push(id, samples) {
     this._item(id).received += this._ring.push(samples);
   }
 
-  /** @param {string} id All of the item has arrived. */
+  /** @param {string} id Of the item that has arrived completely. */
   end(id) {
     const item = this._items.find((each) => each.id === id);
     if (item) item.ended = true;
   }
 
-  /** @param {boolean} held Fade out and keep the place, or go on from there. */
+  /** @param {boolean} held True: fade out and keep the position; false: go on from there. */
   hold(held) {
     this._held = held;
   }
@@ -130,7 +130,7 @@ export class Player {
     if (this._held) return this._fadeOut(out);
     const open = this._items.length > 0 && !this._items[this._items.length - 1].ended;
     if (this._starved && open && this._ring.length < this._rebuffer) return 0;
-    // While more is to come, the last few milliseconds are kept back to fade on if it does not.
+    // Until the item is complete, keep back a few milliseconds to fade out if no more arrives.
     const whole = this._ring.length - (open ? this._fade : 0) >= out.length;
     const starving = open && !whole;
     if (starving && this._gain === 0) return 0;
@@ -150,7 +150,7 @@ export class Player {
   }
 
   /**
-   * The last few milliseconds before sound is held.
+   * Read and fade out the last few milliseconds before sound is held.
    *
    * @param {Float32Array} out
    * @returns {number} Frames read.
@@ -167,7 +167,7 @@ export class Player {
   }
 
   /**
-   * Give the frames read to the items they belong to.
+   * Attribute the frames read to the items that they belong to.
    *
    * @param {Float32Array} out
    * @param {number} count

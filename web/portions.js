@@ -1,9 +1,9 @@
 // @ts-check
-/** A reply's text by how it is shown: what was heard, what is certain, what is still being made. */
+/** Divides a reply's text by how it is shown: heard, certain, or still being made. */
 
 /** @typedef {import("./conversation.js").Reply} Reply */
 
-/** @param {string} one @param {string} other @returns {number} How many characters begin both. */
+/** @param {string} one @param {string} other @returns {number} Length of their common prefix. */
 function agreement(one, other) {
   let length = 0;
   while (length < one.length && one[length] === other[length]) length += 1;
@@ -12,15 +12,15 @@ function agreement(one, other) {
 
 /**
  * @param {Pick<Reply, "text" | "heard">} reply
- * @param {string} draft Of the whole reply.
- * @returns {boolean} Whether more was heard by now than the draft knew.
+ * @param {string} draft A draft of the whole reply.
+ * @returns {boolean} Whether more has been heard than the draft has right.
  */
 export function overtaken({ text, heard }, draft) {
   return agreement(draft, text) < heard;
 }
 
 /**
- * A draft is shown in the place of what is certain by now, so that the eye can follow how it was made.
+ * A draft is shown in place of the certain text that it lacks, so that its making can be followed.
  *
  * @param {Pick<Reply, "text" | "heard" | "draft">} reply
  * @returns {{heard: string, unheard: string, draft: string}}

@@ -2,8 +2,8 @@
 /**
  * A client of the Realtime API over WebSocket: connects, reconnects, sends and receives JSON events.
  *
- * It knows nothing of audio devices or of what is shown. Whatever a server sends cannot throw here:
- * a message that is not an event is reported and skipped.
+ * It knows nothing about audio devices or the page. Nothing that a server sends makes it throw: a
+ * message that is not an event is reported and skipped.
  */
 
 /** @typedef {{type: string, [field: string]: any}} ServerEvent */
@@ -26,10 +26,10 @@ const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 10000;
 const STABLE_MS = 5000;
 
-/** Most that may wait to be sent: a link that is this far behind is no longer live. */
+/** Most bytes that may wait to be sent: a link that is so far behind is no longer live. */
 const LARGEST_BACKLOG_BYTES = 1_000_000;
 
-/** What a subprotocol, and so a key, may consist of. */
+/** Characters that a subprotocol, and therefore a key, may consist of. */
 const TOKEN = /^[\w!#$%&'*+.^`|~-]*$/;
 
 /** Close codes after which trying again would not help, and what to tell the user. */
@@ -45,7 +45,7 @@ const FINAL = new Map([
  * How long to wait before an attempt.
  *
  * @param {number} attempt 0 for the first retry.
- * @param {number} jitter In [0, 1): clients of a server that restarts should not all come at once.
+ * @param {number} jitter In [0, 1), so that a restarted server's clients do not all come at once.
  * @returns {number} Milliseconds.
  */
 export function backoffMs(attempt, jitter) {
@@ -56,7 +56,7 @@ export function backoffMs(attempt, jitter) {
 /**
  * Why a connection is gone, in words.
  *
- * @param {number} code 1006 where it broke or never was.
+ * @param {number} code 1006 if the connection broke or was never made.
  * @param {string} reason The server's own words, if any.
  * @returns {string}
  */
@@ -97,7 +97,7 @@ export class RealtimeClient {
     return this._socket?.readyState === 1;
   }
 
-  /** @param {string} [key] Sent as a subprotocol, the one place where a browser can put it. */
+  /** @param {string} [key] Sent as a subprotocol, the only place where a browser can put it. */
   connect(key = "") {
     if (!TOKEN.test(key)) {
       const reason =
@@ -111,7 +111,7 @@ export class RealtimeClient {
     this._dial();
   }
 
-  /** Try again now instead of when the wait is over. Does nothing unless waiting. */
+  /** Try again now instead of after the wait. Does nothing unless waiting. */
   retry() {
     if (this._wanted && this._socket === null) this._dial();
   }
@@ -185,7 +185,7 @@ export class RealtimeClient {
       this._listener.onLink({ state: "closed", reason: reason || final, ended: code === 1000 });
       return;
     }
-    // A server that accepts a connection and drops it at once must not be retried in a tight loop.
+    // If a server accepts connections and drops them at once, the wait must still grow.
     if (opened && this._now() - opened >= STABLE_MS) this._attempt = 0;
     const retryMs = backoffMs(this._attempt, this._random());
     this._attempt += 1;

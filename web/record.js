@@ -1,5 +1,5 @@
 // @ts-check
-/** What happened in a turn, moment by moment, so that it can be watched again; bounded for each turn. */
+/** Records what happened in a turn, moment by moment, for the replay; bounded for each turn. */
 
 /** @typedef {import("./conversation.js").Turn} Turn */
 /** @typedef {import("./conversation.js").Reply} Reply */
@@ -10,24 +10,24 @@
  * @typedef {"words" | "stopped" | "draft" | "reply" | "step" | "certain" | "call" | "result" | "sound" | "silence"} Kind
  *
  * @typedef {object} Moment
- * @property {number} atMs After the beginning of speech.
+ * @property {number} atMs Time after the beginning of speech.
  * @property {Kind} kind
  * @property {string} text
  * @property {number} [number] Of a draft.
- * @property {Call[]} [calls] Of a draft, or the one that was made.
- * @property {number} [confidence] In a draft's calls, in [0, 1].
+ * @property {Call[]} [calls] A draft's calls, or the one call that was made.
+ * @property {number} [confidence] The model's confidence in a draft's calls, in [0, 1].
  */
 
 /**
- * How a turn stood at some moment.
+ * The state of a turn at some moment.
  *
  * @typedef {object} Scene
- * @property {string} words Of the user.
- * @property {Moment | null} draft Before there is a reply.
- * @property {string} certain Of the reply, final.
- * @property {string} step Of the reply as it was denoised; empty when nothing was.
+ * @property {string} words The user's.
+ * @property {Moment | null} draft The newest draft, until the reply begins.
+ * @property {string} certain The reply's final text.
+ * @property {string} step The reply as it is being denoised; empty when nothing is.
  * @property {{call: Call, result: string | null}[]} tools
- * @property {string} phase In words.
+ * @property {string} phase What goes on, in words.
  */
 
 const MOST = 300;
@@ -39,11 +39,11 @@ const APART_MS = 0.01;
 const text = (value) => (typeof value === "string" ? value.slice(0, LONGEST) : "");
 
 /**
- * What an event of the server is in a turn, once the conversation knows of it.
+ * The moment that a server event makes in a turn. The conversation must know of the event already.
  *
  * @param {ServerEvent} event
- * @param {Reply | undefined} reply That it is about.
- * @returns {Omit<Moment, "atMs"> | null} Null where there is nothing to watch.
+ * @param {Reply | undefined} reply The reply that the event is about.
+ * @returns {Omit<Moment, "atMs"> | null} Null if there is nothing to watch.
  */
 export function momentOf(event, reply) {
   switch (event.type) {
@@ -64,7 +64,7 @@ export function momentOf(event, reply) {
     case "response.created":
       return { kind: "reply", text: "" };
     case "quicksilver.denoising":
-      // A call is shown once it is whole: until then there is nothing to see of it.
+      // While a call is made, the text is empty: calls are shown only when complete.
       return event.text ? { kind: "step", text: text(event.text) } : null;
     case "response.output_audio_transcript.delta":
     case "response.output_text.delta":
@@ -82,7 +82,7 @@ export function momentOf(event, reply) {
 
 export class Recorder {
   constructor() {
-    /** @type {Map<Turn, number>} The newest turns, and when they began on the page's clock. */
+    /** @type {Map<Turn, number>} The newest turns → when they began, on the page's clock. */
     this._beganMs = new Map();
   }
 
@@ -102,7 +102,7 @@ export class Recorder {
     this.begin(turn, nowMs, 0);
     const beganMs = this._beganMs.get(turn);
     if (beganMs === undefined) return;
-    // No two moments are at one time: each can be stepped to.
+    // No two moments have the same time, so that each can be stepped to.
     const earliestMs = (turn.moments.at(-1)?.atMs ?? -APART_MS) + APART_MS;
     turn.moments.push({ ...moment, atMs: Math.max(earliestMs, nowMs - beganMs) });
   }

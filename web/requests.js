@@ -1,5 +1,5 @@
 // @ts-check
-/** What the page sends besides audio, as values: the session it wants, and messages of the dialogue. */
+/** Makes the events that the page sends besides audio: the session's configuration, messages. */
 
 import { WIRE_HZ } from "./pcm.js";
 
@@ -18,13 +18,13 @@ const EXTENSIONS = [
   "flow",
 ];
 
-/** Most turns of the history that are sent to a new connection. */
+/** Most turns of the history to send over a new connection. */
 const REMEMBERED_TURNS = 12;
 
 /**
- * @param {boolean} speak Whether replies are to be spoken, or only written.
- * @param {boolean} greet Whether the agent is to say its greeting.
- * @param {string} [voice] The agent's; empty for the server's own.
+ * @param {boolean} speak Whether replies should be spoken, or only written.
+ * @param {boolean} greet Whether the agent should say its greeting.
+ * @param {string} [voice] The agent's voice; empty for the server's own.
  * @returns {ClientEvent}
  */
 export function configuration(speak, greet, voice = "") {
@@ -55,7 +55,7 @@ export function userMessage(itemId, words) {
 }
 
 /**
- * The history that a new connection sends, so that the agent remembers: only what was said and heard.
+ * The history to send over a new connection, so that the agent remembers what was said and heard.
  *
  * @param {Turn[]} turns
  * @returns {ClientEvent[]}

@@ -2,8 +2,8 @@
 /**
  * Streaming sample-rate conversion with a windowed sinc, for any pair of whole rates.
  *
- * The filter is centred: output k stands for input time k * fromHz / toHz, so a position on one side
- * is a position on the other. The price is a wait of half a filter (about half a millisecond).
+ * The filter is centred: output k is at input position k * fromHz / toHz, so positions convert by
+ * the ratio of the rates alone. The price is a delay of half a filter (about half a millisecond).
  */
 
 const ZERO_CROSSINGS = 12;
@@ -52,7 +52,7 @@ export class Resampler {
     const cutoff = Math.min(1, toHz / fromHz) * ROLLOFF;
     this._half = fromHz === toHz ? 0 : Math.ceil(ZERO_CROSSINGS / cutoff);
     this._bank = this._half ? filterBank(this._phases, this._half, cutoff) : [];
-    /** Input, beginning `half - 1` samples before the next output's position. */
+    /** Input that is kept, from `half - 1` samples before the next output's position on. */
     this._held = new Float32Array(Math.max(0, this._half - 1));
     this._phase = 0;
   }
@@ -65,7 +65,7 @@ export class Resampler {
 
   /**
    * @param {Float32Array} input
-   * @returns {Float32Array} What can be computed by now; a fresh array, maybe empty.
+   * @returns {Float32Array} The output that can be computed by now; a new array, possibly empty.
    */
   push(input) {
     if (this._half === 0) return input.slice();
@@ -90,7 +90,7 @@ export class Resampler {
     return Float32Array.from(out);
   }
 
-  /** @returns {Float32Array} What the filter still holds, the input taken to end in silence. */
+  /** @returns {Float32Array} The rest of the output, as if silence followed the input. */
   flush() {
     const tail = this._half ? this.push(new Float32Array(this._half)) : new Float32Array(0);
     this.reset();

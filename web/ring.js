@@ -2,14 +2,14 @@
 /**
  * A first-in first-out ring of audio samples.
  *
- * It knows neither rates nor clocks. It starts small and doubles up to a limit, so that a long reply
- * that arrives faster than it is played fits, and a short one costs little.
+ * It starts small and doubles up to a limit, so that a long reply that arrives faster than it is
+ * played fits, and a short one costs little.
  */
 
 export class Ring {
   /**
    * @param {number} capacity Samples held before the first growth, at least 1.
-   * @param {number} limit Most samples ever held; what does not fit is dropped, newest first.
+   * @param {number} limit Most samples ever held; new samples that do not fit are dropped.
    */
   constructor(capacity, limit = capacity) {
     if (!(capacity >= 1) || !(limit >= capacity)) {
@@ -48,7 +48,7 @@ export class Ring {
   /**
    * Take the oldest samples out.
    *
-   * @param {Float32Array} out Filled from its start; what lies past the samples read is left alone.
+   * @param {Float32Array} out Filled from its start; the rest of it is left alone.
    * @param {number} count Most samples to read.
    * @returns {number} How many were read.
    */

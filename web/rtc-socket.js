@@ -1,8 +1,8 @@
 // @ts-check
 /**
- * A WebRTC call that looks like a WebSocket: events go over a data channel, sound beside it.
+ * A WebRTC call with a WebSocket's interface: events go over a data channel, sound over tracks.
  *
- * Sound over WebRTC bears with a network that loses packets, where a WebSocket would wait for them.
+ * Sound over WebRTC tolerates a network that loses packets; a WebSocket would wait for them.
  */
 
 /** @typedef {{stream: MediaStream, hear: (stream: MediaStream) => void}} Line */
@@ -12,7 +12,8 @@ const KEY = "openai-insecure-api-key.";
 
 /**
  * @param {Location} page
- * @returns {{wanted: boolean, forced: boolean}} Whether a page calls by WebRTC, and no other way.
+ * @returns {{wanted: boolean, forced: boolean}} Whether to call by WebRTC, and whether the address
+ *   names the transport, so that no other may be tried.
  */
 export function transport({ hostname, search }) {
   const asked = new URLSearchParams(search).get("transport");
@@ -23,10 +24,10 @@ export function transport({ hostname, search }) {
 
 export class RtcSocket {
   /**
-   * @param {string} url Of the WebSocket.
+   * @param {string} url The WebSocket's address.
    * @param {string[]} protocols One of them may carry a key, as for a WebSocket.
    * @param {Line} line
-   * @param {() => void} onUnable No call came about, for a reason that a WebSocket may not have.
+   * @param {() => void} onUnable Called if no call came about, but a WebSocket might succeed.
    */
   constructor(url, protocols, line, onUnable) {
     this.readyState = 0;
@@ -44,7 +45,7 @@ export class RtcSocket {
       this.onopen();
     };
     this._channel.onmessage = (message) => this.onmessage(message);
-    // The server ends a call; a network that fails is noticed by the connection.
+    // The channel closes when the server hangs up, or when the connection has failed.
     this._channel.onclose = () => this._end(this._peer.connectionState === "failed" ? 1006 : 1000);
     this._peer.onconnectionstatechange = () => {
       if (this._peer.connectionState === "failed") this._end(1006);
@@ -82,13 +83,13 @@ export class RtcSocket {
       body: this._peer.localDescription?.sdp,
       headers: key ? { ...headers, Authorization: `Bearer ${key}` } : headers,
     });
-    // Another way in would be refused as well: without a key, or where all places are taken.
+    // A WebSocket would be refused as well: the key is missing or wrong, or the server is full.
     if ([401, 403, 503].includes(answer.status)) this._onUnable = () => {};
     if (!answer.ok) return this._end(answer.status === 503 ? 1013 : 1006);
     await this._peer.setRemoteDescription({ type: "answer", sdp: await answer.text() });
   }
 
-  /** @param {number} code As of a WebSocket. */
+  /** @param {number} code A WebSocket's close code. */
   _end(code) {
     if (this.readyState === 3) return;
     if (this.readyState === 0) this._onUnable();

@@ -1,5 +1,5 @@
 // @ts-check
-/** A conversation as a file: as people read it, or with all that the page knows. Nothing leaves the browser. */
+/** Saves a conversation as a file, as text or with all that the page knows, without a server. */
 
 import { inPlainWords } from "./plain-words.js";
 

@@ -2,7 +2,7 @@
 /**
  * What each event of the server means for the conversation.
  *
- * A field that is missing or of another type is ignored; the rest of its event counts.
+ * A field that is missing or of another type is ignored; the rest of the event still counts.
  */
 
 /** @typedef {import("./realtime.js").ServerEvent} ServerEvent */
@@ -137,7 +137,7 @@ const EVENTS = new Map(
     },
     error(it, event) {
       const { code, message } = object(event.error);
-      // Stopping a reply that has just ended by itself is no error.
+      // It is not an error to stop a reply that has just ended by itself.
       if (code !== "response_cancel_not_active") it.failed(text(message));
     },
   }),

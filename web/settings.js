@@ -1,5 +1,9 @@
 // @ts-check
-/** The settings dialog: agent, microphone, loudspeaker, voice, access key. The key alone is not remembered. */
+/**
+ * The settings dialog: agent, microphone, loudspeaker, voice, access key.
+ *
+ * The key is remembered until the tab is closed, everything else on this device.
+ */
 
 import { Memory } from "./memory.js";
 import { hear, voices } from "./voices.js";
@@ -61,7 +65,7 @@ export class SettingsDialog {
     };
   }
 
-  /** @param {string[]} names Of the agents that one may choose, the server's own first. */
+  /** @param {string[]} names Of the agents to choose from, the server's own first. */
   offer(names) {
     byId("agent-field").hidden = names.length < 2;
     this._agent.replaceChildren(...names.map((name) => new Option(name, name)));
@@ -69,14 +73,14 @@ export class SettingsDialog {
     this._agent.value = devices.get("agent") || names[0];
   }
 
-  /** @param {boolean} [forKey] Whether it is the key that is wanted. */
+  /** @param {boolean} [forKey] Whether to focus the field for the key. */
   async open(forKey = false) {
     await Promise.all([this.refresh(), this._listVoices()]);
     if (!this._dialog.open) this._dialog.showModal();
     if (forKey) this._key.focus();
   }
 
-  /** Read the devices anew; their names are known only once the microphone has been allowed. */
+  /** List the devices anew; browsers give their names only once the microphone has been allowed. */
   async refresh() {
     const found = (await navigator.mediaDevices?.enumerateDevices()) ?? [];
     fill(
@@ -96,7 +100,7 @@ export class SettingsDialog {
     const wanted = devices.get("voice");
     const options = names.map((name) => new Option(label(name), name));
     this._voice.replaceChildren(new Option("The agent's own", ""), ...options);
-    // A server that cannot be reached, or wants a key, names none; the choice is kept.
+    // Keep the choice even if the server cannot be reached or wants a key, and so lists no voices.
     if (wanted && !names.includes(wanted)) this._voice.append(new Option(label(wanted), wanted));
     this._voice.value = wanted;
   }

@@ -20,7 +20,7 @@ import { Speaker } from "./speaker.js";
  * @property {Tap} [onTap]
  */
 
-/** What is flushed takes a few milliseconds to fade. */
+/** Sound that is flushed takes a few milliseconds to fade. */
 const FADE_MS = 50;
 
 /** @param {MediaStream | null} stream */
@@ -38,11 +38,11 @@ export class Sound {
     this.microphone = null;
     /** @type {Speaker | null} */
     this.speaker = null;
-    /** @type {Soundtrack | null} What was said and heard so far; null where the browser keeps none. */
+    /** @type {Soundtrack | null} The call's sound so far; null if the browser cannot record. */
     this.track = null;
-    /** @type {MediaStreamAudioDestinationNode | null} Where the microphone can be had as a stream. */
+    /** @type {MediaStreamAudioDestinationNode | null} Gives the microphone's sound as a stream. */
     this._out = null;
-    /** Chromium gives no sound of a remote stream that no element plays, be it muted. */
+    /** Chromium gives a remote stream's sound only while an element plays it, even if muted. */
     this._element = new Audio();
     this._closings = 0;
   }
@@ -59,28 +59,28 @@ export class Sound {
     return { stream: out.stream, hear };
   }
 
-  /** @returns {number} Frames a second of the clock; 1 while there is none. */
+  /** @returns {number} Frames per second of the clock; 1 while there is none. */
   get rateHz() {
     return this._context?.sampleRate ?? 1;
   }
 
-  /** @returns {number} Where the clock stands, in frames. */
+  /** @returns {number} The clock's time, in frames. */
   get frame() {
     return (this._context?.currentTime ?? 0) * this.rateHz;
   }
 
-  /** @returns {boolean} Whether something is being played, or waits to be. */
+  /** @returns {boolean} Whether sound is being played or waits to be. */
   get busy() {
     return this.speaker?.busy === true;
   }
 
   /**
-   * Open what is not open yet. Where a page may have no sound at all, nothing is opened.
+   * Open what is not open yet. If the page may not use sound at all, nothing is opened.
    *
    * @param {{microphone: string, speaker: string}} devices Ids; empty for the system's default.
    * @param {boolean} listen Whether to open the microphone as well.
-   * @returns {Promise<boolean>} False if `close` came before it was done: nothing is open then.
-   * @throws {Error} Something cannot be had; the message tells the user why.
+   * @returns {Promise<boolean>} False if `close` was called meanwhile; nothing is open then.
+   * @throws {Error} A device cannot be had; the message tells the user why.
    */
   async open(devices, listen) {
     const closings = this._closings;
@@ -105,7 +105,7 @@ export class Sound {
   async changeMicrophone(deviceId) {
     if (!this.microphone) return;
     const stream = await askForMicrophone(deviceId);
-    // The user may have hung up while the browser asked.
+    // The user may have hung up while the browser asked for permission.
     if (this.microphone) this.microphone.change(stream);
     else stop(stream);
   }
@@ -124,7 +124,7 @@ export class Sound {
   /** Resume if the browser has suspended the sound, as it does for a telephone call. */
   wake() {
     if (!this._context || this._context.state === "running") return;
-    // Refused while the telephone call lasts; the next change of state or visit to the page tries again.
+    // Refused during the telephone call; the next change of state or visit to the page tries again.
     this._context.resume().catch(() => {});
   }
 

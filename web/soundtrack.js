@@ -1,5 +1,5 @@
 // @ts-check
-/** Both sides' sound of a call, compressed, in the page's memory: it can be saved, and goes nowhere else. */
+/** A call's sound, of both sides, compressed in the page's memory. It can be saved as a file. */
 
 const PART_MS = 1000;
 const BITS_PER_SECOND = 48000;
@@ -16,7 +16,7 @@ export class Soundtrack {
     this._recorder.start(PART_MS);
   }
 
-  /** @param {AudioNode} side That is to be kept from now on. */
+  /** @param {AudioNode} side To be recorded from now on. */
   add(side) {
     side.connect(this._mix);
   }
@@ -25,7 +25,7 @@ export class Soundtrack {
     if (this._recorder.state !== "inactive") this._recorder.stop();
   }
 
-  /** @returns {string} Of a file that it is saved as. */
+  /** @returns {string} A name for the file. */
   get name() {
     const kind = Object.keys(ENDINGS).find((each) => this._recorder.mimeType.includes(each));
     return `conversation.${ENDINGS[/** @type {keyof typeof ENDINGS} */ (kind ?? "webm")]}`;

@@ -1,5 +1,5 @@
 // @ts-check
-/** The loudspeaker: replies in, sound out, and reports of how far each has been played. */
+/** The loudspeaker: plays replies, and reports how far each has been played. */
 
 import { Resampler } from "./resample.js";
 import { WIRE_HZ, toFloat } from "./pcm.js";
@@ -45,7 +45,7 @@ export class Speaker {
     this._node.connect(this.analyser).connect(context.destination);
   }
 
-  /** @returns {boolean} Whether something is being played, or waits to be. */
+  /** @returns {boolean} Whether sound is being played or waits to be. */
   get busy() {
     return this._unfinished.size > 0;
   }
@@ -62,23 +62,23 @@ export class Speaker {
     this._push(id, this._resampler.push(toFloat(samples)));
   }
 
-  /** @param {string} id All audio of this item has been given. */
+  /** @param {string} id Of the item whose audio is complete. */
   end(id) {
     if (id === this._current) this._finish();
   }
 
-  /** Nothing more will arrive: what has arrived is played to its end, held or not. */
+  /** Nothing more will arrive: play what has arrived to its end, even if it was held. */
   drain() {
     this.hold(false);
     this._finish();
   }
 
-  /** @param {boolean} held True: silent at once, position kept; false: continue from there. */
+  /** @param {boolean} held True: fall silent and keep the position; false: go on from there. */
   hold(held) {
     this._node.port.postMessage({ hold: held });
   }
 
-  /** @returns {Promise<Cut[]>} Silent at once; resolves to what was cut off. */
+  /** @returns {Promise<Cut[]>} What was cut off; the sound stops at once. */
   flush() {
     this._resampler.reset();
     this._current = "";

@@ -1,5 +1,5 @@
 // @ts-check
-/** The line above the dock: still when nobody speaks, and moved by the sound of speech. */
+/** The line above the dock: still when nobody speaks, and moved by the sound of whoever does. */
 
 /** @typedef {import("./conversation.js").Activity} Activity */
 
@@ -7,7 +7,7 @@ const POINTS = 96;
 const PULSE_PERIOD_MS = 1800;
 
 /**
- * Heights of the line from a stretch of sound, flat towards both ends.
+ * Heights of the line for a stretch of sound, flat towards both ends.
  *
  * @param {Float32Array} wave In [-1, 1].
  * @param {number} points
@@ -19,7 +19,7 @@ export function heights(wave, points = POINTS) {
     const piece = wave.subarray(Math.floor(i * span), Math.floor((i + 1) * span));
     const mean = piece.reduce((sum, x) => sum + x, 0) / Math.max(1, piece.length);
     const place = Math.sin((Math.PI * i) / (points - 1)) ** 2;
-    // Speech is mostly quiet: a root makes soft voices visible without clipping loud ones.
+    // Speech is mostly quiet; a root makes soft voices visible without clipping loud ones.
     return Math.sign(mean) * Math.sqrt(Math.abs(mean)) * place;
   });
 }

@@ -1,5 +1,5 @@
 // @ts-check
-/** A turn's details, folded: where its time went, and a replay of how the reply came about. */
+/** A turn's details, folded: where its time went, and a replay of how the reply was made. */
 
 import { element } from "./element.js";
 import { inPlainWords } from "./plain-words.js";
@@ -11,10 +11,10 @@ import { inMs, stages, total, waterfall } from "./waterfall.js";
 /** @typedef {import("./record.js").Moment} Moment */
 /** @typedef {import("./record.js").Kind} Kind */
 
-/** A turn is over in a moment: it is shown in slow motion. */
+/** A turn is over too quickly to follow, so the replay is in slow motion. */
 const SPEED = 0.5;
 
-/** Lanes of the time line, and what happens in each. */
+/** Lanes of the timeline, and the kinds of moments in each. */
 const LANES = /** @type {{name: string, kinds: Kind[]}[]} */ ([
   { name: "Your words", kinds: ["words", "stopped"] },
   { name: "Drafts", kinds: ["draft"] },
@@ -45,7 +45,7 @@ export class Thinking {
     this._turn = turn;
     const parts = waterfall(turn.marksMs, turn.voiceToVoiceMs);
     const over = turn.replies.length > 0 && turn.replies.every((reply) => reply.done);
-    // Of a greeting nothing was thought.
+    // A greeting has no thinking to show.
     this.node.hidden = !turn.user || (!parts && !(over && turn.moments.length > 0));
     if (this.node.hidden) return;
     if (parts) {
@@ -63,7 +63,7 @@ export class Thinking {
   }
 }
 
-/** A slider over the time of a turn, a button that moves it, and what was to be seen then. */
+/** A slider over a turn's time, buttons that move it, and the state of the turn at that time. */
 class Replay {
   constructor() {
     this._scene = element("div", "scene");
@@ -95,7 +95,7 @@ class Replay {
   show(moments) {
     this.node.hidden = moments.length === 0;
     if (this.node.hidden) return;
-    // What is recorded only grows.
+    // A recording only grows, so the same end means that nothing has changed.
     if (moments === this._moments && Number(this._slider.max) >= this._endMs()) return;
     this._moments = moments;
     const endMs = Math.ceil(this._endMs() / 10) * 10;
@@ -143,7 +143,7 @@ class Replay {
     this._draw(ms);
   }
 
-  /** @param {number} [exactMs] The slider's own time is rounded. */
+  /** @param {number} [exactMs] The exact time, since the slider's is rounded. */
   _draw(exactMs = Number(this._slider.value)) {
     this._nowMs = exactMs;
     const scene = sceneAt(this._moments, exactMs);

@@ -2,8 +2,9 @@
 /**
  * Where each millisecond of the audio that was sent lies on the audio context's clock.
  *
- * The server tells positions in the audio it has received; the page measures on one audio clock for
- * both microphone and loudspeaker. This is the bridge, so voice-to-voice time needs no wall clock.
+ * The server gives positions in the audio that it has received; the page measures microphone and
+ * loudspeaker on one audio clock. This converts between the two, so that measuring voice to voice
+ * needs no wall clock.
  */
 
 import { WIRE_HZ } from "./pcm.js";
@@ -39,7 +40,8 @@ export class Timeline {
 
   /**
    * @param {number} ms Position in the sent audio.
-   * @returns {number | null} The context's frame then; null where it is not, or no longer, known.
+   * @returns {number | null} The context's frame at that position; null if it is not, or no longer,
+   *   known.
    */
   frameAt(ms) {
     const position = (ms * WIRE_HZ) / 1000;

@@ -1,5 +1,5 @@
 // @ts-check
-/** The conversation as it is shown: one list entry per turn, brought up to date as the turn goes on. */
+/** Shows the conversation: one list entry per turn, updated as the turn goes on. */
 
 import { element } from "./element.js";
 import { GhostLine } from "./ghost.js";
@@ -14,10 +14,10 @@ import { Thinking } from "./thinking.js";
 /** How close to the end still counts as following the conversation, in CSS pixels. */
 const NEAR_END_PX = 80;
 
-/** As the animation in conversation.css lasts. */
+/** Duration of the animation in conversation.css. */
 const SHIMMER_MS = 1600;
 
-/** @param {ToolUse} use @returns {HTMLElement} A line in plain words; what was called is folded. */
+/** @param {ToolUse} use @returns {HTMLElement} A line in plain words, with the call folded away. */
 function toolCard(use) {
   const given = Object.entries(use.arguments).map(([name, value]) => {
     const said = typeof value === "string" ? value : JSON.stringify(value);
@@ -28,7 +28,7 @@ function toolCard(use) {
   return element("details", `tool ${state}`, [
     element("summary", "", [
       element("span", "tool-said", inPlainWords(use.name, use.arguments)),
-      // What it answered is what the agent says.
+      // An answer is left out of the summary, since the agent says it.
       ...(state === "answered" ? [] : [" ", element("span", "tool-result", use.result ?? "Running…")]),
     ]),
     element("div", "tool-call", [
@@ -58,7 +58,7 @@ function replyLine(reply) {
   if (draft) {
     const shimmering = element("span", "draft", draft);
     shimmering.setAttribute("aria-hidden", "true");
-    // Each step makes the element anew; the shimmer goes on where it was.
+    // Each step makes a new element; the delay lets the shimmer go on where it was.
     shimmering.style.animationDelay = `${-Math.round(performance.now() % SHIMMER_MS)}ms`;
     words.push(shimmering);
   }
@@ -100,7 +100,7 @@ class Entry {
   show(turn) {
     this.node.hidden = !worthShowing(turn);
     update(this._lines, linesOf(turn));
-    // A draft stays until there is something of its reply to see.
+    // A draft stays until its reply has something to show.
     const begun = turn.replies.some((reply) => reply.tools.length > 0 || replyLine(reply));
     this._ghost.show(begun ? null : turn.ghost, begun);
     this._thinking.show(turn);
@@ -158,7 +158,7 @@ export class Transcript {
 }
 
 /**
- * Put in what has changed and leave the rest alone, so that focus, selection and animations survive.
+ * Replace only the parts that have changed, so that focus, selection and animations survive.
  *
  * @param {HTMLElement} entry
  * @param {(HTMLElement | null)[]} given

@@ -1,5 +1,5 @@
 // @ts-check
-/** The voices that the server has, and how one sounds. */
+/** Lists the server's voices, and plays a sample of one. */
 
 const SAMPLE = "Hello, this is how I sound. Your table is booked for seven thirty.";
 
@@ -9,7 +9,7 @@ const authorization = (key) => (key ? { Authorization: `Bearer ${key}` } : {});
 /**
  * @param {string} key Of the server; empty for none.
  * @returns {Promise<string[]>} Names, the server's own first.
- * @throws {Error} The server does not tell.
+ * @throws {Error} The server does not list its voices.
  */
 export async function voices(key) {
   const answer = await fetch("v1/audio/voices", { headers: authorization(key) });
@@ -23,7 +23,7 @@ export async function voices(key) {
  * @param {string} voice Empty for the server's own.
  * @param {string} key Of the server; empty for none.
  * @returns {Promise<void>} Settles when it has been played.
- * @throws {Error} The server, or this browser, cannot.
+ * @throws {Error} The server cannot say it, or this browser cannot play it.
  */
 export async function hear(voice, key) {
   const answer = await fetch("v1/audio/speech", {

@@ -1,5 +1,5 @@
 // @ts-check
-/** Where the time of a turn went: a bar of stages with the voice-to-voice total, and a table that opens from it. */
+/** Where a turn's time went: a bar of stages with their total, and a table that opens from it. */
 
 import { element } from "./element.js";
 
@@ -7,10 +7,10 @@ import { element } from "./element.js";
 
 /** @typedef {{totalMs: number, measured: boolean, path: Stage[], overlapping: Stage[]}} Waterfall */
 
-/** A bar as wide as the column; the same for all turns, so that they compare at a glance. */
+/** The time that fills the bar's whole width; the same for all turns, so that they compare. */
 const FULL_BAR_MS = 1200;
 
-/** What follows what on the way from the end of speech to the first sound: mark at its end. */
+/** Stages from the end of speech to the first sound, in order, each with the mark that ends it. */
 const PATH = [
   { mark: "end_of_turn", kind: "wait", name: "End of turn" },
   { mark: "reply_committed", kind: "think", name: "Thinking" },
@@ -20,12 +20,13 @@ const PATH = [
 /**
  * Stages from a turn's marks.
  *
- * `path` follows one another without gaps and adds up to the total; `overlapping` ran within it. A mark that
- * is missing, or earlier than the one before it, makes no stage of its own.
+ * The stages of `path` follow one another without gaps and add up to the total; those of
+ * `overlapping` ran meanwhile. A mark that is missing, or earlier than the one before it, makes no
+ * stage.
  *
  * @param {Record<string, number>} marksMs Mark → ms after the end of speech; `tool.<name>` a duration.
- * @param {number | null} voiceToVoiceMs As measured here; null takes the server's last mark.
- * @returns {Waterfall | null} Null where nothing is known.
+ * @param {number | null} voiceToVoiceMs As measured by the page; null takes the server's last mark.
+ * @returns {Waterfall | null} Null if nothing is known.
  */
 export function waterfall(marksMs, voiceToVoiceMs) {
   /** @type {Stage[]} */
@@ -38,7 +39,7 @@ export function waterfall(marksMs, voiceToVoiceMs) {
     atMs = endMs;
   };
   for (const { mark, kind, name } of PATH) advance(kind, name, marksMs[mark]);
-  // Until the server's marks are in, only the whole is known.
+  // Until the server's marks have come, only the total is known.
   advance("travel", path.length > 0 ? "Delivery" : "In all", voiceToVoiceMs);
   if (path.length === 0) return null;
 
@@ -67,7 +68,7 @@ export function total({ totalMs }, spoken) {
   return element("span", "total", [element("strong", "", inMs(totalMs)), ` ${label}`]);
 }
 
-/** @param {Waterfall} parts @returns {HTMLElement} A summary of details: a bar, and what it is made of. */
+/** @param {Waterfall} parts @returns {HTMLElement} A details' summary: a bar, and its legend. */
 export function summary(parts) {
   const bar = element("div", "bar");
   bar.style.setProperty("--length", `${Math.min(100, (100 * parts.totalMs) / FULL_BAR_MS)}%`);

@@ -1,4 +1,4 @@
-/** What an AudioWorkletGlobalScope has, and TypeScript's DOM library does not. */
+/** What an AudioWorkletGlobalScope has and TypeScript's DOM library lacks. */
 
 declare const sampleRate: number;
 declare const currentFrame: number;

@@ -1,10 +1,10 @@
 // @ts-check
-/** Loads the parts of the page that run beside it, in the browser's thread for sound. */
+/** Loads the parts of the page that run in the browser's audio thread. */
 
 /**
  * @param {AudioContext} context
- * @param {string} file Beside this one.
- * @throws {Error} The server does not give it; the message tells the user.
+ * @param {string} file A path relative to this file.
+ * @throws {Error} The server does not deliver it; the message is for the user.
  */
 export async function addWorklet(context, file) {
   try {

@@ -1,9 +1,9 @@
-"""What a request costs as it grows: ``python -m benchmarks.dlm.costs --plot``.
+"""How a request's cost grows with its size: ``python -m benchmarks.dlm.costs --plot``.
 
-Through the engine, on a small model of random weights with room for 32k positions: time to the
-first token of a new prompt and of a dialogue's next turn, and time per forward, over the prompt's
-length, the number of requests at once and the block size. Results: benchmarks/results/costs.json;
-the plot: docs/costs.svg.
+Measures, through the engine, on a small model of random weights with room for 32k positions: the
+time to the first token of a new prompt and of a dialogue's next turn, and the time per forward,
+over the prompt's length, the number of requests at once and the block size. Results:
+benchmarks/results/costs.json; the plot: docs/costs.svg.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LENGTHS = tuple(128 * 2**power for power in range(9))
 BATCHES = (1, 2, 4, 8, 16)
 BLOCKS = (8, 16, 32)
 BATCH_PROMPT = 256
-# Shorter than what the engine takes for a loop, which random weights soon fall into.
+# Too short for the engine to detect a loop, which random weights soon fall into.
 ANSWER_TOKENS = 24
 NEW_WORDS = 16
 MOST_REPEATS = 5
@@ -53,13 +53,13 @@ CONFIG = ModelConfig(
 
 @dataclass(slots=True)
 class Heard:
-    """What a request's caller heard, in seconds of one clock.
+    """The events that a request's listener received; times in seconds of one clock.
 
     Attributes:
-        began: When it was submitted.
+        began: When the request was submitted.
         first: When the first text or draft came.
-        drafts: When each draft came, and how many forwards had been made.
-        answer: Its end.
+        drafts: When each draft came, and how many forwards had been made by then.
+        answer: The last event, once it has come.
     """
 
     began: float
@@ -79,12 +79,12 @@ class Heard:
 
     @property
     def first_ms(self) -> float:
-        """From the request to its first token."""
+        """Milliseconds from the request to its first token."""
         return (self.first - self.began) * 1000
 
 
 def built(config: ModelConfig) -> Transformer:
-    """A model of random weights, in the numbers that are fast here."""
+    """A model of random weights, in 8 bits where this CPU is faster with them."""
     torch.manual_seed(0)
     model = Transformer(config).eval().requires_grad_(False)
     if best_dtype(config, torch.device("cpu")) == torch.int8:
@@ -93,7 +93,7 @@ def built(config: ModelConfig) -> Transformer:
 
 
 class Prompts:
-    """Dialogues of a wanted length, no two alike from their first word on."""
+    """Makes dialogues of a wanted length from random words, so that no two share a prefix."""
 
     def __init__(self, dialect: Template) -> None:
         self._dialect = dialect
@@ -104,7 +104,7 @@ class Prompts:
         self._marks = len(dialect.prompt(self.said(1))) - 1
 
     def said(self, words: int) -> tuple[Turn, ...]:
-        """One message of so many tokens."""
+        """A user's message of so many words, each of one token."""
         return (Turn("user", " ".join(self._random.choices(self._words, k=words))),)
 
     def of(self, tokens: int) -> tuple[Turn, ...]:
@@ -113,7 +113,7 @@ class Prompts:
 
 
 def ask(engine: Engine, asked: Sequence[tuple[Turn, ...]]) -> list[Heard]:
-    """Answer dialogues at once and hear all of them to their ends."""
+    """Submit dialogues together, and collect the events of all until each has its answer."""
     told: queue.SimpleQueue[tuple[int, Event, float]] = queue.SimpleQueue()
     heard = []
 
@@ -130,7 +130,7 @@ def ask(engine: Engine, asked: Sequence[tuple[Turn, ...]]) -> list[Heard]:
 
 
 def forward_ms(heard: Sequence[Heard]) -> list[float]:
-    """Milliseconds from forward to forward of each request, while all of them were decoding."""
+    """Milliseconds per forward of each request, while all of them were decoding."""
     if not all(one.drafts for one in heard):
         return []
     start = max(one.drafts[0][0] for one in heard)
@@ -154,7 +154,7 @@ class Times:
 
 
 def over_lengths(engine: Engine, lengths: Sequence[int], times: Times) -> None:
-    """One request after the other, each followed by its dialogue's next turn."""
+    """Time one request after the other, each followed by its dialogue's next turn."""
     assert isinstance(engine.dialect, Template)
     prompts = Prompts(engine.dialect)
     steps = times.by_length.setdefault(engine.model.config.block_size, {})
@@ -171,7 +171,7 @@ def over_lengths(engine: Engine, lengths: Sequence[int], times: Times) -> None:
 
 
 def over_batches(engine: Engine, batches: Sequence[int], times: Times) -> None:
-    """So many requests at once."""
+    """Time the forwards of several requests at once."""
     assert isinstance(engine.dialect, Template)
     prompts = Prompts(engine.dialect)
     steps = times.by_batch.setdefault(engine.model.config.block_size, {})
@@ -182,7 +182,7 @@ def over_batches(engine: Engine, batches: Sequence[int], times: Times) -> None:
 
 
 def measure(dialect: Template, config: ModelConfig, lengths: Sequence[int]) -> dict[str, Any]:
-    """All block sizes: percentiles of `Times`, and the model's shape."""
+    """Measure all block sizes: percentiles of `Times`, and the model's shape."""
     times = Times()
     for block in BLOCKS:
         engine = Engine(built(replace(config, block_size=block)), dialect)

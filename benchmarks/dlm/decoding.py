@@ -1,8 +1,8 @@
 """Ways of decoding one checkpoint, side by side: ``python -m benchmarks.dlm.decoding``.
 
-Held-out dialogues, replies and calls apart. Token by token is the measure: the same weights, read
-causally, one token a forward. Drafts that are verified must agree with it; drafts that are
-committed as they are need not. The prompt is in the cache before the clock starts. Also where the
+Decodes replies and calls of held-out dialogues. The baseline is token by token: the same weights,
+causal, one token per forward. Verified drafts must agree with it; drafts that are committed without
+verification need not. The prompt is in the cache before the clock starts. It also tells where the
 time goes (`benchmarks.dlm.shares`). Results: benchmarks/results/decoding.json.
 """
 
@@ -42,7 +42,7 @@ ALONE = Refinement(0, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way of decoding, and the one that its answers are compared with."""
+    """A way of decoding; ``base`` names the way that its answers are compared with."""
 
     refinement: Refinement
     verified: bool
@@ -67,7 +67,7 @@ SHARED = ("token_by_token", "self_verification", "self_verification_grammar")
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer's tokens, its forwards behind the prompt's, and seconds."""
+    """An answer's tokens, the forwards after the prompt's, and the seconds that they took."""
 
     tokens: list[int]
     forwards: int
@@ -75,7 +75,7 @@ class Answered:
 
 
 def asked_of(corpora: Path | None, count: int) -> dict[str, list[Case]]:
-    """So many replies and so many calls of held-out dialogues."""
+    """``count`` replies and as many calls from held-out dialogues."""
     out: dict[str, list[Case]] = {"replies": [], "calls": []}
     for case in cases(generate(seed=SEED, corpora=corpora, split="heldout")):
         out["calls" if case.wanted.calls else "replies"].append(case)
@@ -92,7 +92,7 @@ def answer(
     first_tokens: FirstTokenCache,
     tally: Tally | None = None,
 ) -> Answered:
-    """One answer, its prompt but for the last token cached beforehand."""
+    """Decode one answer; all of its prompt but the last token is cached beforehand."""
     model, config = checkpoint.model, checkpoint.model.config
     prompt = checkpoint.dialect.prompt(case.turns, case.tools)
     cache = KVCache(config, len(prompt) + LONGEST + config.block_size)
@@ -121,12 +121,12 @@ def answer(
 
 
 def figures(answers: list[Answered], alone: list[Answered], base: list[Answered]) -> dict[str, Any]:
-    """Of one way, over answers of one kind.
+    """Figures of one way over answers of one kind.
 
     Args:
-        answers: Of that way.
-        alone: Token by token: its speed is 1.
-        base: What the answers are compared with.
+        answers: Decoded in that way.
+        alone: Decoded token by token, whose speed counts as 1.
+        base: The answers to compare with.
     """
     tokens = sum(len(one.tokens) for one in answers)
     seconds = sum(one.seconds for one in answers)
@@ -145,7 +145,7 @@ def figures(answers: list[Answered], alone: list[Answered], base: list[Answered]
 
 
 def measure(checkpoint: Checkpoint, asked: Mapping[str, Sequence[Case]]) -> dict[str, Any]:
-    """All ways on all cases, in turns, so that the machine's moods meet all alike."""
+    """Decode each case in all ways in turn, so that changes in load affect all ways alike."""
     factory = GrammarFactory(checkpoint.dialect, checkpoint.model.config.vocab_size)
     first_tokens = {name: FirstTokenCache(checkpoint.dialect) for name in WAYS}
     # The first answers of a process are slow.
@@ -168,7 +168,7 @@ def measure(checkpoint: Checkpoint, asked: Mapping[str, Sequence[Case]]) -> dict
 
 
 def shares(checkpoint: Checkpoint, asked: Mapping[str, Sequence[Case]]) -> dict[str, Any]:
-    """Where the time goes, by kind and way; the clocks are not on while speeds are measured."""
+    """Where the time goes, by kind and way; a separate run, since its clocks cost time."""
     factory = GrammarFactory(checkpoint.dialect, checkpoint.model.config.vocab_size)
     told: dict[str, Any] = {}
     for kind, name in itertools.product(("replies", "calls"), SHARED):

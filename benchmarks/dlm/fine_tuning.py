@@ -1,8 +1,8 @@
 """Teaching the shipped model a tool: ``python -m benchmarks.dlm.fine_tuning --corpora DIR``.
 
-Before and after `python -m dlm.train --init` on the dialogues of examples/fine_tuning: the new tool
-on phrasings and plants that training never shows, and everything else on the generator's held-out
-dialogues, as they are and with the new tool declared as well. Results:
+Measures before and after `python -m dlm.train --init` on the dialogues of examples/fine_tuning: the
+new tool on phrasings and plants that training never shows, and everything else on the generator's
+held-out dialogues, as they are and with the new tool declared as well. Results:
 benchmarks/results/fine_tuning.json.
 """
 
@@ -33,10 +33,10 @@ HELD_OUT_LINES = 120
 
 
 def measure(engine: Engine, rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """How many calls are right in name and arguments, and how many other messages call nothing.
+    """How many calls are right in name and arguments, and how many other answers call nothing.
 
-    Of the latter, those behind a tool's result (``replies``) and those behind what the user said
-    (``talk``) apart: few models call anything behind a result.
+    The latter are counted apart after a tool's result (``replies``) and after the user's message
+    (``talk``), since few models call anything after a result.
     """
     right = dict.fromkeys(("calls", "talk", "replies"), 0)
     asked, ask = dict(right), ask_engine(engine)
@@ -50,7 +50,7 @@ def measure(engine: Engine, rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]
 
 
 def plain(calls: Iterable[Call]) -> list[tuple[str, dict[str, str]]]:
-    """Calls without what makes no difference: case, outer punctuation."""
+    """Calls without differences in case and outer punctuation, which do not count."""
     return [
         (c.name, {k: str(v).lower().strip(" .,!?") for k, v in c.arguments.items()}) for c in calls
     ]
@@ -92,7 +92,8 @@ def main() -> None:
         command = ["--init", options.checkpoint, "--data", data, "--out", out]
         command += ["--corpora", options.corpora] if options.corpora else []
         command += itertools.chain(*(("--set", change) for change in options.set))
-        # An engine takes few threads for everything in this process; training wants all cores.
+        # An engine sets the threads of the whole process to the few that it needs; training wants
+        # all cores.
         torch.set_num_threads(threads)
         start = time.monotonic()
         train([str(word) for word in command])

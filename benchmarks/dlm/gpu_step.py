@@ -1,10 +1,10 @@
 """A round of the engine on a GPU: ``python -m benchmarks.dlm.gpu_step``.
 
-Random weights at the shapes of 0.5B, 1.5B and 8B models; a denoising step over blocks of 32
-positions of 1, 4, 8 and 32 requests, behind 1k and 8k positions of context, as the engine's runner
-serves it: one CUDA graph where it keeps one, tokens chosen on the device and copied to the host.
-Beside it stands what torch.compile makes of the plain step, for one request. The roofline is the
-time that the weights, the caches and nothing else need at the bandwidth of a large copy.
+Times a denoising step on random weights at the shapes of 0.5B, 1.5B and 8B models: blocks of 32
+positions for 1, 4, 8 and 32 requests, after 1k and 8k positions of context. It runs as in the
+engine's runner: one CUDA graph where the runner keeps one, tokens chosen on the device and copied
+to the host. For comparison, torch.compile runs the plain step for one request. The roofline is the
+time to read just the weights and the caches at the bandwidth of a large copy.
 
 Results: benchmarks/results/gpu_step.json. ``--dry-run`` runs a small model once, on any machine.
 """
@@ -71,12 +71,12 @@ SMALL = replace(
 
 
 def runner_of(model: Transformer, requests: int, context: int) -> FusedRunner:
-    """A runner with room for so many requests behind so many positions."""
+    """A runner with room for so many requests, each with a block after so many positions."""
     return FusedRunner(model, requests * (-(-(context + BLOCK) // PAGE)) * PAGE)
 
 
 def batch_of(runner: FusedRunner, config: ModelConfig, requests: int, context: int) -> Batch:
-    """A masked block for each request, behind a context of any content."""
+    """A masked block for each request, after a context of arbitrary content."""
     batch = []
     for _ in range(requests):
         cache = runner.cache(context + BLOCK)
@@ -87,7 +87,7 @@ def batch_of(runner: FusedRunner, config: ModelConfig, requests: int, context: i
 
 
 def least_ms(model: Transformer, requests: int, context: int, copy_gb_s: float) -> float:
-    """The time that one read of the weights and of the caches takes."""
+    """Milliseconds that one read of the weights and of the caches takes."""
     config, element = model.config, model.embed_tokens.weight.element_size()
     inside = sum(p.numel() for layer in model.layers for p in layer.parameters() if p.dim() == 2)
     head = config.vocab_size * config.hidden_size
@@ -121,7 +121,7 @@ def compiled_ms(model: Transformer, context: int) -> float:
 
 
 def random_model(config: ModelConfig, device: str, dtype: torch.dtype) -> Transformer:
-    """A model whose weights mean nothing and whose numbers stay finite."""
+    """A model of random weights, scaled so that its numbers stay finite."""
     with torch.device("meta"):
         model = Transformer(config)
     model = model.to_empty(device=device).to(dtype).eval().requires_grad_(False)
@@ -168,7 +168,7 @@ def dry_run() -> None:
 
 
 def measure(series: Series, name: str, copy_gb_s: float) -> None:
-    """All contexts and batches of a model, then what torch.compile makes of it."""
+    """Measure all contexts and batches of a model, then its step by torch.compile."""
     model = random_model(MODELS[name], "cuda", torch.bfloat16)
     runner = runner_of(model, 32, LONGEST)
     for context in (1024, LONGEST):

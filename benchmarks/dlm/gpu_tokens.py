@@ -1,11 +1,11 @@
 """Tokens per second of a checkpoint on a GPU: ``python -m benchmarks.dlm.gpu_tokens``.
 
-The engine answers short prompts at every effort, 1 to 64 at once, by the project's kernels and
-eagerly: the whole of it, rounds, grammar and text included, not forwards alone. The most that any
-number at once brings is named for each effort. Mercury 2 publishes 1,009 tokens per second on a
-Blackwell GPU, for a model of another size: it stands beside as a mark, not as a comparison of
-models. Results: benchmarks/results/gpu_tokens.json. ``--dry-run`` answers one prompt, on any
-machine.
+The engine answers short prompts at every effort, 1 to 64 at once, with the project's kernels and
+eagerly. The time is that of the whole engine, with rounds, grammar and text, not of forwards alone.
+For each effort the highest rate over all numbers at once is named. Mercury 2's published 1,009
+tokens per second, on a Blackwell GPU and for a model of another size, is given as a reference
+point, not as a comparison of models. Results: benchmarks/results/gpu_tokens.json. ``--dry-run``
+answers one prompt, on any machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LONGEST = 128
 
 
 def rates(engine: Engine, at_once: tuple[int, ...], rounds: int, longest: int) -> dict[str, Any]:
-    """Tokens per second for each effort and number of answers at once, and where it is most."""
+    """Tokens per second for each effort and number of answers at once, and the highest of them."""
     told: dict[str, Any] = {}
     ask = engine_ask(engine, longest)
     for effort in Effort:
@@ -50,7 +50,7 @@ def rates(engine: Engine, at_once: tuple[int, ...], rounds: int, longest: int) -
 
 
 def main() -> None:
-    """Measure by kernels and eagerly."""
+    """Measure with kernels and eagerly."""
     parser = argparse.ArgumentParser(prog="benchmarks.dlm.gpu_tokens", description=__doc__)
     parser.add_argument("--dry-run", action="store_true", help="one prompt, nothing written")
     parser.add_argument("--checkpoint", default=str(SHIPPED))
@@ -77,7 +77,7 @@ def main() -> None:
 
 
 def run_by(kernels: str, checkpoint: str) -> dict[str, Any]:
-    """Rates of a checkpoint, run by kernels or eagerly."""
+    """Rates of a checkpoint, run with kernels or eagerly."""
     with closing(Engine.load(checkpoint, kernels=kernels)) as engine:
         return rates(engine, AT_ONCE, ROUNDS, LONGEST)
 

@@ -1,8 +1,8 @@
-"""What the model makes of what the embedded recogniser heard of real people.
+"""Scores the model on what the embedded recogniser hears real people say.
 
-The recordings of benchmarks.voice.corpus whose intended tool is known, cut at the ends of their
-speech: commands by the tool that is called, orders by the share of their slots that are right. Read
-texts go in as well, so that the recogniser's part in the errors shows.
+The recordings of benchmarks.voice.corpus whose intended tool is known are cut at the end of their
+speech. Commands are scored by the tool that is called, orders by the share of slots that are right.
+The commands' written texts are scored too, which shows the recogniser's part in the errors.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ SLOTS = {
     "roast": "roast",
     "size": "size",
 }
-"""The recordings' names of slots → ours."""
+"""Slot as the recordings name it → argument of our tool."""
 
 
 def heard(ask: Ask, most: int = 1000) -> dict[str, float | int]:
-    """Commands and orders through recogniser and model; empty where the recordings are absent."""
+    """Figures of commands and orders; empty where the recordings are absent."""
     figures: dict[str, float | int] = {}
     commands = [u for u in people() if u.tool not in (None, NO_TOOL)][:most]
     if commands:
@@ -52,7 +52,7 @@ def heard(ask: Ask, most: int = 1000) -> dict[str, float | int]:
 
 
 def slots_right(calls: tuple[Call, ...], slots: dict[str, str]) -> float:
-    """Share of an order's slots that one call has, of all that are wanted or given."""
+    """Right arguments of the order's calls, as a share of all that are wanted or given."""
     wanted = {(SLOTS[name], plain(value)) for name, value in slots.items()}
     given = {
         (k, plain(v)) for c in calls if c.name == "order_drink" for k, v in c.arguments.items()
@@ -61,7 +61,7 @@ def slots_right(calls: tuple[Call, ...], slots: dict[str, str]) -> float:
 
 
 def _texts(utterances: Sequence[Utterance]) -> Iterator[tuple[Utterance, str]]:
-    """What the embedded recogniser hears of each."""
+    """Each utterance with the text that the embedded recogniser hears."""
     agents = {agent: load_agent(agent) for agent in sorted({u.agent for u in utterances})}
     known = {name: SphinxRecognizer(SphinxConfig(), agent) for name, agent in agents.items()}
     for turn_id, utterance in enumerate(utterances):

@@ -1,8 +1,9 @@
 """JSON answers under schemas: ``python -m benchmarks.dlm.json_answers``.
 
-Schemas by chance, of what pydantic and zod write, each asked with a sentence that has little to do
-with it: how many answers end, and how many are valid; whether they are right is for
-`benchmarks.dlm.strangers`. Results: benchmarks/results/json_answers.json.
+Asks for random schemas of the kinds that pydantic and zod write, each with a sentence that has
+little to do with it, and counts the answers that end and those that are valid.
+`benchmarks.dlm.strangers` measures whether such answers are right. Results:
+benchmarks/results/json_answers.json.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ Schema = dict[str, Any]
 
 
 def leaf(draw: random.Random) -> Schema:
-    """A schema of a string, a number, a constant or an option."""
+    """A random schema of a string, number, boolean, constant or option."""
     number = draw.choice(["integer", "number"])
     return draw.choice(
         [
@@ -58,7 +59,7 @@ def leaf(draw: random.Random) -> Schema:
 
 
 def schema(draw: random.Random, depth: int = 3) -> Schema:
-    """A schema of any value, at most so many objects and lists deep."""
+    """A random schema of any value, nested at most ``depth`` deep."""
     kind = draw.randrange(8) if depth else 0
     if kind == 1:
         return {"anyOf": [schema(draw, depth - 1), {"type": "null"}]}
@@ -74,7 +75,7 @@ def schema(draw: random.Random, depth: int = 3) -> Schema:
 
 
 def document(draw: random.Random, depth: int = 3) -> Schema:
-    """A schema of an object."""
+    """A random schema of an object."""
     names = draw.sample(NAMES, draw.randint(1, 4))
     return {
         "type": "object",
@@ -85,7 +86,7 @@ def document(draw: random.Random, depth: int = 3) -> Schema:
 
 
 def is_valid(text: str, wanted: Schema) -> bool:
-    """Whether a text is JSON of a schema."""
+    """Whether a text is JSON that fits a schema."""
     try:
         Draft202012Validator(wanted, format_checker=FormatChecker()).validate(json.loads(text))
     except (ValueError, ValidationError):
@@ -94,7 +95,7 @@ def is_valid(text: str, wanted: Schema) -> bool:
 
 
 def by_chance(answer: Callable[[str, Schema], Finished], count: int) -> dict[str, Any]:
-    """Answers under schemas by chance."""
+    """Ask under random schemas, and count the answers that end and that are valid."""
     draw = random.Random(SEED)
     ended = valid = 0
     for number in range(count):

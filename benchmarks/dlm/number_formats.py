@@ -1,9 +1,9 @@
 """What 8 bits cost in quality: ``python -m benchmarks.dlm.number_formats --corpora DIR``.
 
-The same held-out cases in float32; with matrices and activations in 8 bits (`dlm.network.int8`), as
-CPUs run them; and with weights that `dlm.train.export --int8` has rounded on disk, run in either
-way. How many answers are right, and how many are those of float32, word for word. Results:
-benchmarks/results/number_formats.json.
+Answers the same held-out cases in float32; with matrices and activations in 8 bits
+(`dlm.network.int8`), as CPUs run them; and with weights that `dlm.train.export --int8` has rounded
+on disk, run in either format. Counts the answers that are right, and those that equal float32's,
+word for word. Results: benchmarks/results/number_formats.json.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KEPT = ("call", "tool", "decision", "reply")
 
 
 def ways(checkpoint: Path, directory: Path) -> Iterator[tuple[str, Path, torch.dtype]]:
-    """Each way by name: where its weights are, and the format that they run in."""
+    """Each way's name, the folder of its weights, and the format that they run in."""
     yield EXACT, checkpoint, torch.float32
     yield "int8 at run time", checkpoint, torch.int8
     export(checkpoint, directory, int8=True, limit=int(SHARD_MIB * 2**20))
@@ -41,7 +41,7 @@ def ways(checkpoint: Path, directory: Path) -> Iterator[tuple[str, Path, torch.d
 def answered(
     checkpoint: Path, dtype: torch.dtype, asked: list[Case]
 ) -> tuple[dict[str, Any], list[Answer | None]]:
-    """Scores of one way, and its answers; None for a malformed one."""
+    """One way's scores and its answers; None stands for a malformed answer."""
     engine = Engine.load(checkpoint, dtype=dtype, device="cpu")
     ask = ask_engine(engine)
     answers: list[Answer | None] = []
@@ -59,7 +59,7 @@ def answered(
 
 
 def measure(checkpoint: Path, asked: list[Case]) -> dict[str, Any]:
-    """All ways on the same cases."""
+    """Measure all ways on the same cases."""
     told: dict[str, Any] = {}
     exact: list[Answer | None] = []
     with tempfile.TemporaryDirectory() as directory:

@@ -1,6 +1,6 @@
-"""The shipped model's step as a pure function of tensors, for a compiler.
+"""A step of the model as a pure function of tensors, which a compiler can take.
 
-Shapes: M rows behind S cached positions; V vocabulary.
+Shapes: M new rows after S cached positions; V vocabulary.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dlm.network.rope import RopeTable
 
 
 class Step(nn.Module):
-    """Logits (M, V) of M new tokens, causal among themselves, behind S cached positions."""
+    """Logits (M, V) of M new tokens, causal among themselves, after S cached positions."""
 
     mask: Tensor
     cos: Tensor

@@ -1,9 +1,9 @@
-"""The shipped model on what training never showed: ``python -m benchmarks.dlm.quality``.
+"""Scores the shipped model on what training never showed: ``python -m benchmarks.dlm.quality``.
 
-Everything that `dlm.evaluate` measures, through the engine as voice uses it (instant, verified),
-and recordings of real people through the embedded recogniser; the calls again on other draws of the
-cases, since one draw's share is a point or three from the next one's; and the first failure of each
-set. Results go to benchmarks/results/quality.json.
+Runs everything that `dlm.evaluate` measures, through the engine as voice uses it (instant,
+verified), and recordings of real people through the embedded recogniser. The calls are repeated on
+other draws of the cases, since shares differ by one to three points between draws. The first
+failure of each set is written down. Results go to benchmarks/results/quality.json.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from dlm.evaluate.run import Plan, ask_engine, evaluate
 from dlm.evaluate.scores import Ask
 
 DRAWN = ("own", "others", "unseen")
-"""Sets that are measured on several draws."""
+"""Sets that are measured on further draws."""
 UNQUOTED = frozenset({"services"})
-"""Sets of share-alike text, of which no failure is written down."""
+"""Sets under share-alike licences, whose failures are not written to the results."""
 
 
 def measure(engine: Engine, plan: Plan, draws: int = 0) -> dict[str, Any]:
-    """All figures of a model, a failure of each set, and calls on further draws of the cases."""
+    """All figures of a model, the first failure of each set, and calls on further draws."""
     ask = ask_engine(engine)
     told = evaluate(plan, ask, engine, print)
     figures = told.figures | {"failures": first_failures(told.failures)}
@@ -38,7 +38,7 @@ def measure(engine: Engine, plan: Plan, draws: int = 0) -> dict[str, Any]:
 
 
 def first_failures(failures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The first failure of each set, in the order of the sets, without the tools it was offered."""
+    """The first failure of each set, in the order of the sets, without the declared tools."""
     first: dict[str, dict[str, Any]] = {}
     for failure in failures:
         if failure["set"] not in UNQUOTED:
@@ -47,7 +47,7 @@ def first_failures(failures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def over_draws(plan: Plan, ask: Ask, seeds: Iterable[int]) -> dict[str, dict[str, Any]]:
-    """Shares of exact calls of the sets `DRAWN`, for each of several seeds of the cases."""
+    """Shares of exact calls in the sets `DRAWN`, over several seeds of the cases."""
     names = tuple(name for name in DRAWN if name in plan.names)
     shares: dict[str, list[float]] = {name: [] for name in names}
     for seed in seeds:

@@ -1,12 +1,12 @@
-"""What so many minutes of a core buy: ``python -m benchmarks.dlm.recipes --data x.npz``.
+"""Compares recipes at equal processor time: ``python -m benchmarks.dlm.recipes --data x.npz``.
 
 Every recipe trains from random weights, on the same packed dialogues in the same order, on one
-thread, for the same processor time, whatever else the machine does meanwhile: models of several
-sizes on one schedule, next-token prediction first, and one size with the joint objective from the
-first step on. Then its held-out losses, calls on held-out phrasings and tokens per forward. The
-milliseconds of a step in 8 bits are measured before, while nothing trains. ``python -m
-dlm.train.pack`` writes the data. Results: benchmarks/results/recipes.json; those of earlier runs
-with the same minutes, data, number format, commit and machine are kept.
+thread, for the same processor time, whatever else the machine does. The recipes are models of
+several sizes on one schedule, which begins with next-token prediction, and one size with the joint
+objective from the first step on. Measured are held-out losses, calls on held-out phrasings, tokens
+per forward, and, before anything trains, the milliseconds of a step in 8 bits. ``python -m
+dlm.train.pack`` writes the data. Results: benchmarks/results/recipes.json; recipes of an earlier
+run with the same minutes, data, number format, commit and machine are kept.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "3M": _shape(192, 5, 3, 1),
     "28M": _shape(512, 9, 8, 4),
 }
-"""Changes to the configuration, by name; heads of 64 throughout."""
+"""Name → changes to the configuration; all heads have 64 dimensions."""
 USUAL = tuple(name for name in RECIPES if name != "28M")
 STEP_POSITIONS = 16
 STEP_REPEATS = 30
@@ -65,9 +65,9 @@ class Sweep:
     """What all recipes have in common.
 
     Attributes:
-        config: Of the training; recipes change it.
-        data: Packed dialogues.
-        plan: What is asked of the trained models.
+        config: The training's configuration, to which recipes make changes.
+        data: The file of packed dialogues.
+        plan: How the trained models are evaluated.
     """
 
     config: TrainConfig
@@ -76,7 +76,7 @@ class Sweep:
 
 
 def trained(config: TrainConfig, data: PackedData, directory: Path) -> Run:
-    """A run from random weights to the end of its processor time, saved with its tokenizer."""
+    """Train from random weights until the processor time is over; the run is saved."""
     directory.mkdir(parents=True)
     (directory / "tokenizer.json").write_text(data.tokenizer, encoding="utf-8")
     run = Run(config, directory)
@@ -87,11 +87,11 @@ def trained(config: TrainConfig, data: PackedData, directory: Path) -> Run:
 
 
 def _quiet(row: Report) -> None:
-    """Several recipes train at a time, so nothing is told of their steps."""
+    """Report nothing: several recipes train at a time, and their steps would mix."""
 
 
 def judged(run: Run, data: PackedData, plan: Plan) -> dict[str, Any]:
-    """Figures of a run that has ended."""
+    """Figures of a finished run."""
     config = run.config
     rng = np.random.default_rng(HELD_OUT_SEED)
     rows = (data.heldout[number] for number in range(len(data.heldout)))
@@ -121,7 +121,7 @@ def learned(name: str, sweep: Sweep) -> dict[str, Any]:
 
 
 def measure(names: list[str], sweep: Sweep, jobs: int) -> dict[str, Any]:
-    """Recipes by name, so many at a time, each on one thread."""
+    """Train and judge recipes, ``jobs`` at a time, each on one thread."""
     told: dict[str, Any] = {}
     steps = {name: step_ms(replace(sweep.config, **RECIPES[name])) for name in names}
     context = multiprocessing.get_context("spawn")
@@ -134,16 +134,18 @@ def measure(names: list[str], sweep: Sweep, jobs: int) -> dict[str, Any]:
 
 
 def step_ms(config: TrainConfig) -> dict[str, Any]:
-    """Of 16 positions with a model of that shape, in 8 bits; its weights make no difference."""
+    """Milliseconds of a step of 16 positions in 8 bits; only the model's shape matters."""
     model = Transformer(config.model()).eval().requires_grad_(False)
     return timed(rounded(model), STEP_POSITIONS, STEP_REPEATS)
 
 
 def kept(file: Path, setting: dict[str, Any], began: dict[str, Any]) -> dict[str, Any]:
-    """Recipes of an earlier run that can stand beside this one's; says so where they cannot.
+    """Recipes of an earlier run that are comparable with this one's; prints why if none are.
 
     Args:
+        file: The earlier run's results.
         setting: Figures that must be the same.
+        began: `benchmarks.report.machine` as this run found it.
     """
     if not file.is_file():
         return {}
@@ -171,7 +173,7 @@ def main() -> None:
     config = TrainConfig.load(options.config, [*options.set, minutes, "threads = 1"])
     prepare(config.threads)
     if config.autocast == "auto":
-        # Tried once: on a busy machine every recipe might find something else.
+        # Decided once for all: on a busy machine each recipe might come to another answer.
         config = replace(config, autocast="bfloat16" if bfloat16_is_fast() else "off")
     plan = Plan(options.corpora, names=("own",), scale=options.scale, extras=False)
     told: dict[str, Any] = {"minutes": options.minutes, "autocast": config.autocast}

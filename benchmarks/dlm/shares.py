@@ -1,6 +1,6 @@
 """Where the time of decoding goes: shares of an answer's seconds, by part.
 
-What a part calls of the others counts for them. The clocks themselves cost a microsecond a call.
+Time that a part spends in another part counts for the other. The clocks cost a microsecond a call.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dlm.decoding.prompt_lookup import PromptLookup
 from dlm.grammar.matcher import Matcher
 from dlm.network.model import Transformer
 
-# Part → where it is: an owner and the names that callers look up there.
+# Part → the functions that it consists of: an owner, and names that callers look up on it.
 PARTS: dict[str, list[tuple[Any, tuple[str, ...]]]] = {
     "layers": [(Transformer, ("packed",))],
     "head": [(Transformer, ("logits",))],
@@ -33,7 +33,7 @@ REST = "the rest"
 
 
 class Tally:
-    """Seconds by part, and rows of forwards."""
+    """Counts seconds by part, forwards, and their rows."""
 
     def __init__(self) -> None:
         self.spent: Counter[str] = Counter()
@@ -43,7 +43,7 @@ class Tally:
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[None]:
-        """Watch the parts."""
+        """Time the parts' functions for as long as the context lasts."""
         with contextlib.ExitStack() as stack:
             for part, owners in PARTS.items():
                 for owner, names in owners:
@@ -53,7 +53,7 @@ class Tally:
             yield
 
     def figures(self, seconds: float) -> dict[str, Any]:
-        """Of so many seconds of decoding: shares, and what a forward is."""
+        """Shares of the given seconds of decoding, and averages per forward."""
         shares = {part: self.spent[part] / seconds for part in PARTS}
         shares[REST] = 1 - sum(shares.values())
         return {

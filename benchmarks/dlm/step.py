@@ -1,8 +1,8 @@
 """Milliseconds of one forward on this CPU, by model size: ``python -m benchmarks.dlm.step``.
 
-Random weights, 256 positions in the cache, 1, 8, 16 or 32 new ones, logits included: what a draft
-or a verification costs. In float32, and with matrices in 8 bits (`dlm.network.int8`). Results:
-benchmarks/results/step.json.
+Times 1, 8, 16 or 32 new positions after 256 cached ones, logits included, on random weights: what a
+draft or a verification costs. It does so in float32 and with matrices in 8 bits
+(`dlm.network.int8`). Results: benchmarks/results/step.json.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def rounded(model: Transformer) -> Transformer:
 
 
 def step(model: Transformer, width: int) -> Callable[[], object]:
-    """A forward of so many new positions over a full cache, committing nothing."""
+    """A function that forwards ``width`` new positions after the context, and commits nothing."""
     cache = KVCache(model.config, CONTEXT + width)
     ids = torch.randint(16, model.config.vocab_size, (CONTEXT + width,))
     model.packed(ids[:CONTEXT], [Rows(cache, CONTEXT, CONTEXT)])
@@ -76,7 +76,7 @@ def timed(model: Transformer, width: int, repeats: int) -> dict[str, Any]:
 
 
 def measure(repeats: int) -> dict[str, Any]:
-    """All shapes, in float32 and in 8 bits."""
+    """Measure all shapes, in float32 and in 8 bits."""
     told: dict[str, Any] = {"context": CONTEXT, "threads": torch.get_num_threads(), "models": {}}
     for name, shape in SHAPES.items():
         model = model_of(shape)

@@ -1,15 +1,15 @@
-"""Material of people who saw neither generator nor code: ``python -m benchmarks.dlm.strangers``.
+"""Material by people who saw neither generator nor code: ``python -m benchmarks.dlm.strangers``.
 
-``results``: what tools of all walks of life returned, and what the user asked; the model tells it
-in its own words, without the server's tool words. A reply is true and complete when it has every
-fact (one of its wordings), nothing of what would be wrong, and no number that neither the result
-nor the user has. ``texts``: paragraphs and the schema under which a developer wants their values;
-exact when every field has the expected value or one that the author admits, capital letters aside.
-``agents``: what callers say to assistants that authors invented, each message behind the dialogue
-as it was written; right when exactly the written calls are made, or none where none is written.
-Replies to their results are right as in `dlm.evaluate.scores`.
+``results``: a user's question and what a tool of any kind returned; the engine answers in the
+model's own words, without the voice server. A reply is true and complete when it has every fact (in
+one of the fact's wordings), none of the listed wrong ones, and no number other than those of the
+result, the question, the call and the facts. ``texts``: paragraphs, and a schema for the values a
+developer wants from them; exact when every field has the expected value or another that the author
+accepts, upper and lower case alike. ``agents``: what callers say to assistants that authors
+invented, each message after the dialogue as it was written; right when exactly the written calls
+are made, or none where none is written. Replies to results are judged as in `dlm.evaluate.scores`.
 
-Files in ``strangers/open`` may be read for mends. ``aside`` is kept apart: look at its counts,
+Files in ``strangers/open`` may be read to find faults. ``aside`` is kept apart: look at its counts,
 never at its rows. Results: benchmarks/results/strangers.json.
 """
 
@@ -40,7 +40,7 @@ MOST_TOKENS = 400
 
 Case = dict[str, Any]
 Judged = tuple[bool, str, str]
-"""Whether it is right, of which kind it is, and what was answered."""
+"""Whether the answer is right, the case's kind, and the answer."""
 
 
 def rows(folder: Path, what: str) -> list[Case]:
@@ -56,7 +56,7 @@ def rows(folder: Path, what: str) -> list[Case]:
 
 
 def told(engine: Engine, case: Case, effort: Effort) -> str:
-    """How the model tells a result."""
+    """The model's reply to a tool's result."""
     tool = Tool(**case["tool"])
     result = case["result"]
     turns = (
@@ -69,19 +69,19 @@ def told(engine: Engine, case: Case, effort: Effort) -> str:
 
 
 def is_true(case: Case, reply: str) -> bool:
-    """Whether the reply says what was asked of the result, and nothing else than is in it."""
+    """Whether the reply has all the facts that were asked for, and nothing wrong or invented."""
     said = _plain(reply)
     whole = all(any(_stands_in(one, said) for one in fact) for fact in case["facts"])
     wrong = any(_stands_in(one, said) for one in case["not"])
     known = json.dumps([case["result"], case["user"], case["call"]], ensure_ascii=False)
-    # A fact may be a number that is counted, converted or compared.
+    # A fact may have a number that the result has not: a count, a conversion, a difference.
     known += json.dumps(case["facts"], ensure_ascii=False)
     invented = set(re.findall(r"\d+", said)) - set(re.findall(r"\d+", _plain(known)))
     return whole and not wrong and not invented
 
 
 def _stands_in(wording: str, said: str) -> bool:
-    """Whether a wording is in a text; a number not as a part of a longer one."""
+    """Whether a wording is in a text; a number does not count as part of a longer one."""
     return re.search(rf"(?<!\d){re.escape(_plain(wording))}(?!\d)", said) is not None
 
 
@@ -92,7 +92,7 @@ def _plain(text: str) -> str:
 
 
 def extracted(engine: Engine, case: Case, effort: Effort) -> str:
-    """The JSON that the model answers a text with."""
+    """The JSON that the model reads from a text."""
     turns = tuple(Turn(message["role"], message["content"]) for message in case["messages"])
     form = JsonSchema(case["schema"])
     return engine.answer(
@@ -101,9 +101,9 @@ def extracted(engine: Engine, case: Case, effort: Effort) -> str:
 
 
 def fields_right(case: Case, answer: str) -> dict[str, bool]:
-    """For each expected field, and each that is there and should not be, whether it is right.
+    """Whether each field is right, over the expected fields and those that were given.
 
-    A field of a nested object has both names, with a dot. A null that is left out says the same.
+    A field of a nested object is named with a dot. A missing field counts as null.
     """
     try:
         got = _flat(json.loads(answer))
@@ -137,14 +137,14 @@ def _folded(value: object) -> object:
 
 
 def results_of(engine: Engine, cases: list[Case], effort: Effort) -> Iterator[Judged]:
-    """The replies to results."""
+    """Ask for the replies to results, and judge them."""
     for case in cases:
         reply = told(engine, case, effort)
         yield is_true(case, reply), case["kind"], reply
 
 
 def texts_of(engine: Engine, cases: list[Case], effort: Effort) -> Iterator[Judged]:
-    """The answers to texts, by how many fields they have."""
+    """Ask for the values of texts, and judge them; the kind says how many fields are right."""
     for case in cases:
         answer = extracted(engine, case, effort)
         right = fields_right(case, answer)
@@ -152,7 +152,7 @@ def texts_of(engine: Engine, cases: list[Case], effort: Effort) -> Iterator[Judg
 
 
 def agents_of(engine: Engine, cases: list[Case], effort: Effort) -> Iterator[Judged]:
-    """The answers to what callers say, and to what the tools returned."""
+    """Ask for the answers to callers' messages and to tools' results, and judge them."""
     ask = ask_engine(engine)
     for case in (one["case"] for one in cases):
         finished = ask(replace(case.request(), effort=effort))
@@ -169,7 +169,7 @@ ASKED: dict[str, Callable[[Engine, list[Case], Effort], Iterator[Judged]]] = {
 
 
 def figures(judged: list[Judged]) -> dict[str, Any]:
-    """How many are right, in all and by kind."""
+    """How many answers are right, in all and by kind."""
     kinds = defaultdict[str, list[bool]](list)
     for right, kind, _ in judged:
         kinds[kind].append(right)
@@ -180,7 +180,7 @@ def figures(judged: list[Judged]) -> dict[str, Any]:
 
 
 def fields_of(judged: list[Judged]) -> dict[str, Any]:
-    """How many are exact, and how many of their fields."""
+    """How many answers are exact, and how many of their fields are right."""
     counts = [tuple(map(int, kind.split(" of "))) for _, kind, _ in judged]
     return {
         "right": share(sum(right for right, _, _ in judged), len(judged)),

@@ -1,10 +1,10 @@
-"""Teaching lists of tools: ``python -m benchmarks.dlm.teach --corpora DIR``.
+"""Teaches lists of tools, and measures it: ``python -m benchmarks.dlm.teach --corpora DIR``.
 
-Lists of benchmarks/dlm/teaching are taught by ``python -m dlm.teach``, with a handful of examples
-for each tool where ``examples/NAME.jsonl`` has some, unless ``--without-examples``. Before and
-after, each is asked sentences of another author, ``NAME.jsonl`` beside it. Both had read the tools'
-descriptions alone. What the shipped agents can do is measured by sets of `dlm.evaluate`.
-Results: benchmarks/results/teach.json.
+``python -m dlm.teach`` teaches lists of benchmarks/dlm/teaching, with a handful of examples for
+each tool where ``examples/NAME.jsonl`` exists, unless ``--without-examples`` is given. Before and
+after, each model gets the sentences of ``NAME.jsonl``, which another author wrote. Both authors had
+read nothing but the tools' descriptions. Sets of `dlm.evaluate` measure what the shipped agents can
+still do. Results: benchmarks/results/teach.json.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dlm.teach.__main__ import main as teach
 
 LISTS = ROOT / "benchmarks" / "dlm" / "teaching"
 ASIDE = ("todoist", "giphy", "messages")
-"""Lists whose sentences nobody reads; those of the others were read while the generator grew."""
+"""Lists whose sentences nobody reads; the others' were read while the generator was written."""
 SETS = ("own", "unseen", "unasked", "talk")
 SEED = 99
 
@@ -40,7 +40,7 @@ def judged(checkpoint: Path, name: str) -> dict[str, Any]:
 
 
 def shipped(checkpoint: Path, corpora: Path | None) -> dict[str, Any]:
-    """What a checkpoint does of what the shipped agents can do, by set."""
+    """A checkpoint's scores, by set, on what the shipped agents can do."""
     engine = Engine.load(checkpoint)
     try:
         plan = Plan(corpora, SETS, 0.5, extras=False, seed=SEED)

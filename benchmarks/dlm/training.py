@@ -1,7 +1,7 @@
-"""The log of a training run, summed up: ``python -m benchmarks.dlm.training runs/small``.
+"""Summarises the log of a training run: ``python -m benchmarks.dlm.training runs/small``.
 
-Results: benchmarks/results/training.json, with the loss curve in a few dozen points and
-the shares of what it was trained on.
+Results: benchmarks/results/training.json, with a loss curve of a few dozen points and the shares of
+the data that the run was trained on.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def figures(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Steps, minutes, speed by phase, and the curve.
 
     Args:
-        rows: Lines of the run's log, in order; where a run was resumed from an earlier state, the
-            steps that were done again count once, as they were done last.
+        rows: Lines of the run's log, in order. Of steps that were repeated after the run was
+            resumed from an earlier state, the last counts.
     """
     steps = list({row["step"]: row for row in rows}.values())
     steps.sort(key=lambda row: row["step"])

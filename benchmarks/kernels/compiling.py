@@ -1,12 +1,12 @@
-"""Kernels compiled for a GPU that need not be there: ``python -m benchmarks.kernels.compiling``.
+"""Compiles the kernels for a GPU that need not be there: ``benchmarks.kernels.compiling``.
 
-The interpreter, in which kernels are tested without a device, takes much that the compiler refuses,
-and knows nothing of registers and shared memory. So all that `benchmarks.gpu` launches is launched
-here on tensors without memory, and every launch ends with the compiler: Triton's, down to the
-machine code of a Hopper (H100, H200). That whole forwards run on such tensors shows besides that
-nothing in them waits for the device: a value could not be read.
+The interpreter, in which kernels are tested without a device, accepts much that the compiler
+refuses, and knows nothing of registers and shared memory. So everything that `benchmarks.gpu`
+launches is launched here on tensors without memory, and each launch stops after compilation by
+Triton, down to the machine code of a Hopper (H100, H200). That whole forwards run on such tensors
+also shows that nothing in them waits for the device, since no value could be read.
 
-Results: benchmarks/results/compiling.json. It must run without TRITON_INTERPRET.
+Results: benchmarks/results/compiling.json. TRITON_INTERPRET must not be set.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kernels import ops
 
 HOPPER = 90
 SHARED_BYTES = 227 * 1024
-"""What a program may take of a Hopper's shared memory."""
+"""The most shared memory that a program can use on a Hopper."""
 
 _USED = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:\d+ LOCAL:(\d+)")
 
@@ -44,12 +44,12 @@ class Compiled:
 
     Attributes:
         name: Of the kernel's function.
-        constants: What it was compiled for.
+        constants: The options that it was compiled for.
         dtypes: Of its tensors.
-        registers: Of a thread.
-        stack_bytes: Of a thread, in slow memory: what did not fit into registers.
-        shared_bytes: Of a program.
-        tensor_cores: Whether its products run on them.
+        registers: Per thread.
+        stack_bytes: Per thread, in slow memory: what did not fit into registers.
+        shared_bytes: Shared memory per program.
+        tensor_cores: Whether its products run on tensor cores.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Compiled:
 
 
 class _Device:
-    """What Triton asks of a device before it compiles."""
+    """Answers what Triton asks a device driver before it compiles."""
 
     def get_current_device(self) -> int:
         return 0
@@ -78,13 +78,13 @@ class _Device:
 
 @contextmanager
 def compiling() -> Iterator[list[Compiled]]:
-    """Within, launches of the project's kernels on tensors of no device compile and do no more.
+    """Make launches of the project's kernels, on tensors without memory, compile and nothing else.
 
     Yields:
-        What was compiled so far, each once.
+        The kernels compiled so far, each once.
 
     Raises:
-        RuntimeError: Triton was told to interpret.
+        RuntimeError: Triton is set to interpret.
     """
     from triton.runtime import driver
     from triton.runtime.jit import JITFunction
@@ -131,7 +131,7 @@ def _told(name: str, kernel: Any, constants: dict[str, Any], dtypes: tuple[str, 
 
 
 def step(name: str, requests: int) -> None:
-    """A denoising step at a model's shapes; of its layers, two."""
+    """Launch a denoising step at a model's shapes, with two layers."""
     config = replace(MODELS[name], num_hidden_layers=2)
     with torch.device("meta"):
         model = Transformer(config)
@@ -147,7 +147,7 @@ def step(name: str, requests: int) -> None:
 
 
 def operations(batch: int, shape: Shape, dtype: torch.dtype) -> None:
-    """Every operation of `benchmarks.kernels.speed`, and tokens that are drawn."""
+    """Launch every operation of `benchmarks.kernels.speed`, and one that samples tokens."""
     for case in cases(batch, shape, "meta", dtype):
         case.run()
     with torch.device("meta"):
@@ -158,7 +158,7 @@ def operations(batch: int, shape: Shape, dtype: torch.dtype) -> None:
 
 
 def launches(quick: bool) -> Iterator[Callable[[], None]]:
-    """All that is compiled; where it is to be quick, each kernel at least once."""
+    """Everything to compile; if ``quick``, only enough for each kernel to come up once."""
     yield lambda: step("8B", 1)
     yield lambda: operations(1, Shape(), torch.bfloat16)
     if quick:
@@ -172,7 +172,7 @@ def launches(quick: bool) -> Iterator[Callable[[], None]]:
 
 
 def main() -> None:
-    """Compile everything, and say what each kernel takes."""
+    """Compile everything, and report what each kernel uses."""
     program = Program("benchmarks.kernels.compiling", __doc__)
     program.add_argument("--quick", action="store_true", help="each kernel once, nothing written")
     quick = program.parse_args().quick

@@ -1,9 +1,9 @@
-"""Kernels against their references and torch.compile: ``python -m benchmarks.kernels.speed``.
+"""Times kernels against torch and torch.compile: ``python -m benchmarks.kernels.speed``.
 
-It needs an NVIDIA GPU. Each kernel runs at shapes of an 8B model's denoising step: 32 positions of
-each of 1, 4, 8 and 32 requests. The bytes that a kernel has to move and the operations that it has
-to compute give its share of the roofline; a figure counts only if kernel and reference agree, which
-is checked first. ``--dry-run`` does that alone, on any machine and at small shapes.
+It needs an NVIDIA GPU. Each kernel runs at the shapes of an 8B model's denoising step: 32 positions
+for each of 1, 4, 8 and 32 requests. Its share of the roofline follows from the bytes that it has to
+move and the operations that it has to compute. A figure counts only if the kernel agrees with its
+reference, which is checked first. ``--dry-run`` only checks, on any machine and at small shapes.
 
 Results: benchmarks/results/kernels.json. Medians of `triton.testing.do_bench`.
 """
@@ -27,10 +27,11 @@ BLOCK = 32
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Of a model's layer.
+    """The shape of a model's layer and of its cache.
 
     Attributes:
         context: Positions before the block.
+        page: Positions of a page of the cache.
     """
 
     width: int = 4096
@@ -51,10 +52,10 @@ class Case:
     """One kernel at one shape.
 
     Attributes:
-        run: The operation, by its kernel on CUDA.
-        plain: The same by torch alone.
-        moved: Bytes read and written at least.
-        computed: Floating-point operations at least.
+        run: The operation; on CUDA, its kernel.
+        plain: The same in torch alone.
+        moved: Fewest bytes that must be read and written.
+        computed: Fewest floating-point operations.
     """
 
     name: str
@@ -69,7 +70,7 @@ def _random(device: str, dtype: torch.dtype) -> Callable[..., torch.Tensor]:
 
 
 def cases(batch: int, shape: Shape, device: str, dtype: torch.dtype) -> Iterator[Case]:
-    """Every kernel, at a batch of so many blocks."""
+    """Every kernel, for a batch of so many blocks."""
     rows = batch * BLOCK
     element, random = dtype.itemsize, _random(device, dtype)
     x, weight = random(rows, shape.width), random(shape.width)
@@ -163,13 +164,13 @@ def disagreement(case: Case) -> float:
     got, expected = case.run(), case.plain()
     if not isinstance(got, tuple):
         got, expected = (got,), (expected,)
-    # Of tokens, near ties may fall either way; their confidence tells.
+    # Tokens may differ at near ties; their confidences, which are compared, may not.
     pairs = [(g, e) for g, e in zip(got, expected, strict=True) if g.is_floating_point()]
     return max(float((g.float() - e.float()).norm() / e.float().norm()) for g, e in pairs)
 
 
 def measured(case: Case, copy_gb_s: float, peak_tflop_s: float) -> dict[str, float]:
-    """Milliseconds by kernel, by torch and by torch.compile; share of the roofline."""
+    """Milliseconds by kernel, torch and torch.compile, and the kernel's share of the roofline."""
     from triton.testing import do_bench
 
     def milliseconds(run: Callable[[], Any]) -> float:
@@ -191,10 +192,10 @@ def measured(case: Case, copy_gb_s: float, peak_tflop_s: float) -> dict[str, flo
 def compiled(
     run: Callable[[], Any], backend: str | Callable[..., Any] = "inductor"
 ) -> Callable[[], Any]:
-    """What torch.compile makes of something for the shapes that it has, whatever came before.
+    """A function compiled by torch.compile for exactly the shapes that it has.
 
-    The cases of all batches are the same code: unless that is forgotten, the second one is compiled
-    for any shape.
+    The cases of all batches share their code. Without the reset, torch would compile the second
+    batch for shapes of any size.
     """
     torch._dynamo.reset()
     made: Callable[[], Any] = torch.compile(run, dynamic=False, backend=backend)
@@ -214,7 +215,7 @@ def peaks() -> tuple[float, float]:
 
 
 def main() -> None:
-    """Check every kernel, and time it."""
+    """Check every kernel and time it."""
     parser = argparse.ArgumentParser(prog="benchmarks.kernels.speed", description=__doc__)
     parser.add_argument("--dry-run", action="store_true", help="check alone, at small shapes")
     add_options(parser)
@@ -240,7 +241,7 @@ def main() -> None:
 
 
 def everything(shape: Shape, dtype: torch.dtype) -> Iterator[tuple[str, Case]]:
-    """All that is measured, by name: the kernel and the number of requests."""
+    """Every case to measure, with its name: the kernel and the number of requests."""
     for batch in (1, 4, 8, 32):
         for case in cases(batch, shape, "cuda", dtype):
             yield f"{case.name}_{batch}", case
@@ -249,10 +250,10 @@ def everything(shape: Shape, dtype: torch.dtype) -> Iterator[tuple[str, Case]]:
 
 
 def checked(case: Case, limits: tuple[float, float]) -> dict[str, float]:
-    """A case's figures, once its kernel agrees with its reference.
+    """Check that a case's kernel agrees with its reference, and return its figures.
 
     Raises:
-        SystemExit: It does not.
+        SystemExit: The kernel disagrees.
     """
     error = disagreement(case)
     if not error < 0.03:

@@ -1,8 +1,8 @@
-"""What a session makes of a sound while the agent speaks, without a server and in no time.
+"""How a session reacts to a sound while the agent speaks, without a server or real time.
 
-The sound is mixed into a quiet room and resampled as by a client's microphone. A session's own
-hearing and conversation get it packet by packet; the recogniser is never behind, the echo of the
-agent's voice is taken to be gone, and no language model has an opinion of how words go on.
+The sound is mixed into a quiet room and resampled as by a client's microphone. A session's hearing
+and conversation receive it packet by packet. The recogniser is never behind, the agent's echo is
+assumed to be cancelled, and no language model judges whether a message ends.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from voice.types import SAMPLE_RATE_HZ, Samples, ms_of_samples
 
 LEAD_S, TAIL_S = 0.7, 1.5
 MOMENTS = 8
-"""The detector's windows begin at the same place in a frame again after so many packets."""
+"""Packets after which the detector's windows are aligned with the frames in the same way again."""
 SPOKEN = "I can set an alarm, keep a list for you, and turn the light on or off in every room."
 _PACKET = RATE_HZ * PACKET_MS // 1000
 _PASSES = 12
-"""Of the event loop, until all that a packet has brought is told."""
+"""Passes of the event loop that suffice to deliver all that a packet has caused."""
 
 T = TypeVar("T")
 
@@ -44,12 +44,12 @@ class Sound:
     """Something heard while the agent speaks.
 
     Attributes:
-        kind: Of sound.
+        kind: The kind of sound.
         samples: (T,) int16 at 16 kHz.
         start: Its first audible sample.
-        held_out: Whether it is by a voice that nothing was learned from or set on; None where that
-            holds for none of its kind.
-        name: What it is, and whose; "" where nobody tells.
+        held_out: Whether nothing was fitted to or tuned on its voice; None for kinds of sound
+            that are not split by voice.
+        name: What it is, and whose; "" where that is not known.
     """
 
     kind: str
@@ -61,12 +61,12 @@ class Sound:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of it.
+    """What a sound did to the agent.
 
     Attributes:
-        held_after_ms: From its start to the moment the agent's sound was held; None when never.
-        stopped_after_ms: The same for the moment the agent was stopped for good.
-        silent_ms: How long a reply that went on was held.
+        held_after_ms: From the sound's start until the agent was first held; None if it never was.
+        stopped_after_ms: The same until the agent was stopped for good.
+        silent_ms: How long a reply that went on was held in all.
         held_out: See `Sound`.
     """
 
@@ -77,7 +77,7 @@ class Outcome:
 
 
 class Bystander:
-    """Hears sounds as a session of an agent does that is speaking."""
+    """Hears sounds as a session does whose agent is speaking."""
 
     def __init__(self, recognizer: Recognizer, vad: Vad, agent: AgentConfig) -> None:
         self._recognizer = recognizer
@@ -88,7 +88,7 @@ class Bystander:
         """Hear one sound.
 
         Args:
-            moment: How many packets later it begins than it might; `MOMENTS` differ.
+            moment: Packets by which the sound is delayed; `MOMENTS` values make a difference.
         """
         lead = round(LEAD_S * RATE_HZ) // _PACKET * _PACKET + moment * _PACKET
         start = lead * SAMPLE_RATE_HZ // RATE_HZ + sound.start
@@ -112,12 +112,12 @@ class Bystander:
 
 
 class _Speaking:
-    """What hears in a session, and what decides, while the agent says something long.
+    """The hearing and the conversation of a session whose agent says something long.
 
     Attributes:
-        first_held: Where the audio stood when the agent's sound was first held.
-        stopped: Where it stood when the agent was stopped.
-        silent: Samples for which its sound was held and let go again.
+        first_held: Position in the audio at which the agent's sound was first held.
+        stopped: Position at which the agent was stopped.
+        silent: Samples for which the agent's sound was held before it went on.
     """
 
     def __init__(self, recognizer: Recognizer, vad: Vad, domain: Domain) -> None:
@@ -150,10 +150,10 @@ class _Speaking:
 
 
 class AtOnce(Executor):
-    """Does work where it is handed in: nobody is ever behind."""
+    """An executor that does the work inside `submit`, so that nothing is ever behind."""
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """Do it; the future is done."""
+        """Call the function now; the future is done when this returns."""
         done: Future[T] = Future()
         try:
             done.set_result(fn(*args, **kwargs))
@@ -163,7 +163,7 @@ class AtOnce(Executor):
 
 
 def picked_up(samples: Samples, lead: int) -> Iterator[Samples]:
-    """What a client's microphone makes of a sound, in packets, (T,) int16 at `RATE_HZ`.
+    """A sound as a client's microphone delivers it: packets of (T,) int16 at `RATE_HZ`.
 
     Args:
         samples: (T,) int16 at 16 kHz.

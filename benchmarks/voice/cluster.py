@@ -1,11 +1,11 @@
 """What replicas bring, and what the hop costs: ``python -m benchmarks.voice.cluster``.
 
-`CALLERS` callers at once say three lines of the demo again and again for `WINDOW_S`, as fast as the
-server takes the sound, and wait for each answer to its end: how many turns a second are answered,
-and what a turn takes of the processors in the processes of each part. Before that one caller says
-the demo's lines in real time: from voice to voice, and the cores that this call takes of each part.
-First `voice.serve`, then clusters of `SHAPES`. On two quiet cores it takes about 20 minutes.
-Needs an interpreter that has Ray. Results: benchmarks/results/cluster.json.
+First one caller says the demo's lines in real time, which gives voice to voice and the cores that a
+call takes in each part. Then `CALLERS` callers at once repeat three lines of the demo for
+`WINDOW_S`, as fast as the server accepts the sound, each waiting for the end of an answer. That
+gives the turns answered per second, and the processor time per turn in each part's processes.
+All of this is done with `voice.serve`, then with clusters of `SHAPES`. On two quiet cores it takes
+about 20 minutes. It needs an interpreter that has Ray. Results: benchmarks/results/cluster.json.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SETTINGS = (
     "server.max_messages_per_s=10000",
     "server.max_responses_per_min=100000",
     'tools.database=":memory:"',
-    # The processes are placed whatever the machine has.
+    # Ray places all processes, however few cores the machine has.
     *(f"cluster.{part}.cpus=0.01" for part in ("ingress", "engine", "ears", "voice")),
 )
 
@@ -61,9 +61,9 @@ def replicas(shape: Mapping[str, int]) -> list[str]:
 
 
 def processes(pid: int) -> Iterator[tuple[int, str]]:
-    """A process and what it has started, each with the part that it is of; Linux only.
+    """A process and its descendants, each with the part that it belongs to; Linux only.
 
-    What is of no part, Ray's own processes among them, is the rest.
+    Processes of no part, such as Ray's own, belong to `REST`.
     """
     parents = {}
     for folder in Path("/proc").glob("[0-9]*"):
@@ -80,7 +80,7 @@ def processes(pid: int) -> Iterator[tuple[int, str]]:
 
 
 def processor_s(pid: int) -> Counter[str]:
-    """Processor time that each part has taken so far."""
+    """Seconds of processor time that each part has taken so far."""
     taken: Counter[str] = Counter()
     for process, part in processes(pid):
         with suppress(OSError):
@@ -89,7 +89,7 @@ def processor_s(pid: int) -> Counter[str]:
 
 
 def resident_of(pid: int) -> Counter[str]:
-    """Resident memory of each part, MiB; what processes share counts in each."""
+    """Resident memory of each part, MiB; memory that processes share counts in each of them."""
     taken: Counter[str] = Counter()
     for process, part in processes(pid):
         with suppress(OSError):
@@ -98,19 +98,19 @@ def resident_of(pid: int) -> Counter[str]:
 
 
 def _stat(process: int) -> list[str]:
-    """What /proc has of a process, from its state on."""
+    """The fields of a process's /proc stat line, from its state on."""
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
 
 
 def each_of(before: Counter[str], after: Counter[str], count: float) -> dict[str, float]:
-    """What one of so many takes of each part, and in all, from the times before and after."""
+    """The difference of two times, divided by a count, for each part and in all."""
     taken = {part: (after[part] - before[part]) / count for part in after}
     taken = {part: one for part, one in taken.items() if one > 0}
     return {part: round(one, 4) for part, one in {"all": sum(taken.values()), **taken}.items()}
 
 
 async def throughput(server: ServerProcess) -> dict[str, Any]:
-    """Turns that callers get answered in `WINDOW_S`."""
+    """Turns that callers get answered per second, over `WINDOW_S`, and processor time per turn."""
     turns = 0
 
     async def call() -> None:
@@ -137,7 +137,7 @@ async def throughput(server: ServerProcess) -> dict[str, Any]:
 
 
 async def measure(module: str, settings: list[str]) -> dict[str, Any]:
-    """The figures of one server."""
+    """Start one server and measure all its figures."""
     async with serving(as_arguments(settings), module=module) as server:
         before, begun_s = processor_s(server.pid), time.monotonic()
         said = await converse(server.realtime_url, demo_lines("assistant"))
@@ -152,7 +152,7 @@ async def measure(module: str, settings: list[str]) -> dict[str, Any]:
 
 
 async def measure_all(settings: list[str]) -> dict[str, Any]:
-    """Of one process, and of each shape."""
+    """Measure the single process, then each shape of a cluster."""
     found = {"voice.serve": await measure("voice.serve", settings)}
     for name, shape in SHAPES.items():
         found[name] = await measure("voice.cluster", [*settings, *replicas(shape)])

@@ -15,7 +15,7 @@ from voice.types import SAMPLE_RATE_HZ
 BETWEEN_S = 0.4
 """From the end of a reply to the next utterance of the same conversation."""
 APART_S = 0.7
-"""Between the beginnings of two conversations: callers do not speak in chorus."""
+"""Between the starts of two conversations, so that callers do not speak in chorus."""
 
 T = TypeVar("T")
 Outcome = TypeVar("Outcome")
@@ -26,11 +26,11 @@ async def converse(
 ) -> list[Said]:
     """Say utterances one after the other in one conversation.
 
-    Every reply but the last is heard to its end. What is around the first utterance is around all.
-    When the agent hangs up, the rest is not said.
+    Every reply but the last is heard to its end. The first utterance's background noise lasts for
+    the whole conversation. When the agent hangs up, the remaining utterances are not said.
 
     Args:
-        silence_ms: Silence alone that ends a turn; None leaves it to the server.
+        silence_ms: Silence after which a turn ends, whatever was said; None lets the server decide.
     """
     said: list[Said] = []
     around = utterances[0].around
@@ -50,7 +50,7 @@ async def converse(
 
 
 async def _turn(client: RealtimeClient, utterance: Utterance) -> Turn:
-    """Say an utterance; one over which the agent hangs up has no reply."""
+    """Say an utterance; if the agent hangs up during it, the turn has no reply."""
     since, begun_s = len(client.events), client.clock()
     samples = at_client_rate(utterance.samples, SAMPLE_RATE_HZ)
     end = utterance.end * RATE_HZ // SAMPLE_RATE_HZ
@@ -69,7 +69,7 @@ async def each(
         abreast: How many conversations are held at once.
 
     Returns:
-        What came of them, in the order of the utterances.
+        The outcomes, in the order of the utterances.
     """
 
     async def alone(utterance: Utterance) -> Said:
@@ -82,10 +82,10 @@ async def each(
 async def some_at_once(
     do: Callable[[T], Awaitable[Outcome]], things: Sequence[T], abreast: int
 ) -> list[Outcome]:
-    """Do something with each of many things, so many at once.
+    """Do something with each of many things, at most ``abreast`` at once.
 
     Returns:
-        What came of them, in the order of the things.
+        The outcomes, in the order of the things.
     """
     free = asyncio.Semaphore(abreast)
 
@@ -106,7 +106,7 @@ Converse = Callable[[str, Sequence[Utterance]], Awaitable[list[Said]]]
 async def at_once(
     converse: Converse, url: str, lines: Sequence[Utterance], calls: int
 ) -> list[Said]:
-    """Hold so many calls; every one begins with another line, and none says goodbye."""
+    """Hold several calls at once; each begins with another line, and none says goodbye."""
     staying = [line for line in lines if line.tool != "end_conversation"]
 
     async def call(number: int) -> list[Said]:
@@ -119,7 +119,7 @@ async def at_once(
 
 
 def summary(said: Sequence[Said]) -> dict[str, Any]:
-    """The figures of one number of calls."""
+    """The figures for one number of calls at once."""
     return {
         "turns": len(said),
         "replied": sum(one.turn.status == "completed" for one in said),

@@ -1,9 +1,9 @@
 """What is said to the agent in benchmarks: the demo's lines, recordings of real people, and pauses.
 
-Recordings of real people lie beside the checkout, in ../shared/audio; where they do not, only the
-demo's lines are there. The intended tool of a recording is this module's judgement, below. The
-demo's lines, and their synthetic voices, were chosen because the embedded recogniser understands
-them: that it does says nothing about other speech.
+Recordings of real people lie beside the checkout, in ../shared/audio; without them there are only
+the demo's lines. Which tool a recording asks for is this module's judgement, below. The demo's
+lines and their synthetic voices were chosen because the embedded recogniser understands them, so
+its success there says nothing about other speech.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 
 def needed(parser: argparse.ArgumentParser, *folders: Path) -> None:
-    """End with a message where recordings are missing that a benchmark cannot do without."""
+    """Exit with a message if recordings are missing that a benchmark cannot do without."""
     for folder in folders:
         if not folder.is_dir():
             parser.exit(
@@ -77,9 +77,9 @@ class Utterance:
         text: What is said; None when only its meaning is known.
         tool: The tool that should be called, `NO_TOOL`, or None when nobody can say.
         slots: What an order asks for, in the words of the recording.
-        pause_ms: Length of the pause put into it.
-        around: (T,) int16 at 16 kHz, noise that never stops; None where it is said as it is.
-        snr_db: Power of the speech over that noise's.
+        pause_ms: Length of the pause put into it; 0 for none.
+        around: (T,) int16 at 16 kHz, continuous background noise; None for no added noise.
+        snr_db: Power of the speech relative to that noise.
     """
 
     name: str
@@ -96,12 +96,12 @@ class Utterance:
 
     @property
     def plain(self) -> bool:
-        """Whether it is said as it was recorded."""
+        """Whether it is said as it was recorded, without an added pause or noise."""
         return not self.pause_ms and self.snr_db is None
 
 
 def spread(sounds: Sequence[T], most: int | None) -> list[T]:
-    """At most so many of them, evenly spread; all where no number is given."""
+    """At most ``most`` of them, evenly spread; all if that is None."""
     if most is None or len(sounds) <= most:
         return list(sounds)
     return [sounds[index * len(sounds) // most] for index in range(most)]
@@ -113,10 +113,10 @@ def _put_aside() -> frozenset[str]:
 
 
 def is_put_aside(name: str) -> bool:
-    """Whether a recording is of the half that figures are of: nobody speaks in both halves.
+    """Whether a recording is in the half kept for the figures; nobody speaks in both halves.
 
-    The voices of orders were told apart by their spectra and pitch, those of commands and read
-    sentences by the collections that they come from.
+    Speakers of orders were told apart by spectrum and pitch, those of commands and read sentences
+    by the collections that they come from.
     """
     return name in _put_aside()
 
@@ -144,7 +144,7 @@ def orders() -> tuple[Utterance, ...]:
 
 
 def orders_of(*manifests: str) -> tuple[Utterance, ...]:
-    """Coffee orders of some manifests of the recordings' folder."""
+    """Coffee orders from some of the manifests in the recordings' folder."""
     return tuple(_recorded(row, "coffee") for name in manifests for row in _rows(name))
 
 
@@ -170,16 +170,16 @@ def _recorded(row: dict[str, Any], agent: str) -> Utterance:
 
 
 def alignable(utterances: Sequence[Utterance]) -> list[Utterance]:
-    """Those whose words are known, and enough for a pause between two of them."""
+    """Utterances whose words are known and numerous enough for a pause between two of them."""
     return [u for u in utterances if u.text and len(words(u.text)) >= LEAST_WORDS]
 
 
 def with_pauses(utterances: list[Utterance], lengths_ms: Sequence[int]) -> list[Utterance]:
-    """Utterances with a pause between two words each, once per length.
+    """Utterances with a pause put between two of their words, once per length.
 
-    The gap is drawn at random, the same on every run, from those that forced alignment finds. The
-    pause is room noise as loud as the recording's own background. Utterances of fewer than four
-    words, or that cannot be aligned, are left out.
+    The gap is drawn at random, but the same on every run, from those that forced alignment finds.
+    The pause is room noise as loud as the recording's own background. Utterances of fewer than four
+    words, and those that cannot be aligned, are left out.
     """
     rng = np.random.default_rng(0)
     paused = []
@@ -196,7 +196,7 @@ def read_audio(file: Path) -> Samples:
     """A recording, (T,) int16.
 
     Raises:
-        ValueError: It is not mono, or not at 16 kHz.
+        ValueError: The recording is not mono, or not at 16 kHz.
     """
     samples, rate_hz = soundfile.read(file, dtype="int16")
     if rate_hz != SAMPLE_RATE_HZ or samples.ndim != 1:
@@ -209,8 +209,8 @@ def read_audio(file: Path) -> Samples:
 def speech_end(samples: Samples, text: str | None) -> int:
     """Index just past the last sample of speech.
 
-    That is where the energy falls, unless noise or the click of a key after the last word keeps it
-    up: then, where forced alignment finds the words, it is the end of the last word.
+    That is where the energy falls. If noise or a key's click after the last word keeps the energy
+    up, it is the end of the last word, provided that forced alignment finds the words.
     """
     by_energy = speech_span(samples, SAMPLE_RATE_HZ)[1]
     ends = word_ends(samples, text) if text else []
@@ -231,7 +231,7 @@ def word_ends(samples: Samples, text: str) -> list[int]:
         decoder.process_raw(samples.tobytes(), full_utt=True)
         decoder.end_utt()
     except RuntimeError:
-        # A word that the dictionary does not have, or words that the recording does not bear out.
+        # A word is not in the dictionary, or the words are not what the recording says.
         return []
     spoken = [s for s in decoder.seg() or () if not s.word.startswith(("<", "(NULL", "["))]
     ends = [(segment.end_frame + 1) * SAMPLE_RATE_HZ // 100 for segment in spoken]
@@ -246,7 +246,7 @@ def _aligner() -> Any:
 
 
 def with_pause(samples: Samples, position: int, length_ms: int) -> Samples:
-    """Samples with so much room noise at a position, spliced over 5 ms on either side."""
+    """Samples with a pause of room noise at a position, faded over 5 ms on either side."""
     noise = _room_noise(samples_of_ms(length_ms), _floor(samples))
     ramp = np.linspace(0, 1, samples_of_ms(SPLICE_MS))
     before = samples[:position].astype(np.float64)

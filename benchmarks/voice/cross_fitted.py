@@ -1,10 +1,9 @@
 """Dead air against false cutoffs over all recordings, by weights fitted to other voices.
 
-Each half is judged by weights that were fitted to the other
-(`benchmarks.voice.fit_endings.unseen`), so that the figures are of all recordings. How far the
-ratio to silence alone hangs on which recordings there happen to be, a bootstrap tells: recordings
-are drawn with their variants, and at each draw both rules have the setting that is best for it. The
-weights are not fitted anew for a draw.
+Each half is judged by weights fitted to the other (`benchmarks.voice.fit_endings.unseen`), so that
+the figures cover all recordings. A bootstrap tells how far the ratio to silence alone depends on
+which recordings happen to be there: it draws recordings together with their variants, and gives
+both rules their best setting for each draw. The weights are not fitted anew for a draw.
 
 Shapes: S settings, R recordings, B draws.
 """
@@ -47,11 +46,12 @@ def cross_fitted(heard: Sequence[Traced], texts: Examples) -> dict[str, Any]:
     """Both rules' dead air over all recordings in the agents' domains, and how sure their ratio is.
 
     Args:
+        heard: All recordings.
         texts: Messages to fit to as well, see `benchmarks.voice.fit_endings.of_messages`.
 
     Returns:
-        What stands in the results file: counts, the least dead air within each share of turns cut
-        off, its ratio, and both curves.
+        For the results file: counts, the least dead air for each allowed share of turns cut off,
+        the ratio of the two rules, and both curves.
     """
     said = domain(heard)
     odds = odds_by(said, unseen(heard, texts))
@@ -87,8 +87,8 @@ def ratio(names: Sequence[str], found: dict[str, Found], budget: float) -> dict[
         budget: The share of turns that may be cut off.
 
     Returns:
-        The ratio, its interval, and the share of draws in which it is a half at most; a ratio is
-        None where a rule has no setting that keeps within the share.
+        The ratio, its interval, and the share of draws in which it is at most a half. A ratio is
+        None if a rule has no setting that stays within the budget.
     """
     tables = {rule: np.array(list(tried.values()), dtype=float) for rule, tried in found.items()}
     once = np.ones((1, len(names)))
@@ -99,7 +99,7 @@ def ratio(names: Sequence[str], found: dict[str, Found], budget: float) -> dict[
     }
     known = np.isfinite(least[OURS]) & np.isfinite(least[ALONE])
     ratios = np.where(known, least[OURS], math.inf) / np.where(known, least[ALONE], 1.0)
-    # Not between two draws: one of them may be infinite.
+    # Take one of the draws rather than interpolating between two: one may be infinite.
     low, high = np.quantile(ratios[1:], MIDDLE, method="nearest")
     shown = [round(float(r), 3) if math.isfinite(r) else None for r in (ratios[0], low, high)]
     half = round(float((ratios[1:] <= 0.5).mean()), 3)
@@ -107,10 +107,10 @@ def ratio(names: Sequence[str], found: dict[str, Found], budget: float) -> dict[
 
 
 def draws(names: Sequence[str]) -> Table:
-    """How often each recording is in each draw, (B, R): those of one name as often as each other.
+    """How often each recording is in each draw, (B, R); recordings of one name are drawn together.
 
     Args:
-        names: (R,), the same for a recording and those made of it.
+        names: (R,), the same for a recording and its variants.
     """
     kinds, kind = np.unique(names, return_inverse=True)
     rng = np.random.default_rng(SEED)
@@ -119,7 +119,7 @@ def draws(names: Sequence[str]) -> Table:
 
 
 def least_ms(table: Table, times: Table, budget: float) -> Table:
-    """The least mean dead air of a rule in each draw, (B,); infinite where it cuts off too many.
+    """A rule's least mean dead air in each draw, (B,); infinite if every setting cuts off too many.
 
     Args:
         table: (S, R), dead air in milliseconds; nan where cut off.

@@ -1,10 +1,10 @@
 """What a rule for the end of a turn costs on recordings: dead air, and turns cut off.
 
-The recordings are those of people in the agents' domains and of the demo, and the same with a pause
-put between two of their words. They are traced once (`benchmarks.voice.pauses`), and the cues
-at each pause are kept in a file, so that every rule is tried on the same pauses. They fall into two
-halves, one to tune on (`benchmarks.voice.corpus.is_put_aside`). Which rules there are this module
-does not know, but for the plainest: silence alone.
+The recordings are those of people and of the demo, and those in the agents' domains once more with
+a pause put between two words. They are traced once (`benchmarks.voice.pauses`), and the cues at
+each pause are kept in a file, so that every rule is tried on the same pauses. One half of them is
+for tuning (`benchmarks.voice.corpus.is_put_aside`). The only rule defined here is the plainest:
+silence alone. Other modules bring theirs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A rule at one setting: share of turns cut off, and mean dead air of the others."""
+    """A rule at one setting: share of turns cut off, and dead air of the others."""
 
     setting: float
     cut: float
@@ -53,15 +53,15 @@ class Point:
 
 
 def is_held_out(name: str) -> bool:
-    """Whether a name belongs to the second of two halves: of speakers, nothing is learned from it.
+    """Whether a name, by its hash, is in the held-out half: nothing is fitted to such speakers.
 
-    Recordings whose speakers have no names are halved by `benchmarks.voice.corpus.is_put_aside`.
+    Recordings whose speakers have no names are split by `benchmarks.voice.corpus.is_put_aside`.
     """
     return hashlib.sha256(name.encode()).digest()[0] % 2 == 1
 
 
 def kept(name: str, find: Callable[[], T], fresh: bool) -> T:
-    """What was found with the shipped checkpoint; from a file if it is there, else found now."""
+    """The result of ``find`` for the shipped checkpoint, kept in a file unless asked for afresh."""
     file = KEPT / f"{name}-{'-'.join(shipped_checkpoint().values())}.pickle"
     if file.is_file() and not fresh:
         with file.open("rb") as stored:
@@ -80,7 +80,7 @@ def in_halves(heard: Sequence[Traced]) -> tuple[list[Traced], list[Traced]]:
 
 
 def traces(fresh: bool) -> list[Traced]:
-    """What detection and the default recogniser meet in all recordings."""
+    """All recordings as detection and the default recogniser hear them."""
     return kept("endpointing-whisper", _hear_all, fresh)
 
 
@@ -89,9 +89,9 @@ def _hear_all() -> list[Traced]:
     said = [*everything(), *orders_of("orders-more.jsonl")]
     heard = [tracer.trace(utterance) for utterance in said]
     clear = [u for u in said if u.kind in ("demo", "command")]
-    # Nobody wrote down what the orders say; the recogniser's words tell where a pause may go.
+    # The orders have no transcripts, so the recogniser's words tell where a pause may go.
     clear += [_with_words(u, t) for u, t in zip(said, heard, strict=True) if u.kind == "order"]
-    # The lengths take turns, so that nobody counts for more than another.
+    # Each recording gets one of the lengths in turn, so that no speaker counts for more.
     turns = [with_pauses(clear[n :: len(PAUSES_MS)], [ms]) for n, ms in enumerate(PAUSES_MS)]
     return heard + [tracer.trace(utterance) for paused in turns for utterance in paused]
 
@@ -106,7 +106,7 @@ def point(heard: Sequence[Traced], wait: Wait, setting: float = 0.0) -> Point:
 
 
 def point_of(found: Sequence[float | None], setting: float = 0.0) -> Point:
-    """The point of recordings by their dead air in milliseconds; None where cut off."""
+    """The point that follows from each recording's dead air in ms; None where it was cut off."""
     ended = [ms for ms in found if ms is not None]
     cut = round(1 - len(ended) / len(found), 4)
     if not ended:
@@ -116,12 +116,12 @@ def point_of(found: Sequence[float | None], setting: float = 0.0) -> Point:
 
 
 def silence_only(setting: float) -> Wait:
-    """The same silence for all."""
+    """A rule that wants the same silence at every pause."""
     return lambda _: setting
 
 
 def within(bar: float) -> Limits:
-    """The patient profile's limits, but for the bar and the shortest silence."""
+    """The patient profile's limits, with another bar and a shortest silence of 160 ms."""
     return replace(PROFILES[Profile.PATIENT], bar=bar, shortest_ms=160)
 
 
@@ -133,13 +133,13 @@ def curve(
 
 
 def cheapest(points: Sequence[Point], budget: float) -> Point | None:
-    """The point with the least dead air of those that cut off no more than a share of turns."""
+    """The point with the least mean dead air that cuts off no more than a share of turns."""
     within = [p for p in points if p.cut <= budget]
     return min(within, key=lambda p: p.mean_ms) if within else None
 
 
 def grouped(heard: Sequence[Traced]) -> dict[str, list[Traced]]:
-    """Recordings by kind; all that is in the agents' domains once more together."""
+    """Recordings by kind; those in the agents' domains form two groups, without and with pauses."""
     groups: dict[str, list[Traced]] = {"in domain": [], "in domain, with pauses": []}
     for traced in heard:
         if not traced.pauses:

@@ -1,13 +1,13 @@
 """What transcripts cost the processor: ``python -m benchmarks.voice.decodes``, no server.
 
-Orders of people are put one behind the other and cut at several lengths; each is decoded as at the
-end of a turn and as in between. And whole recordings of both agents are heard frame by frame: how
-much speech lies between two interim transcripts, and their share of one core. All times are the
-processor's, over all threads.
+People's recordings are joined and cut into clips of several lengths; each clip is decoded as at the
+end of a turn and as for an interim transcript. Whole recordings for both agents are also heard
+frame by frame, which tells how much speech lies between two interim transcripts, and their share of
+one core. All times are processor time, over all threads.
 
-Silence and recorded noise, cut at the same lengths, are decoded as at the end of a turn although no
-detector would begin one: words that are written there are invented, but for those of the people
-talking. Results go to benchmarks/results/decodes.json.
+Silence and recorded noise, cut to the same lengths, are decoded as at the end of a turn, although
+no detector would begin a turn there. Words that come of it are invented, except where the noise is
+of people talking. Results go to benchmarks/results/decodes.json.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SILENCE_S = 40
 
 
 class Timed:
-    """A decoder that notes how much audio each decode had, and the processor's time for it, s."""
+    """A decoder that notes each decode's length of audio and its processor time, both in s."""
 
     def __init__(self, recognizer: WhisperRecognizer) -> None:
         self._recognizer = recognizer
@@ -61,7 +61,7 @@ class Timed:
 def decodes(
     recognizer: WhisperRecognizer, said: Sequence[Utterance], repair: Repair
 ) -> dict[str, Any]:
-    """Decodes of speech of several lengths, as at the end of a turn and as in between."""
+    """Time decodes of several lengths, as at the end of a turn and as for interim transcripts."""
     speech = np.concatenate([utterance.samples for utterance in said])
     found = {}
     for seconds in LENGTHS_S:
@@ -76,7 +76,7 @@ def decodes(
 
 
 def clips_of(sound: Samples, seconds: int) -> Iterator[Samples]:
-    """A sound cut at a length; what is left is dropped."""
+    """A sound cut into clips of one length; the remainder is dropped."""
     length = seconds * SAMPLE_RATE_HZ
     return (sound[at : at + length] for at in range(0, len(sound) - length + 1, length))
 
@@ -84,7 +84,7 @@ def clips_of(sound: Samples, seconds: int) -> Iterator[Samples]:
 def nobody_speaks(
     recognizer: WhisperRecognizer, sounds: Mapping[str, Samples], repair: Repair
 ) -> dict[str, Any]:
-    """Of each sound's clips those that get words, and those whose words repeat themselves."""
+    """Each sound's clips that get words, and those whose words repeat themselves."""
     found = {}
     for name, sound in sounds.items():
         clips = [clip for seconds in LENGTHS_S for clip in clips_of(sound, seconds)]
@@ -101,7 +101,7 @@ def nobody_speaks(
 def partials(
     recognizer: WhisperRecognizer, said: Sequence[Utterance], repair: Repair
 ) -> dict[str, Any]:
-    """What lies between two interim transcripts, and their share of one core."""
+    """How much speech lies between two interim transcripts, and their share of one core."""
     apart_ms, spent_s, heard_s = list[float](), 0.0, 0.0
     for utterance in said:
         decoder = Timed(recognizer)
@@ -123,7 +123,7 @@ def partials(
 
 
 def repair_of(recognizer: WhisperRecognizer, agent: str) -> Repair:
-    """What puts the names of an agent in place of what sounds like them."""
+    """The repair that puts an agent's names in place of words that sound like them."""
     repair = recognizer.repair(Domain.of(load_agent(agent)))
     assert repair is not None
     return repair

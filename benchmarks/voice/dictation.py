@@ -1,12 +1,12 @@
 """How well dictation writes what was meant: ``python -m benchmarks.voice.dictation FILE``.
 
 FILE has one pair a line: ``{"id", "kind", "said", "meant", "also"}``, where ``said`` is what a
-recogniser gave, ``meant`` the text of a careful writer and ``also`` other texts that are as good;
-or it is the corpus disfl_qa.jsonl.xz, of questions that correct themselves.
-Each row of the table counts the pairs of a kind, as they were said and as they were edited:
-exactly as meant; alike but for case and the end mark; the same words, however they are written
-("twenty" and "20"). Then word errors against the text that was meant, and words that were neither
-said nor stand for what was said, which must be none.
+recogniser gave, ``meant`` is what a careful writer would have written, and ``also`` lists other
+texts that are as good. Or it is the corpus disfl_qa.jsonl.xz, of questions that correct themselves.
+Each row of the table has the pairs of one kind, as said and as edited: how many are exactly as
+meant; alike except for case and the end mark; the same words, however written ("twenty" and "20").
+Then follow word errors against the text that was meant, and words that neither were said nor stand
+for what was said, of which there must be none.
 Results: with --name, benchmarks/results/NAME.json.
 """
 
@@ -29,7 +29,7 @@ from voice.prove.words import errors as distance
 
 MOST_TIMED = 200
 _NAME = 3
-"""Letters of a word that may differ from what was said by one of them."""
+"""Fewest letters of a word that may differ by one letter from a word that was said."""
 _LIST_MARK = re.compile(r"^(?:- |\w[.)] )", re.M)
 _WORD = re.compile(r"[a-z]+(?:['’][a-z]+)*")
 
@@ -39,8 +39,8 @@ class Judged:
     """One text beside what was meant.
 
     Attributes:
-        words: Of what was meant.
-        errors: Words that are wrong, missing or too many, against the nearest good text.
+        words: Number of words in what was meant.
+        errors: Words that are wrong, missing or too many, against the closest good text.
         invented: Words that were not said.
     """
 
@@ -61,17 +61,17 @@ def read(file: Path) -> list[dict[str, Any]]:
     if "disfluent" not in rows[0]:
         return rows
     said = ({"said": row["disfluent"], "meant": row["fluent"], "kind": "questions"} for row in rows)
-    # Some are reordered; a text that is edited keeps the order of what was said.
+    # Some pairs reorder the words, which editing never does; they are left out.
     return [pair | {"id": ""} for pair in said if not list(invented(pair["said"], pair["meant"]))]
 
 
 def written(said: str) -> str:
-    """What is written where nothing was written before."""
+    """What dictation writes into an empty text."""
     return edited(said).strip("\n")
 
 
 def judged(pair: Mapping[str, Any], text: str) -> Judged:
-    """Judge a text for what was said."""
+    """Judge a text against what was said and meant."""
     good = [pair["meant"], *pair.get("also", ())]
     own = words(text)
     errors = min(distance(words(one), own) for one in good)
@@ -97,10 +97,10 @@ def words(text: str) -> list[str]:
 
 
 def invented(said: str, text: str) -> Iterator[str]:
-    """Words of a text that were not said before it, one after the other.
+    """Words of a text that were not said, or not in this order.
 
-    Figures and signs stand for words, and so does a word that was spelled, or in which a letter is
-    another one.
+    Figures and signs do not count, as they stand for words. Nor does a word that was spelled, or
+    that differs by one letter from a word that was said.
     """
     source = _letters_only(said)
     letters = "".join(word for word in source if len(word) == 1)
@@ -114,20 +114,20 @@ def invented(said: str, text: str) -> Iterator[str]:
 
 
 def _letters_only(text: str) -> list[str]:
-    """The words of a text but for its figures."""
+    """The words of a text, without its figures."""
     plain = re.sub(r"\b([ap])\.? ?m\b", r"\1m", text.lower())
     return _WORD.findall(re.sub(r"\d+(?:st|nd|rd|th)?", " ", plain))
 
 
 def _stands_for(word: str, source: Sequence[str], letters: str) -> bool:
-    """Whether a word is made of letters that were said, or changes a letter of one that was."""
+    """Whether a word was spelled in letters, or differs by one letter from a word that was said."""
     if word in letters or len(word) < _NAME:
         return word in letters
     return any(distance(list(one), list(word)) == 1 for one in source)
 
 
 def figures(results: Sequence[Judged]) -> dict[str, Any]:
-    """What came of all pairs of a list."""
+    """Shares and counts over some judged texts."""
     count = len(results)
     return {
         "exact": share(sum(one.exact for one in results), count),
@@ -158,7 +158,7 @@ def measured(pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def timed(pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """CPU milliseconds for an utterance, each edited as often as it has words."""
+    """CPU milliseconds per edit; each utterance is edited again after every word."""
     taken = []
     for pair in pairs:
         said = pair["said"].split()

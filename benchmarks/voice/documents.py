@@ -1,10 +1,10 @@
 """Does a question find its document? ``benchmarks.voice.documents NAME=FOLDER...``.
 
-Questions in everyday words over public manuals that are not part of the project: Node.js's API
-(``node``, of Debian's nodejs-doc) and npm's documentation (``npm``). A line of the JSONL file has
-the ``folder``'s name, the ``file`` that was meant, without suffix, others that ``also`` answer it,
-what is asked (``ask``), and whether it was kept ``aside`` while the ranking was chosen. Files of
-one name in several formats count as one.
+Asks questions in everyday words about public manuals that are not part of the project: Node.js's
+API (``node``, from Debian's nodejs-doc) and npm's documentation (``npm``). Each line of the JSONL
+file has the ``folder``'s name, the question (``ask``), the ``file`` that is meant, without suffix,
+files that ``also`` answer it, and whether the question was kept ``aside`` while the ranking was
+tuned. Files of one name in several formats count as one.
 
 Results: benchmarks/results/documents.json.
 """
@@ -24,7 +24,7 @@ QUESTIONS = Path(__file__).with_suffix(".jsonl")
 
 
 def places(documents: Documents, question: Mapping[str, Any]) -> tuple[int, int]:
-    """At which place the file that was meant is found, and the first that answers; from 1, or 0."""
+    """The rank of the file that is meant, and of the first that answers; from 1, or 0 for none."""
     names = list(dict.fromkeys(Path(path).stem for path in documents.ranked(question["ask"])))
     meant = [question["file"]]
     return _first(names, meant), _first(names, [*meant, *question.get("also", ())])
@@ -35,7 +35,7 @@ def _first(names: Sequence[str], right: Collection[str]) -> int:
 
 
 def figures(found: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    """Shares of questions whose file came first, and among the first three."""
+    """Shares of questions whose file came first, and whose file was among the first three."""
     told: dict[str, Any] = {}
     for name, ranks in zip(("meant", "answers"), zip(*found, strict=True), strict=True):
         first, three = ranks.count(1), sum(1 <= rank <= 3 for rank in ranks)

@@ -1,8 +1,8 @@
 """How often the agent doubts calls that are right: ``benchmarks.voice.doubts --corpora DIR``.
 
-The held-out cases of `dlm.evaluate` whose answer is a call, with the agents' own tools. A right
-call that is doubted (`voice.understanding.low_confidence`) is asked about for nothing; a wrong one,
-rightly so.
+Answers held-out cases of `dlm.evaluate`, and looks at the answers that have calls. The agent asks
+about calls that it doubts (`voice.understanding.low_confidence`): needlessly if the call was right,
+rightly if it was wrong.
 Results: with --name, benchmarks/results/NAME.json.
 """
 

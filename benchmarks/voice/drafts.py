@@ -15,7 +15,7 @@ Counts = Mapping[str, float]
 
 
 async def counted(url: str) -> dict[str, float]:
-    """The series about drafts as they stand: name and label → value."""
+    """The current values of the series about drafts: name and labels → value."""
     async with httpx.AsyncClient(trust_env=False) as http:
         answer = await http.get(url)
         answer.raise_for_status()
@@ -23,7 +23,7 @@ async def counted(url: str) -> dict[str, float]:
 
 
 def read(text: str) -> dict[str, float]:
-    """As `counted`, of a scraped text."""
+    """The series about drafts in the text of /metrics, see `counted`."""
     from prometheus_client.parser import text_string_to_metric_families
 
     return {
@@ -44,8 +44,8 @@ def added(counts: Sequence[Counts]) -> dict[str, float]:
 def fate(counts: Counts) -> dict[str, Any]:
     """How drafts ended, and what they cost, for the results file.
 
-    Of turns with drafts those in which the model was never asked for a reply stand apart: nothing
-    had been understood, or the user went on.
+    Turns with drafts in which the model was never asked for a reply are counted apart, as needless:
+    nothing had been understood, or the user went on.
     """
     outcomes = {
         outcome: int(counts.get(f"{PREFIX}_outcomes {outcome}", 0))

@@ -1,19 +1,18 @@
 """How well the agents understand people: ``python -m benchmarks.voice.ears``, no server.
 
-Every recording is heard by a session of its own with the default detector, recogniser, model and
-tools, as fast as the machine can: the audio's clock is the only one, and nobody is ever behind. It
+Each recording is heard by a session of its own, with the default detector, recogniser, model and
+tools, as fast as the machine can: the audio's clock is the only one, and nothing is ever behind. It
 is heard as it was recorded, with recorded noise around it, and as a telephone carries it (8 kHz,
 300 to 3400 Hz, G.711 mu-law, with the detector that the configuration has for telephones).
-Replies are text. There the user who goes on behind a turn's end is answered twice, where over sound
-the first reply would have been withdrawn.
+Replies are text, so a user who goes on after the end of a turn is answered twice; a spoken first
+reply would have been withdrawn.
 
-A recording is *done* where the tool that it asks for was called, or the order has all that was
-ordered in its arguments; commands whose meaning nobody can say are left out of that. Half of the
-recordings are those that things were set on. Nobody speaks in both halves, and all noisy commands
-are in the first.
+A recording is *done* if the tool that it asks for was called, or if the order's arguments have all
+that was ordered. Commands of unclear meaning do not count in that. One half of the recordings is
+what things were tuned on. Nobody speaks in both halves, and all noisy commands are in the first.
 
-Silence and recordings of noise in which nobody speaks to the agent tell what it makes of nothing.
-Results go to benchmarks/results/ears.json.
+Silence, and recordings of noise in which nobody speaks to the agent, are heard as well: nothing
+should come of them. Results go to benchmarks/results/ears.json.
 """
 
 from __future__ import annotations
@@ -69,15 +68,15 @@ AS_RECORDED, TELEPHONE = "as recorded", "telephone"
 CONDITIONS = (AS_RECORDED, TELEPHONE, *(f"{snr_db} dB" for snr_db in SNRS_DB))
 LEAD_S, TAIL_S = 0.5, 2.0
 MOST_BEHIND_S = 10.0
-"""Of noise that goes on where the detector takes it for speech, behind the tail."""
+"""Most seconds, after the tail, for which noise goes on while the detector takes it for speech."""
 SILENCE_S = 40
 LIMIT_S = 600.0
 _PASSES = 12
-"""Of the event loop, until all that a frame has brought is told."""
+"""Passes of the event loop that suffice to deliver all that a frame has caused."""
 
 
 class Waited:
-    """A model that the audio waits for while it is asked whether a message ends."""
+    """A model that notes whether it is being asked for the end of a message; the audio waits."""
 
     def __init__(self, model: ReplyModel) -> None:
         self._model = model
@@ -97,11 +96,11 @@ class Waited:
 
 
 class Listener:
-    """What one session makes of one recording.
+    """Collects what one session does with one recording.
 
     Attributes:
-        position: How much of it has been heard.
-        speaking: Whether somebody speaks, as the detector hears it.
+        position: Samples of it that have been heard.
+        speaking: Whether somebody speaks, according to the detector.
     """
 
     def __init__(self) -> None:
@@ -139,7 +138,7 @@ class Listener:
                 self.answered.set()
 
     def turn(self, end: int) -> Turn:
-        """What became of the recording, whose speech ends at a position."""
+        """The turn that came of the recording, whose speech ends at a position."""
         early = sum(position < end for position in self.committed)
         late_ms = ms_of_samples(self.committed[-1] - end) if self.committed and not early else None
         return Turn(
@@ -194,7 +193,7 @@ async def hear(resources: Resources, utterance: Utterance, telephone: bool = Fal
 
 
 def surrounded(utterance: Utterance) -> tuple[Samples, int]:
-    """An utterance with what is before, around and behind it, and where its speech ends."""
+    """An utterance with the room before and after it and its noise, and where its speech ends."""
     lead, tail = (
         room_tone(seconds, SAMPLE_RATE_HZ) for seconds in (LEAD_S, TAIL_S + MOST_BEHIND_S)
     )
@@ -205,7 +204,7 @@ def surrounded(utterance: Utterance) -> tuple[Samples, int]:
 
 
 def recordings(half: str, most: int | None) -> list[Utterance]:
-    """Recordings of people of one half: at most so many of each kind."""
+    """Recordings of people in one half, at most ``most`` of each kind."""
     own = [u for u in (*people(), *orders_of("orders.jsonl", "orders-more.jsonl"))
            if is_put_aside(u.name) == (half == HALVES[1])]  # fmt: skip
     kinds = dict.fromkeys(u.kind for u in own)
@@ -213,7 +212,7 @@ def recordings(half: str, most: int | None) -> list[Utterance]:
 
 
 def under(condition: str, said: Sequence[Utterance]) -> list[Utterance]:
-    """Recordings under a condition; noise is added to what was said close by alone."""
+    """Recordings under a condition; noise is added only to those that were said close by."""
     if condition in (AS_RECORDED, TELEPHONE):
         return list(said)
     near = [u for u in said if u.kind in ("command", "order")]
@@ -222,7 +221,7 @@ def under(condition: str, said: Sequence[Utterance]) -> list[Utterance]:
 
 
 def done(said: Said) -> bool | None:
-    """Whether the tool was called, or all was ordered; None where nobody can say."""
+    """Whether the tool was called, or all was ordered; None where that is not known."""
     if said.utterance.slots:
         return bool(measures.order_slots([said])["orders_all_right"]["count"])
     called = {use.name for use in said.turn.tools}
@@ -247,7 +246,7 @@ def summary(said: Sequence[Said]) -> dict[str, Any]:
 
 
 def by_kind(said: Sequence[Said]) -> dict[str, Any]:
-    """The figures of each kind, and of all that was said close by to be done."""
+    """The figures of each kind, and of commands and orders together, which were said close by."""
     kinds = {kind: [s for s in said if s.utterance.kind == kind]
              for kind in dict.fromkeys(s.utterance.kind for s in said)}  # fmt: skip
     near = [s for s in said if s.utterance.kind in ("command", "order")]
@@ -268,7 +267,7 @@ async def all_heard(
 
 
 def noises() -> list[Utterance]:
-    """Silence, and recordings of noise, in which nobody says anything to the agent."""
+    """Silence, and recordings of noise in which nobody says anything to the agent."""
     found = [("silence", np.zeros(SILENCE_S * SAMPLE_RATE_HZ, np.int16))]
     found += [(file.stem, read_audio(file)) for file in sorted((SHARED / "noise").glob("*.flac"))]
     return [
@@ -286,7 +285,7 @@ async def main() -> None:
     program.add_argument("--show", action="store_true", help="print what was not done")
     given = program.parse_args()
     needed(program, SHARED)
-    # Interim transcripts change nothing where nothing is drafted.
+    # Without drafting, interim transcripts change nothing and only cost time.
     settings = [*EMBEDDED, "drafting.enabled=false", "asr.whisper.interim_ms=600000", *given.set]
     assistant = Resources.load(load_config(None, settings))
     resources = {AGENT: assistant, "coffee": assistant.for_agent("coffee")}

@@ -1,13 +1,13 @@
 """Dead air against false cutoffs: ``python -m benchmarks.voice.endpointing``.
 
 Recordings of people in the agents' domains, and the same with a pause put between two of their
-words, are traced once (`benchmarks.voice.pauses`); the cues at each pause are kept in a
-file, and every rule for the end of a turn is tried on the same pauses. Half of the voices set the
-profiles' limits, and the weights are fitted to them (`benchmarks.voice.fit_endings`); figures are
-of the others, pauses put into their recordings included. `benchmarks.voice.cross_fitted` measures
-on all recordings, each half judged by weights that were fitted to the other, and says how sure that
-is. Results go to benchmarks/results/endpointing.json; --plot draws. After a change of the
-checkpoint or the recogniser:
+words, are traced once (`benchmarks.voice.pauses`). The cues at each pause are kept in a file, so
+that every rule for the end of a turn is tried on the same pauses. The profiles' limits were set on
+half of the voices, and the weights are fitted to them (`benchmarks.voice.fit_endings`). Figures are
+of the other half, with the pauses put into its recordings. `benchmarks.voice.cross_fitted` measures
+on all recordings, each half judged by weights fitted to the other, and gives the uncertainty.
+Results go to benchmarks/results/endpointing.json; --plot draws. After a change of the checkpoint or
+the recogniser:
 
     python -m benchmarks.voice.fit_endings && python -m benchmarks.voice.endpointing --plot
 """
@@ -47,22 +47,22 @@ from voice.hearing.end_of_turn import Profile, evidence, needed_silence_ms, sile
 
 PLOT = ROOT / "docs" / "endpointing.svg"
 PUBLISHED_MS = {"complete": 320, "neutral": 600, "incomplete": 1200}
-"""The silences that the words alone decided between before this was measured; 900 without words."""
+"""The silences of the rule before this one, chosen by the words alone; 900 where there are none."""
 
 
 def words_only(setting: float) -> Wait:
-    """The published silences, stretched."""
+    """The previous rule, its silences multiplied by ``setting``."""
     return lambda cues: setting * (PUBLISHED_MS[reads_complete(cues.text)] if cues.text else 900)
 
 
 def ours(bar: float) -> Wait:
-    """The shipped weights under another bar."""
+    """The shipped weights with another bar."""
     limits = within(bar)
     return lambda cues: silence_within(cues, limits, evidence(cues) if cues.text else 0.0)
 
 
 def rules() -> dict[str, Wait]:
-    """The profiles, and the silences published before."""
+    """The profiles, and the previous rule."""
     found: dict[str, Wait] = {"before: 320, 600, 1200 ms": words_only(1.0)}
     for profile in Profile:
         found[profile] = lambda cues, profile=profile: needed_silence_ms(cues, profile)
@@ -70,9 +70,9 @@ def rules() -> dict[str, Wait]:
 
 
 def whole_figures(heard: Sequence[Traced]) -> dict[str, Any]:
-    """False cutoffs of all recordings, read sentences too, and with pauses put into them.
+    """False cutoffs of all recordings, read sentences included, without and with added pauses.
 
-    Dead air is that of what was said to the agent and understood.
+    Dead air is only that of recordings that were said to the agent and understood.
     """
     heard = [traced for traced in heard if traced.pauses]
     plain = [t for t in heard if not t.kind.endswith("pause")]
@@ -102,7 +102,7 @@ def profile_figures(heard: Sequence[Traced]) -> dict[str, Any]:
 
 
 def draw(curves: dict[str, list[Point]], file: Path) -> None:
-    """Dead air over false cutoffs, a line for each rule."""
+    """Plot dead air over false cutoffs, a line for each rule."""
     with drawn(file) as axes:
         for name, points in curves.items():
             best = sorted(points, key=lambda p: (p.cut, p.mean_ms))
@@ -115,7 +115,7 @@ def draw(curves: dict[str, list[Point]], file: Path) -> None:
 
 
 def held_out_curves(heard: Sequence[Traced]) -> dict[str, list[Point]]:
-    """Three rules over all their settings, on the half that figures are of."""
+    """Three rules at all their settings, on the held-out half."""
     both = domain(in_halves(heard)[0])
     return {
         ALONE: curve(both, silence_only, SILENCES_MS),
@@ -125,7 +125,7 @@ def held_out_curves(heard: Sequence[Traced]) -> dict[str, list[Point]]:
 
 
 def measured(heard: Sequence[Traced], curves: dict[str, list[Point]]) -> dict[str, Any]:
-    """All figures, of both halves, of the held-out one by kind, and of all recordings together."""
+    """All figures: of both halves, of the held-out half by kind, and of all recordings together."""
     held_out, tuning = in_halves(heard)
     kinds = grouped(held_out)
     return {

@@ -1,14 +1,15 @@
-"""Holds everyday conversations with the agents as they ship, typed: ``benchmarks.voice.everyday``.
+"""Types everyday conversations with the agents as they ship: ``benchmarks.voice.everyday``.
 
-Every conversation is a real session of its own, with the model, the tools and a store in memory;
-only speech is left out. The sets lie in benchmarks/voice/everyday_sets; their author knew what the
-agents are for and which tools they have, and had seen neither code nor training data. The failures
-in ``open`` are read for mends. ``aside`` is kept apart: look at its counts, never at its messages.
-``questions`` are of general knowledge, which no tool has: right, honestly unknown or wrong.
+Each conversation is a real session of its own, with the model, the tools and a store in memory;
+only speech is left out. The sets are in benchmarks/voice/everyday_sets. Their author knew what the
+agents are for and which tools they have, but had seen neither code nor training data. The failures
+in ``open`` are read to find faults. ``aside`` is kept apart: look at its counts, never at its
+messages. ``questions`` ask for general knowledge, which no tool has: the answer can be right,
+honestly unknown or wrong.
 
-A set has one conversation a line, ``{"id", "agent", "kind", "turns"}``; what a turn expects, and
-how it is judged, is `benchmarks.voice.everyday_checks`. The table counts turns by kind.
-Results: benchmarks/results/everyday.json, of all sets.
+A set has one conversation a line, ``{"id", "agent", "kind", "turns"}``.
+`benchmarks.voice.everyday_checks` describes what a turn expects, and judges it. The table counts
+turns by kind. Results, if all sets are run: benchmarks/results/everyday.json.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ FOLDER = Path(__file__).parent / "everyday_sets"
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What became of one message.
+    """One message, and what the agent did and said.
 
     Attributes:
         calls: Name and arguments of every call, in order.
-        results: What the tools answered.
+        results: What the tools returned.
     """
 
     conversation: str
@@ -84,7 +85,7 @@ async def hold(conversations: Sequence[Mapping[str, Any]], settings: Sequence[st
 
 
 def table(turns: Sequence[Turn]) -> str:
-    """Turns by kind of conversation and what became of them."""
+    """A table of verdicts by kind of conversation."""
     kinds = sorted({turn.kind for turn in turns})
     rows = [f"{'':16}{'turns':>8}" + "".join(f"{verdict:>20}" for verdict in Verdict)]
     for kind in [*kinds, "all"]:

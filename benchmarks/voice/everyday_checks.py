@@ -1,9 +1,9 @@
-"""Judges what an agent did and said in a turn of an everyday conversation, by program alone.
+"""Judges what an agent did and said in a turn of an everyday conversation, without a model.
 
-A turn has ``say``, ``outcomes`` (acceptable sets of calls, each with accepted values of arguments;
-null is an argument that must be absent), ``tell`` (of every group one alternative has to be in the
-reply), ``not_tell`` (what must not be), and ``may_decline``. Read-only calls that no outcome lists
-do not count.
+A turn has ``say``; ``outcomes`` (acceptable sets of calls, each with the accepted values of its
+arguments; null means that the argument must be absent); ``tell`` (groups, of each of which one
+alternative must be in the reply); ``not_tell`` (what must not be in it); and ``may_decline``.
+Read-only calls that an outcome does not list do not count against it.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _NEGATION = "negation"
 
 
 class Verdict(StrEnum):
-    """What became of a turn.
+    """The verdict on a turn.
 
     Attributes:
         RIGHT: The calls and the reply are among those expected.
-        DECLINED: Nothing was changed that should not be, and the agent says or asks so.
+        DECLINED: Nothing was changed, and the agent says that it cannot, or asks back.
         WRONG: Anything else.
-        OPPOSITE: Something was done that is the opposite of what was asked.
+        OPPOSITE: The agent did the opposite of what was asked.
     """
 
     RIGHT = "right"
@@ -55,12 +55,13 @@ class Verdict(StrEnum):
 def judge(
     turn: Turn, kind: str, calls: Sequence[ToolCall], reply: str, read_only: frozenset[str]
 ) -> Verdict:
-    """What became of a turn.
+    """Judge a turn.
 
     Args:
+        turn: What was said, and what is expected.
         kind: Of the conversation.
-        calls: That the agent made, in order.
-        reply: All that it said.
+        calls: The agent's calls, in order.
+        reply: All that the agent said.
         read_only: Names of the tools that change nothing.
     """
     said = _plain(reply)
@@ -85,7 +86,7 @@ def judge(
 def _fits(
     calls: Sequence[ToolCall], outcome: Sequence[Mapping[str, Any]], read_only: frozenset[str]
 ) -> bool:
-    """Whether the calls are those of an outcome, in any order, apart from unlisted reading."""
+    """Whether the calls are an outcome's, in any order; unlisted read-only calls do not count."""
     listed = {expected["tool"] for expected in outcome}
     made = [call for call in calls if call.name in listed or call.name not in read_only]
     if len(made) != len(outcome):
@@ -110,7 +111,7 @@ def _matches(call: ToolCall, expected: Mapping[str, Any]) -> bool:
 
 
 def _opposes(call: ToolCall, expected: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a call does the reverse of an expected one, and is none of the expected itself."""
+    """Whether a call is not expected and does the opposite of one that is."""
     if call.name == "set_device":
         given = _value(str(call.arguments.get("state", "")))
         states = [e["args"].get("state") or () for e in expected if e["tool"] == call.name]
@@ -129,7 +130,7 @@ def _opposes(call: ToolCall, expected: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _value(text: str) -> str:
-    """An argument in the form in which arguments are compared."""
+    """An argument normalised for comparison: numbers in digits, no marks, no articles."""
     try:
         said = digits(text, fractions=False)
     except ToolError:

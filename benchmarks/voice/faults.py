@@ -1,8 +1,9 @@
-"""Turns with faults put in: how often a tool with side effects ran, and how often it should have.
+"""Injects faults into turns, and compares how often a tool with side effects ran and should have.
 
-On virtual time with the real session, toolbox and Realtime protocol, and a model that calls again
-what it has called; and by voice over real sockets, with a server of ours that is started, whose
-tools run in it and on the caller's side, or with any other (``--url``), whose tools the caller has.
+Some turns run on virtual time, with the real session, toolbox and Realtime protocol and a model
+that repeats its calls. Others are spoken over real sockets: to a server that is started here, with
+tools that run in the server or at the caller, or to any other (``--url``), with tools at the
+caller.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ ERRANDS = (
 AT_SERVER = tuple(Kind)
 AT_CALLER = tuple(kind for kind in Kind if kind is not Kind.RESTART)
 LONGEST_S = 90.0
-"""Of a turn; one that takes longer counts as one that is never called."""
+"""Most seconds of a turn; if it takes longer, its tool counts as never called."""
 A_LOOP_OF = 50
-"""Turns on virtual time that share an event loop and a server."""
+"""How many turns on virtual time share an event loop and a server."""
 
 
 class Server:
-    """A server of ours that can be restarted, at an address and with a database that stay."""
+    """A server of ours that keeps its address and its database when it is restarted."""
 
     def __init__(self, folder: Path) -> None:
         self.port, self.key = free_port(), secrets.token_hex(16)
@@ -68,7 +69,7 @@ class Server:
         await self._running.enter_async_context(serving(self._arguments, environ, self.port))
 
     async def stop(self) -> None:
-        """Tell it to end, and wait until it has."""
+        """Stop it, and wait until it has ended."""
         await self._running.aclose()
 
     async def restart(self) -> None:
@@ -78,7 +79,7 @@ class Server:
 
 
 def site(url: str, key: str | None, config: Config, server: Server | None) -> Site:
-    """The caller of a server; its tools run at ``server``, or without one on the caller's side."""
+    """The caller of a server; tools run in ``server``, or without one at the caller."""
     speaker = Speaker(Behaviour())
 
     def door(fault: Fault) -> OurDoor | AnyDoor:
@@ -99,7 +100,7 @@ def site(url: str, key: str | None, config: Config, server: Server | None) -> Si
 
 
 async def entered(fault: Fault, where: Site) -> list[Entry]:
-    """Put a fault; tell of what is not as it should be."""
+    """Inject a fault, and print every entry that is not as it should be."""
     try:
         async with asyncio.timeout(LONGEST_S):
             entries = await put(fault, where)
@@ -141,11 +142,11 @@ async def spoken(wanted: Sequence[Fault], where: Site) -> list[Entry]:
 
 
 async def over_sockets(turns: int, url: str, config: Config) -> dict[str, list[Entry]]:
-    """Faulted turns in real time, with a server that is there or one that is started."""
+    """Faulted turns in real time, with the server at ``url``, or one that is started here."""
     if url:
         theirs = site(url, secret("QUICKSILVER_API_KEY"), config, None)
         return {"tools at the caller": await spoken(faults(AT_CALLER, turns), theirs)}
-    # Tools that run in a server that is as it is installed are neither slow nor do they fail.
+    # The tools of a server as installed are neither slow nor failing, so these faults are left out.
     kinds = [kind for kind in AT_SERVER if kind not in (Kind.SLOW, Kind.FAILING)]
     with tempfile.TemporaryDirectory() as folder:
         server = Server(Path(folder))
@@ -167,7 +168,7 @@ def tables(told: dict[str, list[Entry]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Put the faults, and write the tables."""
+    """Inject the faults, and write the tables."""
     program = Program("benchmarks.voice.faults", __doc__, "name", "set")
     program.add_argument("--virtual", type=int, default=10_000, help="turns on virtual time")
     program.add_argument("--sockets", type=int, default=300, help="turns over sockets, by voice")

@@ -1,4 +1,4 @@
-"""From what was said and what came of it to the figures of the results file. Pure functions."""
+"""Pure functions that turn utterances and their outcomes into the figures of the results file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ NETWORK_TOOLS = {"get_weather", "get_stock_price", "convert_currency"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Said:
-    """An utterance and what came of it."""
+    """An utterance and the turn that came of it."""
 
     utterance: Utterance
     turn: Turn
 
 
 def figures(said: Sequence[Said]) -> dict[str, Any]:
-    """All that is said in one call at a time, for the results file."""
+    """All figures of the utterances that have conversations of their own or share a demo's."""
     continuous = [s for s in said if s.utterance.plain]
     paused = [s for s in said if s.utterance.pause_ms]
     asked = [s for s in continuous if s.utterance.kind != "read"]
@@ -68,10 +68,10 @@ def timing(said: Iterable[Said]) -> dict[str, Any]:
 
 
 def answered(said: Iterable[Said]) -> list[Said]:
-    """The turns whose times count: something was understood, and the network had no part in it.
+    """The turns whose times count: something was understood, and no tool needed the network.
 
-    Where nothing is understood a fixed apology follows at once, without the model; counted among
-    the others it would make the agent look fast for being deaf.
+    If nothing is understood, a fixed apology follows at once, without the model. Counting it would
+    make the agent look fast for being deaf.
     """
     return [
         s
@@ -103,7 +103,7 @@ def tools(said: Iterable[Said]) -> dict[str, Any]:
 
 
 def order_slots(said: Iterable[Said]) -> dict[str, Any]:
-    """Of what the orders ask for, how much is in the arguments of the calls made."""
+    """How much of what the orders ask for is in the arguments of the calls."""
     asked = [(s.utterance.slots, _ordered(s.turn)) for s in said]
     right = [[_content(value) <= given for value in slots.values()] for slots, given in asked]
     drinks = [_content(slots["coffeeDrink"]) <= given for slots, given in asked]
@@ -143,7 +143,7 @@ def by_noise(said: Sequence[Said]) -> dict[str, Any]:
 
 
 def row(said: Said) -> dict[str, Any]:
-    """An utterance as it stands in the results."""
+    """An utterance's row in the results file."""
     turn = said.turn
     return {
         "name": said.utterance.name,

@@ -1,12 +1,12 @@
 """From a clone to the first answer that is heard: ``python -m benchmarks.voice.first_minutes``.
 
-Clones the checked out commit into an empty folder and runs ``make run`` there as a person would,
-in a terminal, with an empty cache of pip's; then once more in another clone, with that cache.
-Beside it the page is asked for until it answers, and a line of the demo is spoken. ``--commit``
-does so with other commits, one after the other.
+Clones the checked-out commit into an empty folder and runs ``make run`` there as a person would, in
+a terminal, with an empty pip cache; then once more in another clone, with the cache filled.
+Meanwhile it asks for the page until it answers, and then speaks a line of the demo. ``--commit``
+does this with other commits, one after the other.
 
-Bytes are as pip tells them; wheels that lay on this machine already are counted apart. Results:
-benchmarks/results/first_minutes.json.
+Downloads are counted as pip reports them; wheels that were on this machine already are counted
+apart. Results: benchmarks/results/first_minutes.json.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _UNITS_MB = {"bytes": 1e-6, "kB": 1e-3, "MB": 1.0, "GB": 1e3}
 
 
 class Terminal:
-    """A command in a terminal of its own, and when it has written what.
+    """A command in a terminal of its own, with what it has written and when.
 
     Attributes:
         begun_s: On the event loop's clock.
@@ -65,7 +65,7 @@ class Terminal:
 
     @property
     def elapsed_s(self) -> float:
-        """Since the beginning."""
+        """Seconds since the beginning."""
         return self._clock() - self.begun_s
 
     @property
@@ -78,7 +78,7 @@ class Terminal:
         return self._process.poll() is not None
 
     async def close(self) -> None:
-        """End it with all that it has started."""
+        """End the command and all processes that it has started."""
         for sent in (signal.SIGTERM, signal.SIGKILL):
             if not self.ended():
                 os.killpg(self._process.pid, sent)
@@ -90,7 +90,7 @@ class Terminal:
         try:
             written = os.read(self._screen, 65536)
         except OSError:
-            # The other side is closed.
+            # The command has closed its side.
             asyncio.get_running_loop().remove_reader(self._screen)
             return
         self.written.append((self.elapsed_s, written.decode(errors="replace")))
@@ -102,7 +102,7 @@ def _waited(process: subprocess.Popen[bytes]) -> None:
 
 
 def longest_silence(written: Sequence[tuple[float, str]], until_s: float) -> dict[str, Any]:
-    """The longest time in which nothing was written, and the last line before it."""
+    """The longest time without output, and the last line before it."""
     times = [0.0, *(at_s for at_s, _ in written if at_s < until_s), until_s]
     gaps = [after - before for before, after in pairwise(times)]
     at = gaps.index(max(gaps))
@@ -111,15 +111,15 @@ def longest_silence(written: Sequence[tuple[float, str]], until_s: float) -> dic
 
 
 def downloaded_mb(text: str) -> float:
-    """Megabytes that pip says it downloads."""
+    """Megabytes that pip reports as downloaded."""
     return round(sum(float(n) * _UNITS_MB[unit] for n, unit in _DOWNLOADED.findall(text)), 1)
 
 
 async def page_answers(url: str, terminal: Terminal) -> float:
-    """Seconds from the beginning until the page is there.
+    """Seconds from the beginning until the page answers.
 
     Raises:
-        VoiceError: The command has ended, or takes too long.
+        VoiceError: The command has ended, or the page takes too long.
     """
     async with httpx.AsyncClient(trust_env=False) as http:
         while not terminal.ended() and terminal.elapsed_s < LONGEST_S:
@@ -132,7 +132,7 @@ async def page_answers(url: str, terminal: Terminal) -> float:
 
 
 async def answer_heard(url: str, terminal: Terminal) -> float:
-    """Seconds from the beginning until the first line's answer sounds, said once the page is there.
+    """Say a line, and return the seconds from the beginning until its answer sounds.
 
     Raises:
         VoiceError: There is no answer.
@@ -147,7 +147,7 @@ async def answer_heard(url: str, terminal: Terminal) -> float:
 
 
 async def first_minutes(clone: Path, cache: Path, variables: Sequence[str]) -> dict[str, Any]:
-    """``make run`` in a clone, ask for the page, speak."""
+    """Run ``make run`` in a clone, wait for the page, speak a line, and return the figures."""
     own = ("VIRTUAL_ENV", "PYTHONPATH", "MAKEFLAGS")
     environ = {key: value for key, value in os.environ.items() if key not in own}
     home = {"PIP_CACHE_DIR": str(cache), "XDG_DATA_HOME": str(clone / "runs"), "TERM": "xterm"}
@@ -194,7 +194,7 @@ def main() -> None:
                 _git(clone, "checkout", "--quiet", short)
                 figures[short][kind] = asyncio.run(first_minutes(clone, cache, given.variables))
                 print(short, kind, figures[short][kind], flush=True)
-        # Some gigabytes are deleted behind it.
+        # Written before the context ends, since deleting some gigabytes takes a while.
         program.write(figures)
 
 

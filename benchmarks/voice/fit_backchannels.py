@@ -1,10 +1,10 @@
 """Fits `voice.hearing.backchannel`: ``python -m benchmarks.voice.fit_backchannels``.
 
-On the words of half of the speakers of `benchmarks.voice.short_words`, on pieces of sentences, on
-synthetic voices, and on half of the synthetic hummers of `benchmarks.voice.humming`, each changed a
-few times in speed, level of noise, and where it is cut. Told are the same figures of both halves:
-how many words that mean stop, or something else, are taken for ones that mean go on, at the bar
-below which 5% of the latter fall, and how many hums are below it. Results:
+It is fitted to the words of half of the speakers of `benchmarks.voice.short_words`, to pieces of
+sentences, to synthetic voices, and to half of the synthetic hummers of `benchmarks.voice.humming`,
+each changed several times in speed, level of noise and where it is cut. The same figures are given
+for both halves, at the bar below which 5% of the words that mean go on fall: how many words that
+mean stop, or something else, are above it, and how many hums are below it. Results:
 benchmarks/results/backchannels.json.
 """
 
@@ -75,7 +75,7 @@ Ids = NDArray[np.int64]
 
 
 def class_of(word: str) -> int:
-    """Which class a word, a phrase, or a piece of a sentence is of."""
+    """The class of a word, a phrase, or a piece of a sentence."""
     if word in CLASSES:
         return CLASSES.index(word)
     if word in WORDS:
@@ -85,9 +85,9 @@ def class_of(word: str) -> int:
 
 
 def heard_before_pauses(samples: Samples, vad: Vad) -> list[Samples]:
-    """What the network is given of a recording: its speech before each pause, where short enough.
+    """What the network is given of a recording: its speech before each pause, if short enough.
 
-    Pauses inside a word count: a session cannot know yet that it goes on.
+    Pauses inside a word count, since a session cannot know yet that the word goes on.
     """
     lead, tail = room_tone(LEAD_S, SAMPLE_RATE_HZ), room_tone(TAIL_S, SAMPLE_RATE_HZ)
     audio = np.concatenate([lead, samples, tail])
@@ -104,14 +104,14 @@ def heard_before_pauses(samples: Samples, vad: Vad) -> list[Samples]:
 
 
 def span(samples: Samples) -> Samples:
-    """The same of a recording without any noise, by its level."""
+    """The speech in a recording without noise, found by its level."""
     first, last = speech_span(samples, SAMPLE_RATE_HZ)
     after = samples_of_ms(AFTER_MS)
     return np.pad(samples, (0, after))[max(0, first - samples_of_ms(BEFORE_MS)) : last + after]
 
 
 def changed(heard: Samples, rng: np.random.Generator) -> Samples:
-    """A word as somebody else, somewhere else, would be heard: pace and pitch, noise, its edges."""
+    """A word as if from another speaker and place: other pace and pitch, noise and edges."""
     first = samples_of_ms(rng.uniform(0, BEFORE_MS))
     last = max(first + samples_of_ms(SHORTEST_MS), len(heard) - samples_of_ms(rng.uniform(0, 100)))
     wide = heard[first:last].astype(np.float64)
@@ -125,7 +125,7 @@ def changed(heard: Samples, rng: np.random.Generator) -> Samples:
 def examples(
     heard: Iterable[tuple[str, Samples]], copies: int, rng: np.random.Generator
 ) -> Iterator[tuple[Array, int]]:
-    """Spectra of words, and the class of each."""
+    """Spectra of changed copies of words, and the class of each."""
     for word, samples in heard:
         for _ in range(copies):
             yield spectrum(changed(samples, rng)), class_of(word)
@@ -173,7 +173,7 @@ def fit(inputs: Array, classes: Ids, epochs: int) -> dict[str, Array]:
 
 
 def _blurred(heard: Tensor) -> Tensor:
-    """(B, BANDS, FRAMES) moved in time, half of them without some neighbouring bands."""
+    """(B, BANDS, FRAMES) shifted in time; half of them lose some neighbouring bands."""
     import torch
 
     bands = (torch.randint(BANDS, (len(heard), 1)) + torch.arange(MASKED_BANDS)) % BANDS
@@ -192,7 +192,7 @@ def _layers() -> nn.ModuleDict:
 
 
 def _scores(layers: nn.ModuleDict, heard: Tensor) -> Tensor:
-    """(B, K) scores of (B, BANDS, FRAMES), as `voice.hearing.backchannel.network` has it."""
+    """(B, K) scores of (B, BANDS, FRAMES), computed as in `voice.hearing.backchannel.network`."""
     import torch
     from torch.nn import functional
 
@@ -206,7 +206,7 @@ def _scores(layers: nn.ModuleDict, heard: Tensor) -> Tensor:
 def told_apart(
     heard: Iterable[tuple[str, Samples]], weights: Mapping[str, Array]
 ) -> dict[str, Any]:
-    """At the bar that 5% of the words that mean go on are below: how many others are above."""
+    """How many words are on the wrong side of the bar below which 5% of "go on" words fall."""
     odds: dict[str, list[float]] = {}
     for word, samples in heard:
         odds.setdefault(word, []).append(log_odds(spectrum(samples), weights))
@@ -226,7 +226,7 @@ def told_apart(
 
 
 def main() -> None:
-    """Fit, write the weights, and write what they are worth."""
+    """Fit, write the weights, and write how well they work."""
     program = Program("benchmarks.voice.fit_backchannels", __doc__)
     program.add_argument("--epochs", type=int, default=EPOCHS)
     program.add_argument("--out", type=Path, default=WEIGHTS_FILE)

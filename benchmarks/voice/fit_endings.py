@@ -1,21 +1,21 @@
 """Fits the log odds of an end of turn: ``python -m benchmarks.voice.fit_endings``.
 
-A new checkpoint gives other probabilities to the same words, and a new number in `inputs_of` wants
-a weight. What follows from either, in ten minutes:
+A new checkpoint gives other probabilities to the same words, and a new number in `inputs_of` needs
+a weight. After either, run these, which takes ten minutes:
 
     python -m benchmarks.voice.fit_endings
     python -m benchmarks.voice.endpointing --plot
 
-The first prints `BIAS` and `WEIGHTS`, which are to be written into `voice.hearing.end_of_turn`.
-The cues at the pauses of the recordings, and the model's probabilities for messages, are kept as
-long as the checkpoint stays the same; --fresh computes them anew, for a changed recogniser or a
-new field of `Cues`. A number that `inputs_of` makes from the words needs neither that nor a change
+The first prints `BIAS` and `WEIGHTS`; copy them into `voice.hearing.end_of_turn`. The cues at the
+recordings' pauses, and the model's probabilities for messages, are kept as long as the checkpoint
+stays the same. --fresh computes them anew: use it after a change of the recogniser or for a new
+field of `Cues`. A number that `inputs_of` makes from the words needs neither --fresh nor a change
 here.
 
-Fitted to the pauses of the tuning half of benchmarks/voice/endpointing.py, and to messages of
-held-out training dialogues, whole and broken off behind each word. Every pause counts with and
-without the model's probability, so that the weights hold before that arrives. What the profiles
-come to with the new weights, on the half that these were fitted to, is printed as well.
+The weights are fitted to the pauses of the tuning half of benchmarks/voice/endpointing.py, and to
+messages of held-out dialogues of the generator, whole and broken off after each word. Every pause
+counts with and without the model's probability, so that the weights also hold before that arrives.
+The profiles' figures with the new weights, on the half that these were fitted to, are printed too.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ from voice.hearing.end_of_turn import PROFILES, Cues, Limits, inputs_of, silence
 MESSAGES = 400
 SEED = 5
 UNJUDGED_SHARE = 0.5
-"""Weight of a pause without the model's probability, beside one for the pause as it is."""
+"""Weight of a pause without the model's probability; with it, the same pause weighs 1."""
 EXAMPLES = 300
-"""How many examples the pauses, and the messages, count as, beside the ridge."""
+"""How many examples the pauses, and the messages, count as in relation to the ridge penalty."""
 
 Matrix = NDArray[np.float64]
 Message = tuple[list[tuple[str, float]], int]
@@ -57,11 +57,14 @@ Examples = tuple[Matrix, Matrix, Matrix]
 Weights = tuple[float, Matrix]
 """Bias, and one weight for each input: (F,)."""
 Odds = Mapping[tuple[str, Cues], float]
-"""Name of a recording, and what was known at a pause → log odds that the turn is over."""
+"""Name of a recording, and the cues at a pause → log odds that the turn is over."""
 
 
 def messages(count: int, seed: int = SEED) -> Iterator[Message]:
-    """Beginnings of a message with the model's probability of each being all; where it does end."""
+    """Yield the beginnings of messages, each with the model's probability that the message ends.
+
+    The number beside them is the index of the last one, which is the whole message.
+    """
     from dlm.datagen.dialogues import generate
     from dlm.engine.engine import Engine
     from dlm.language.messages import Turn
@@ -82,7 +85,7 @@ def messages(count: int, seed: int = SEED) -> Iterator[Message]:
 
 
 def of_pauses(heard: Sequence[Traced]) -> Examples:
-    """Inputs (N, F), ends (N,) and weights (N,), which add up to one, of pauses with words."""
+    """Examples of pauses with words: inputs (N, F), ends (N,), and weights (N,) that sum to 1."""
     rows = [
         (inputs_of(pause.cues.text, end_of_message), float(pause.gap_ms is None), weight)
         for traced in heard
@@ -94,7 +97,7 @@ def of_pauses(heard: Sequence[Traced]) -> Examples:
 
 
 def of_messages(known: Sequence[Message]) -> Examples:
-    """The same of messages; an end and all its beginnings weigh alike, however long the message."""
+    """Examples of messages; an end weighs as much as all beginnings of its message together."""
     rows = [
         (inputs_of(text, known_end), float(n == last), 1.0 if n == last else 1.0 / last)
         for beginnings, last in known
@@ -110,7 +113,7 @@ def _examples(rows: Sequence[tuple[tuple[float, ...], float, float]]) -> Example
 
 
 def fit(pauses: Examples, texts: Examples) -> Weights:
-    """Bias and weights, by a ridge logistic regression."""
+    """Bias and weights of a ridge logistic regression over pauses and messages."""
     inputs, ends, shares = (np.concatenate(both) for both in zip(pauses, texts, strict=True))
     return logistic(inputs, ends, EXAMPLES * shares)
 
@@ -123,7 +126,7 @@ def unseen(heard: Sequence[Traced], texts: Examples) -> dict[str, Weights]:
 
 
 def odds_by(heard: Sequence[Traced], fitted: Mapping[str, Weights]) -> Odds:
-    """Log odds that each pause with words is the end, by the weights of its own recording."""
+    """Log odds that each pause with words is the end, by the weights for its recording."""
     odds = {}
     for traced in heard:
         bias, weights = fitted[traced.name]
@@ -148,12 +151,12 @@ def judged(heard: Sequence[Traced], limits: Limits, odds: Odds) -> Point:
 
 
 def message_examples(fresh: bool) -> Examples:
-    """`of_messages` of what the weights are fitted to, from a file if it is there."""
+    """The messages that the weights are fitted to, as examples; from a file if it is there."""
     return of_messages(kept("messages", lambda: list(messages(MESSAGES)), fresh))
 
 
 def fit_and_print(fresh: bool) -> None:
-    """Fit to the tuning half, and print the weights and what they come to on it."""
+    """Fit to the tuning half, and print the weights and their figures on it."""
     _, tuning = in_halves(traces(fresh))
     bias, weights = fit(of_pauses(tuning), message_examples(fresh))
     heard = domain(tuning)
@@ -189,7 +192,7 @@ def logistic(features: Matrix, ends: Matrix, weights: Matrix) -> tuple[float, Ma
 
 
 def ranking(scores: Matrix, ends: Matrix) -> float:
-    """How often an end scores above a pause: the area under the ROC curve; ties count half."""
+    """How often an end scores above a non-end: the area under the ROC curve; ties count half."""
     high, low = scores[ends == 1], scores[ends == 0]
     above = (high[:, None] > low).mean() + 0.5 * (high[:, None] == low).mean()
     return round(float(above), 3)

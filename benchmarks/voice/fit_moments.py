@@ -1,18 +1,19 @@
 """Fits `voice.config.moment_weights`: ``python -m benchmarks.voice.fit_moments --corpora DIR``.
 
-The sentences are those of benchmarks/voice/moments_sets: four authors, who had seen no code and no
-pattern, each with other voices in mind, and a fifth, ``judged``, who is never fitted to. Half of
-what the fifth wrote is told apart as never read. Messages of public corpora are of no kind, nor are
-those that the generator of training data writes to the shipped agents, nor these agents' phrases
-that have values in them. What is said in voice/finetune/conversations, and phrases without values,
-are no emergencies; the other kinds are fitted without them, for they cost messages of self-harm.
+The sentences are in benchmarks/voice/moments_sets. Four authors, who had seen no code and no
+pattern, wrote them with different callers in mind; nothing is fitted to a fifth author's,
+``judged``, and the half of these that nobody has read is reported apart. These messages count as of
+no kind: those of public corpora, those that the generator of training data writes to the shipped
+agents, and these agents' phrases with values. What is said in voice/finetune/conversations, and
+phrases without values, count against emergencies only: as examples for the other kinds they would
+make the weights miss messages of self-harm.
 
-Each author is judged by weights fitted to the other three, and each quarter of the authors of
-conversations by weights fitted to the rest. The threshold of a kind is the one above which at most
-`MOST_WRONG` of the corpora's messages lie, no counterexample of the patterns, and no phrase that
-counts against the kind. Then the weights are fitted to all. Told are, of the fifth author's
-messages, how many of each kind are found by the patterns alone, and by patterns and weights, and
-how many of no kind are taken for one.
+Each author is judged by weights fitted to the other three, and each quarter of the conversations'
+authors by weights fitted to the rest. Then the weights are fitted to everything. A kind's threshold
+is the lowest above which lie at most `MOST_WRONG` of the corpora's messages, no counterexample of
+the patterns, and no phrase that counts against the kind. For the fifth author's messages it is
+reported how many of each kind the patterns find alone and together with the weights, and how many
+messages of no kind are taken for one.
 Results: benchmarks/results/moments.json.
 """
 
@@ -49,26 +50,26 @@ MEANT = (
     "not a real person",
     "like a robot",
 )
-"""Of the messages in conversations that no pattern finds, what those have that may be moments."""
+"""Words of messages in conversations that may be moments although no pattern finds them."""
 CORPORA = ("hwu64", "clinc_oos", "slurp_devel", "snips_train", "self_dialogue")
 GENERATED = dict.fromkeys(("assistant", "coffee", "errands", "drinks"), 0.25)
 EACH = 4000
-"""Messages of a corpus, and of the generator."""
+"""Most messages taken from each corpus, and from the generator."""
 SEED = 3
 EPOCHS = 60
 RATE = 0.02
 DECAY = 2e-3
 FAR = 4.0
-"""How much a message of a kind weighs against one of a corpus."""
+"""Weight of a message by an author, or in a conversation, against one of a corpus."""
 FILLED = 3
-"""Messages of a phrase."""
+"""How many messages are made from each phrase with values."""
 MOST_WRONG = {"emergency": 0.0007} | dict.fromkeys(KINDS[1:], 0.0005)
-"""Share of the corpora's messages that may be taken for each kind."""
+"""Largest share of the corpora's messages that may be taken for each kind."""
 MARGIN = 0.05
-"""Of log odds, between a threshold and the likeliest counterexample."""
+"""Log odds between a threshold and the counterexample with the highest score."""
 
 Row = tuple[str, str]
-"""A message, and the kind."""
+"""A message and its kind."""
 
 
 def written(author: str) -> list[Row]:
@@ -77,7 +78,7 @@ def written(author: str) -> list[Row]:
 
 
 def of_no_kind(corpora: Path) -> list[Row]:
-    """Messages of public corpora."""
+    """Messages of public corpora and of the generator, all of no kind."""
     messages = []
     for name in CORPORA:
         said = sorted({*_messages(corpora / f"{name}.jsonl.xz")})
@@ -86,7 +87,7 @@ def of_no_kind(corpora: Path) -> list[Row]:
 
 
 def generated(corpora: Path) -> list[str]:
-    """Messages to the shipped agents that ask them for something, or merely talk beside it."""
+    """The generator's messages to the shipped agents: requests, and the talk around them."""
     made = stream(Random(SEED), Source.load(corpora, "train"), GENERATED)
     said: dict[str, None] = {}
     for row in made:
@@ -98,7 +99,7 @@ def generated(corpora: Path) -> list[str]:
 
 
 def conversed() -> list[list[Row]]:
-    """What is said in conversations, and is no moment, in as many parts as there are `AUTHORS`."""
+    """What is said in conversations and is no moment, in as many parts as there are `AUTHORS`."""
     found = load_agent("assistant").fixed_words.by_pattern
     said = [
         dict.fromkeys(turn["say"] for row in rows(file) for turn in row["turns"])
@@ -128,7 +129,7 @@ def _said(row: Mapping[str, Any]) -> list[str]:
 
 
 def examples() -> list[Row]:
-    """What configs/moments/english.toml has of each kind, and of none."""
+    """Examples and counterexamples of configs/moments/english.toml, with their kinds or none."""
     shipped = tomllib.loads((ROOT / "configs" / "moments" / "english.toml").read_text("utf-8"))
     messages = []
     for name, moment in shipped["moments"].items():
@@ -139,7 +140,7 @@ def examples() -> list[Row]:
 
 
 def expected() -> list[Row]:
-    """What the shipped agents expect to hear of the things that they are for."""
+    """The shipped agents' phrases with values, filled at random."""
     agents = map(load_agent, sorted(file.stem for file in (ROOT / "configs/agents").glob("*.toml")))
     rng = Random(SEED)
     return [
@@ -152,7 +153,7 @@ def expected() -> list[Row]:
 
 
 def unfilled() -> list[Row]:
-    """The phrases of the shipped agents that have no values and are no moments."""
+    """The shipped agents' phrases that have no values and are no moments."""
     agents = map(load_agent, sorted(file.stem for file in (ROOT / "configs/agents").glob("*.toml")))
     return [
         (phrase, NONE)
@@ -175,9 +176,10 @@ def fitted(
     """Weights (D, K) and biases (K,) of log odds, one kind against all else.
 
     Args:
-        far: Rows of no kind that weigh less each.
-        calm: Rows of no kind that count against emergencies alone.
-        plain: The same, weighing less each.
+        near: Rows of any kind or none, which weigh `FAR` each.
+        far: Rows of no kind, which weigh 1 each.
+        calm: Rows of no kind that count against emergencies only, weighing `FAR` each.
+        plain: The same, weighing 1 each.
     """
     import torch
 
@@ -215,7 +217,7 @@ def fitted(
 
 
 def scored(messages: Sequence[Row], weights: NDArray[Any], bias: NDArray[Any]) -> NDArray[Any]:
-    """(N, K) log odds."""
+    """(N, K) log odds of messages, for each kind."""
     found = (inputs(plain_words(said)) for said, _ in messages)
     return np.array(
         [weights[one].sum(0) / np.sqrt(max(1, len(one))) + bias for one in found], np.float32
@@ -223,7 +225,7 @@ def scored(messages: Sequence[Row], weights: NDArray[Any], bias: NDArray[Any]) -
 
 
 def told(messages: Sequence[Row], names: Sequence[str]) -> dict[str, Any]:
-    """Share of the messages of each kind that are found, and of no kind that are taken for one."""
+    """Shares of each kind's messages that are found, and of other messages taken for a kind."""
     counts = Counter(kind for _, kind in messages)
     right = Counter(kind for (_, kind), name in zip(messages, names, strict=True) if kind == name)
     found = {kind: share(right[kind], counts[kind]) for kind in KINDS if counts[kind]}
@@ -232,7 +234,7 @@ def told(messages: Sequence[Row], names: Sequence[str]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Fit, write the weights, and tell what they find."""
+    """Fit, write the weights, and report what they find."""
     program = Program("benchmarks.voice.fit_moments", __doc__, "corpora")
     options = program.parse_args()
     if options.corpora is None:
@@ -261,7 +263,7 @@ def main() -> None:
         [row for some in talks for row in some],
         plain,
     )
-    # Nothing that is known to be none is taken for a moment, and no phrase for an emergency.
+    # No message known to be of no kind may be taken for a moment, and no phrase for an emergency.
     never = scored([r for r in (*known, *orders) if r[1] == NONE], weights, bias).max(0)
     alone = KINDS.index("emergency")
     never[alone] = max(never[alone], scored(plain, weights, bias)[:, alone].max())
@@ -289,7 +291,7 @@ def _name(over: NDArray[Any]) -> str:
 
 
 def judged() -> dict[str, Any]:
-    """What the fifth author's sentences get, by half, with and without the weights."""
+    """Figures of the fifth author's sentences, by half, with and without the weights."""
     moments = load_agent("assistant").fixed_words
     figures = {}
     for half, which in (("read for mends", 0), ("never read", 1)):

@@ -1,10 +1,10 @@
 """Start-up time and memory: ``python -m benchmarks.voice.footprint``.
 
-Start-up is from starting the process to the first answer of /healthz. Memory is the resident set of
-the server's process: idle after the start, idle again after a first call has made everything that
-is made once, and in a second call that is still open after three turns. Beside them what features
-cost a server that uses none of them (`benchmarks.voice.import_costs`). Results:
-benchmarks/results/footprint.json.
+Start-up is the time from starting the process to the first answer of /healthz. Memory is the
+resident set of the server's process: idle after the start; idle again after a first call, by which
+everything that is made once has been made; and in a second call, still open after three turns. It
+also measures what features cost a server that uses none of them (`benchmarks.voice.import_costs`).
+Results: benchmarks/results/footprint.json.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def resident_mib(pid: int) -> float:
 
 
 def features() -> dict[str, dict[str, float]]:
-    """Medians of what importing each feature costs: processor time, memory, modules."""
+    """What importing each feature costs: medians of processor time, memory and modules."""
     command = (sys.executable, "-m", "benchmarks.voice.import_costs")
     took = [
         json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -53,7 +53,7 @@ def features() -> dict[str, dict[str, float]]:
 
 
 async def call(server: ServerProcess) -> float:
-    """Hold a call of a few turns; gives the resident set while it is still open, MiB."""
+    """Hold a call of a few turns, and return the resident set, in MiB, while it is still open."""
     async with RealtimeClient.open(server.realtime_url, greet=False) as client:
         for utterance in demo_lines("assistant")[:TURNS]:
             await client.turn(at_client_rate(utterance.samples, SAMPLE_RATE_HZ))
@@ -61,7 +61,7 @@ async def call(server: ServerProcess) -> float:
 
 
 async def measure(options: list[str]) -> dict[str, Any]:
-    """Start the server a few times; call it in the last."""
+    """Start the server several times, and hold two calls with the last."""
     started_s = []
     for _ in range(STARTS - 1):
         async with serving(options) as server:

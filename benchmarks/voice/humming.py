@@ -1,9 +1,10 @@
-"""People who hum "mm-hmm", made from their physics: nobody recorded any, and no voice can say it.
+"""People who hum "mm-hmm", synthesised from a physical model.
 
-A source and a filter. The source is a train of glottal pulses, no two of them quite alike, and
-breath; the filter is the mouth closed, so that sound leaves by the nose, or half open. Who hums
-differs in pitch, size, breath and microphone. Half of them are held out, and these have tunes of
-their own; but the physics are the same, so that what holds for them need not hold for people.
+No recordings of humming were at hand, and synthetic voices cannot hum. The model is a source and a
+filter. The source is breath and a train of glottal pulses, no two of them quite alike; the filter
+is a closed mouth, so that sound leaves by the nose, or a half-open one. Hummers differ in pitch,
+size, breath and microphone. Half of them are held out and have tunes of their own; but they share
+the physics, so results on them need not hold for people.
 
 Shapes: T samples at 16 kHz, H samples at the source's rate, N windows, B bins of their spectrum.
 """
@@ -29,7 +30,7 @@ TUNES = {
     False: ((-2, -2, 1, 4), (0, 0, 0, -0.5), (1, -1, -1, 3), (3, 2, -1, -3), (0, 1.5, 1, 0)),
     True: ((-1, -2, -2, 5), (1, 0, -2, -5), (-2, 2, 2, -2), (-1.5, -1.5, 2.5, 2.5)),
 }
-"""Pitch at even times in semitones about the hummer's own; for whoever is held out, or not."""
+"""Held out or not → tunes: pitches at even times, in semitones relative to the hummer's own."""
 
 _MOUTH_CLOSED = ((250, 70), (1000, 160), (2200, 220), (3000, 300), (3900, 400), (5200, 500))
 _MOUTH_OPEN = ((600, 80), (1250, 100), (2500, 150), (3500, 220), (4500, 300), (5600, 400))
@@ -44,17 +45,17 @@ _GLIDE_MS = 25.0
 
 @dataclass(frozen=True, slots=True)
 class Hummer:
-    """Somebody who hums.
+    """A person who hums.
 
     Attributes:
-        pitch_hz: Of the voice, where the tune is at 0.
-        size: Of the formants against a grown man's: 1.2 is a small head.
-        zero_hz: What the closed mouth swallows.
-        tilt_hz: Above it the voice loses another 6 dB an octave.
-        breath: Level of breath against the voice.
+        pitch_hz: The voice's pitch where the tune is at 0.
+        size: Formant frequencies relative to a grown man's: 1.2 is a small head.
+        zero_hz: Frequency that the closed mouth swallows, for a grown man's head.
+        tilt_hz: Above this the voice loses another 6 dB per octave.
+        breath: Level of breath relative to the voice.
         unsteady: How much one pulse differs from the next, in pitch and in level.
-        band_hz: What the microphone hears.
-        held_out: Whether nothing may be learned from them.
+        band_hz: Lowest and highest frequency that the microphone hears.
+        held_out: Whether nothing may be fitted to this hummer.
     """
 
     pitch_hz: float
@@ -87,11 +88,12 @@ class Sounding:
 def hums(
     words: Sequence[str], each: int = 1, hummers: Iterable[int] = range(HUMMERS)
 ) -> Iterator[ShortWord]:
-    """Every word by every hummer, so many times; the same on every call.
+    """Every word by every hummer, the same on every call.
 
     Args:
-        each: How often, each time to another tune.
-        hummers: The numbers of those who hum; odd ones are held out.
+        words: Some of `WORDS`.
+        each: How often each word is hummed, with a tune drawn each time.
+        hummers: Numbers of hummers; odd ones are held out.
     """
     for number in hummers:
         rng = np.random.default_rng([17, number])
@@ -102,7 +104,7 @@ def hums(
 
 
 def hummer(rng: np.random.Generator, held_out: bool) -> Hummer:
-    """Somebody, of any age: the smaller the head, the higher the voice, on the whole."""
+    """A random hummer of any age; on the whole, the smaller the head, the higher the voice."""
     small = rng.uniform(0, 1)
     return Hummer(
         pitch_hz=float(85 * 2.6**small * 2 ** rng.normal(0, 0.15)),
@@ -117,10 +119,10 @@ def hummer(rng: np.random.Generator, held_out: bool) -> Hummer:
 
 
 def hummed(word: str, who: Hummer, rng: np.random.Generator) -> Samples:
-    """A word as somebody hums it once, (T,) int16 at 16 kHz.
+    """A word, hummed once: (T,) int16 at 16 kHz.
 
     Raises:
-        ValueError: Nobody hums that word.
+        ValueError: The word is none of `WORDS`.
     """
     soundings = [Sounding(0.08, 0), *_soundings(word, rng), Sounding(0.15, 0)]
     voice, breath, opened = (
@@ -142,10 +144,10 @@ def hummed(word: str, who: Hummer, rng: np.random.Generator) -> Samples:
 
 
 def glottis(pitch_hz: Floats, unsteady: float, rng: np.random.Generator) -> Floats:
-    """(T,) change of the air's flow through the glottis, of peak 1 about, at a pitch of (T,) Hz.
+    """(T,) derivative of the air flow through the glottis, peaks near 1, at a pitch of (T,) Hz.
 
-    It opens slowly, closes twice as fast, and stays closed for the rest of each period.
-    Source: Rosenberg, 1971, his pulse C.
+    The glottis opens slowly, closes twice as fast, and stays closed for the rest of each period.
+    Source: pulse C of Rosenberg, 1971.
     """
     rate_hz = SAMPLE_RATE_HZ * _OVERSAMPLED
     phase = np.cumsum(np.repeat(pitch_hz, _OVERSAMPLED)) / rate_hz
@@ -164,7 +166,7 @@ def glottis(pitch_hz: Floats, unsteady: float, rng: np.random.Generator) -> Floa
 
 
 def resonances(hz: Floats, poles: Sequence[tuple[float, float]]) -> Response:
-    """(B,) response of formants, each of 1 at 0 Hz, at (B,) frequencies."""
+    """(B,) response of formants at (B,) frequencies; each formant has gain 1 at 0 Hz."""
     response: Response = np.ones(len(hz), np.complex128)
     for centre_hz, width_hz in poles:
         pole = complex(-np.pi * width_hz, 2 * np.pi * centre_hz)
@@ -174,13 +176,13 @@ def resonances(hz: Floats, poles: Sequence[tuple[float, float]]) -> Response:
 
 
 def _soundings(word: str, rng: np.random.Generator) -> list[Sounding]:
-    """What a word is made of, each time a little differently."""
+    """The pieces of a word, drawn a little differently each time."""
     opened = rng.uniform(0.55, 1) if word == "uh huh" else 0.0
     short, gap, long = rng.uniform(0.09, 0.2), rng.uniform(0.03, 0.1), rng.uniform(0.15, 0.36)
     first = Sounding(short, rng.uniform(0.5, 1), 0, opened)
     last = Sounding(long, 1, 0, opened)
     fading = Sounding(rng.uniform(0.04, 0.12), 0.35, 0, opened)
-    # The breath between two syllables is voiced as often as not; a voice may break off instead.
+    # Between two syllables the voice breaks off, or goes on softly under the breath.
     voiced = rng.choice([0.0, 0.05, 0.25])
     breath = Sounding(gap, voiced, 10 ** (-rng.uniform(14, 30) / 20), opened)
     if word == "mm":
@@ -195,7 +197,7 @@ def _soundings(word: str, rng: np.random.Generator) -> list[Sounding]:
 
 
 def _track(levels: Sequence[tuple[float, float]]) -> Floats:
-    """(T,) levels that last so many seconds each, and glide from one to the next."""
+    """(T,) levels from (seconds, level) pairs, with a glide from one to the next."""
     steps = np.concatenate([np.full(round(s * SAMPLE_RATE_HZ), level) for s, level in levels])
     glide = np.hanning(round(_GLIDE_MS * SAMPLE_RATE_HZ / 1000))
     return np.convolve(steps, glide / glide.sum(), "same")
@@ -204,7 +206,7 @@ def _track(levels: Sequence[tuple[float, float]]) -> Floats:
 def _filtered(
     source: Floats, opened: Floats, who: Hummer, vowel: Sequence[tuple[float, float]]
 ) -> Floats:
-    """A (T,) source through nose and mouth, and into a microphone: (T,)."""
+    """Filter a (T,) source by nose, mouth and microphone: (T,)."""
     hz = np.fft.rfftfreq(_SPECTRUM, 1 / SAMPLE_RATE_HZ)
     closed = resonances(hz, [(f * who.size, w) for f, w in _MOUTH_CLOSED])
     closed = closed / resonances(hz, [(who.zero_hz * who.size, 120)])
@@ -217,7 +219,7 @@ def _filtered(
     frames = np.lib.stride_tricks.sliding_window_view(padded, _WINDOW)[::hop]
     share = np.pad(opened, (_WINDOW, _WINDOW + hop), "edge")[hop : hop + len(frames) * hop : hop]
     passed = (1 - share)[:, None] * closed + share[:, None] * mouth
-    # A window that sums to one with the next, at a hop of half of it.
+    # Windows that sum to one when they overlap by half.
     window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(_WINDOW) / _WINDOW)
     sounds = np.fft.irfft(np.fft.rfft(frames * window, _SPECTRUM, axis=1) * passed * ear, axis=1)
     mixed = np.zeros(len(frames) * hop + _SPECTRUM)

@@ -1,11 +1,11 @@
 """A live call beside idle conversations: ``python -m benchmarks.voice.idle_sockets``.
 
-Lines of the demo are said in real time to a real server in its own process, and are measured in the
-audio domain at the client as in benchmarks.voice.turns: from the last sample of speech to the first
-audible sample of the reply. Each round says them twice, with 200 further conversations open in
-which nobody says anything, and without; which comes first alternates, so that what else the machine
-does falls on both. Each way has a conversation of its own per round. Memory is the resident set of
-the server's process at the start of either way.
+Lines of the demo are said in real time to a real server in its own process. Times are measured in
+the audio at the client, as in benchmarks.voice.turns: from the last sample of speech to the first
+audible sample of the reply. Each round says the lines twice, in two conversations: with 200 further
+conversations open in which nobody says anything, and without. Which comes first alternates, so that
+other load on the machine falls on both. Memory is the resident set of the server's process when
+each of the two begins for the first time.
 
 On two quiet cores the default takes about eight minutes; ``--rounds 1`` is a check. Results:
 benchmarks/results/idle_sockets.json.
@@ -31,23 +31,23 @@ IDLE = 200
 ROUNDS = 5
 ALLOWED = 1.2
 LEFT_OUT = frozenset({"end_conversation", "get_weather", "get_stock_price", "convert_currency"})
-"""What ends the call, or may wait for the network."""
+"""Tools that end the call or may wait for the network; lines that ask for them are left out."""
 APART_S = 0.4
 
 
 @asynccontextmanager
 async def idle_conversations(url: str, count: int) -> AsyncGenerator[None, None]:
-    """Conversations in which nobody says anything, for as long as the context lasts."""
+    """Keep conversations open in which nobody says anything, for as long as the context lasts."""
     async with AsyncExitStack() as stack:
         for _ in range(count):
-            # Only the server asks whether the other side is there: its part is what is measured.
+            # Only the server sends pings, since only the server's work is to be measured.
             socket = await stack.enter_async_context(connect(url, ping_interval=None, proxy=None))
             await socket.recv()
         yield
 
 
 async def said(url: str, lines: Sequence[Utterance]) -> dict[str, float]:
-    """Hold a call; gives the milliseconds to the first sound of each line's reply."""
+    """Hold a call, and return the milliseconds to the first sound of each line's reply."""
     waits = {}
     async with RealtimeClient.open(url, greet=False) as client:
         for line in lines:
@@ -60,7 +60,7 @@ async def said(url: str, lines: Sequence[Utterance]) -> dict[str, float]:
 
 
 async def measure(server: ServerProcess, lines: Sequence[Utterance], rounds: int) -> dict[str, Any]:
-    """Say the lines in both ways, round by round."""
+    """Say the lines alone and beside idle conversations, round by round."""
     waits: dict[bool, list[dict[str, float]]] = {False: [], True: []}
     memory: dict[bool, float] = {}
     await said(server.realtime_url, lines[:1])
@@ -78,7 +78,7 @@ async def measure(server: ServerProcess, lines: Sequence[Utterance], rounds: int
 
 
 def figures(alone: list[dict[str, float]], beside: list[dict[str, float]]) -> dict[str, Any]:
-    """Both ways over all rounds, and how the one compares with the other."""
+    """Times of both ways over all rounds, and the ratio of their medians."""
     taken = [[ms for waits in way for ms in waits.values()] for way in (alone, beside)]
     shown = [percentiles(values) for values in taken]
     before, after = (way["p50"] for way in shown)

@@ -1,7 +1,8 @@
-"""What features cost the start of a server that uses none of them: ``python -m`` this, for JSON.
+"""What features cost the start of a server that uses none of them, printed as JSON.
 
-A feature's modules and packages are timed while the server's are imported, with what they are the
-first to import, and less what they import of other rooms of ours.
+Run it as ``python -m benchmarks.voice.import_costs``. It times a feature's modules and packages
+while the server's are imported. What they are the first to import counts as theirs, except our own
+modules of other rooms.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def _resident_mib() -> float:
 
 @dataclass(slots=True)
 class Cost:
-    """Processor time, resident memory, and how many modules."""
+    """Processor time, resident memory and number of modules."""
 
     seconds: float = 0.0
     mib: float = 0.0
@@ -44,7 +45,7 @@ class Cost:
 
 
 class _Costs(importlib.abc.MetaPathFinder):
-    """Has each module that is imported pay to a feature, or to nobody."""
+    """Charges the cost of each imported module to a feature, or to none ("")."""
 
     def __init__(self) -> None:
         self.spent = {name: Cost() for name in ("", *FEATURES)}
@@ -101,7 +102,7 @@ def main() -> None:
     import voice.serve  # noqa: F401, I001
     import uvicorn  # noqa: F401
 
-    # As at the start.
+    # The server imports with the garbage collector off, too.
     gc.disable()
     sys.meta_path.insert(0, costs := _Costs())
     for name in [one for one in sys.modules if one.partition(".")[0] == "voice"]:

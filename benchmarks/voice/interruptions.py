@@ -1,13 +1,13 @@
-"""What is made of sounds while the agent speaks: ``benchmarks.voice.interruptions``.
+"""How the agent reacts to sounds while it speaks: ``benchmarks.voice.interruptions``.
 
-Interruptions: commands and orders of real people, and single words of theirs, that mean stop or
-something else. Backchannels: single words of real people that mean go on; hums, which nobody
-recorded, made from their physics (`benchmarks.voice.humming`); and what flite's and espeak-ng's
-voices, which cannot hum, make of these and of other backchannels. Noise: a kitchen and a room. Each
-is heard as by a session whose agent is speaking (`benchmarks.voice.bystander`); figures are how
-often the agent is stopped, how soon its sound is held, and for how long where it goes on. How
-single words sound was learned from, and all rules were set on, half of the voices: how often the
-others' stop the agent is told by itself.
+Interruptions are commands, orders and single words of real people, which mean stop or something
+else. Backchannels are single words of real people that mean go on; hums, which are synthesised from
+a physical model (`benchmarks.voice.humming`); and hums and other backchannels as flite's and
+espeak-ng's voices, which cannot hum, say them. Noise is that of a kitchen and of a room. Each sound
+is heard as by a session whose agent is speaking (`benchmarks.voice.bystander`). Figures are how
+often the agent is stopped, how soon its sound is held, and for how long if it goes on. Half of the
+voices were used to learn how single words sound and to tune all rules; how often the other half
+stops the agent is reported apart.
 Results: benchmarks/results/interruptions.json.
 """
 
@@ -35,7 +35,7 @@ STOPPING = ("stop", "no")
 OTHER = ("off", "down", "go", "left", "one")
 AGREEING = ("right", "yes")
 PER_WORD, PER_OTHER_WORD = 60, 15
-"""Recordings of each word by either half of the speakers."""
+"""Most recordings of each word, by each half of the speakers."""
 HUMS_EACH = 2
 GO_ON, HUM, STOP = "word that means go on", "synthetic hum", "word that means stop"
 BACKCHANNEL = "synthetic backchannel"
@@ -52,7 +52,7 @@ def sentences() -> Iterator[Sound]:
 
 
 def spoken_words(words: Sequence[str], kind: str, most: int = PER_WORD) -> Iterator[Sound]:
-    """Single words of real people, the first so many of each by either half of the speakers."""
+    """Single words of real people: the first ``most`` of each by each half of the speakers."""
     found: Counter[tuple[str, bool]] = Counter()
     for word in recorded():
         which = word.word, word.held_out
@@ -62,7 +62,7 @@ def spoken_words(words: Sequence[str], kind: str, most: int = PER_WORD) -> Itera
 
 
 def hummed() -> Iterator[Sound]:
-    """Hums by synthetic hummers, of each one as many as of any other."""
+    """Hums by synthetic hummers, as many by each."""
     for number in range(HUMMERS):
         first = number * HUMS_EACH
         words = [WORDS[(first + further) % len(WORDS)] for further in range(HUMS_EACH)]
@@ -71,7 +71,7 @@ def hummed() -> Iterator[Sound]:
 
 
 def backchannels() -> Iterator[Sound]:
-    """What people say to who speaks, by flite's voices, and by some of espeak-ng's."""
+    """Backchannels by flite's voices and by the held-out ones of espeak-ng's."""
     for word in spoken_by_flite(SPOKEN):
         yield sound_of(f"{BACKCHANNEL}, flite", word)
     for word in spoken(SPOKEN, np.random.default_rng(0), held_out=True):
@@ -87,13 +87,13 @@ def noises() -> Iterator[Sound]:
 
 
 def sound_of(kind: str, word: ShortWord) -> Sound:
-    """Something short, as what is heard."""
+    """A short word as a sound to hear."""
     start = speech_span(word.samples, SAMPLE_RATE_HZ)[0]
     return Sound(kind, word.samples, start, word.held_out, f"{word.word}, {word.speaker}")
 
 
 def figures_of(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Figures of one kind of sound; ``stopped_held_out`` where its voices are of two halves."""
+    """Figures of one kind of sound; ``stopped_held_out`` is of its held-out voices, if any."""
     others = [o for o in outcomes if o.held_out]
     held = [o.held_after_ms for o in outcomes if o.held_after_ms is not None]
     stopped = [o.stopped_after_ms for o in outcomes if o.stopped_after_ms is not None]
@@ -129,7 +129,7 @@ def main() -> None:
     bystander = Bystander(recognizer, make_vad(VadConfig(engine=options.vad)), agent)
     outcomes: dict[str, list[Outcome]] = {}
     for index, sound in enumerate(sounds):
-        # Where a word begins in the detector's windows decides where it hears a pause.
+        # Where a pause is heard depends on where the word begins in the detector's windows.
         heard = bystander.hear(sound, index % MOMENTS)
         outcome = replace(heard, held_out=sound.held_out)
         outcomes.setdefault(sound.kind, []).append(outcome)

@@ -1,10 +1,11 @@
-"""What multilingual ears hear of other languages: ``python -m benchmarks.voice.languages FOLDER``.
+"""How well other languages are recognised: ``python -m benchmarks.voice.languages FOLDER``.
 
-The folder is that of Debian's packages asterisk-core-sounds-LANGUAGE and -LANGUAGE-g722, as
-``dpkg -x PACKAGE FOLDER`` lays them out: sentences that people speak for telephone systems, with
-their texts. Of each language some are drawn by their names' hash; what is short, has figures or
-remarks in brackets, or is not what the voice says (see `_usable`) is left out. Each is heard with
-its language told and without, and `OtherLanguage` says whether the agent would ask for English.
+FOLDER holds Debian's packages asterisk-core-sounds-LANGUAGE and -LANGUAGE-g722, as ``dpkg -x
+PACKAGE FOLDER`` unpacks them: sentences that people spoke for telephone systems, with their texts.
+Some of each language are drawn by the hash of their names. Sentences that are short, that have
+figures or remarks in brackets, or whose text is not what the voice says (see `_usable`) are left
+out. Each is heard with its language given and without, and `OtherLanguage` decides whether the
+agent would ask for English.
 Results go to benchmarks/results/languages.json.
 """
 
@@ -35,11 +36,11 @@ CLIPS = 60
 LEAST_WORDS = 4
 LONGEST_S = 10.0
 FASTEST_LETTERS_PER_S = 25
-"""A text of more letters than anybody says is not that of the recording."""
+"""A text with more letters a second than anybody speaks is not the recording's."""
 
 
 def words(text: str) -> list[str]:
-    """A text's words: lower case, signs dropped, letters of all scripts."""
+    """A text's words in lower case, in any script, without figures and signs."""
     return re.findall(r"[^\W\d_]+", text.lower())
 
 
@@ -52,7 +53,7 @@ def texts(folder: Path, language: str) -> dict[str, str]:
 
 
 def clips(folder: Path, language: str) -> Iterator[tuple[str, Samples]]:
-    """Texts and recordings, (T,) at 16 kHz, in an order that is drawn once for all."""
+    """Texts and recordings, (T,) at 16 kHz, in a random order that is always the same."""
     said = texts(folder, language)
     voices = sorted((folder / "usr/share/asterisk/sounds").glob(f"{language}_*"))
     for name in sorted(said, key=lambda name: hashlib.sha256(name.encode()).digest()):
@@ -76,7 +77,7 @@ def _decoded(file: Path) -> Samples:
 
 
 def asked_for_english(heard: Decoded) -> bool:
-    """Whether the agent says that it speaks English."""
+    """Whether the agent would answer that it speaks English."""
     judge, dialogue = OtherLanguage(), History()
     dialogue.add("said", Message(Role.USER, heard.text))
     language, sure = heard.language, heard.language_confidence

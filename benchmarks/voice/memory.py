@@ -1,16 +1,16 @@
 """Memory over many turns: ``python -m benchmarks.voice.memory``.
 
-One server holds `TURNS` spoken turns in real time: rounds of a few calls at once, each of so many
-turns and then hung up, no two rounds alike. Its resident set is read after every `EVERY` turns, and
-from its metrics how much of that is the prompt cache: keys and values of earlier prompts, which are
-kept up to ``llm.prompt_cache_mib``. The limit is set low here, so that the cache is full before the
-second half and what grows from then on is something else.
+One server holds `TURNS` spoken turns in real time, in rounds of several calls at once that hang up
+after a few turns. Its resident set is read after every `EVERY` turns, and from its metrics the part
+of that which is the prompt cache: keys and values of earlier prompts, which are kept up to
+``llm.prompt_cache_mib``. That limit is set low here, so that the cache is full before the second
+half of the turns, and growth from then on is something else.
 
-Through the readings of the second half a straight line is laid. Memory is flat where its slope is
-at most `FLAT_KIB` a turn, or no more than two of its standard errors: then nothing tells it from no
-growth. The heap grows in steps of 5 to 15 MiB, rarer and rarer, where dialogues of new lengths
-leave holes between their caches; so half the turns have to be many. A connection that breaks is
-counted, and its call goes on in a new one. All takes about a quarter of an hour. Results:
+A straight line is fitted to the readings of the second half. Memory is flat if the slope is at most
+`FLAT_KIB` a turn, or at most two standard errors, which cannot be told from no growth. The heap
+grows in steps of 5 to 15 MiB, more and more rarely, where dialogues of new lengths leave holes
+between their caches; so the second half needs many turns. A connection that breaks is counted, and
+its call goes on in a new one. All of it takes about a quarter of an hour. Results:
 benchmarks/results/memory.json.
 """
 
@@ -49,9 +49,9 @@ class Reading:
     """Memory after so many turns, MiB.
 
     Attributes:
-        turns: Held by then.
-        resident: Of the server's process.
-        cache: Of that, the prompt cache.
+        turns: Turns held by then.
+        resident: The resident set of the server's process.
+        cache: The prompt cache, which is part of that.
     """
 
     turns: int
@@ -61,14 +61,14 @@ class Reading:
 
 @dataclass(slots=True)
 class Held:
-    """What has been held, and what was read meanwhile.
+    """Counts of the turns held so far, and the readings taken meanwhile.
 
     Attributes:
-        server: That holds it.
-        turns: Over all calls.
-        replied: Of these, answered.
+        server: The server that is measured.
+        turns: Turns held, over all calls.
+        replied: How many of these were answered.
         broken: Why connections ended in the middle of a call.
-        read: In order.
+        read: The readings, in order.
     """
 
     server: ServerProcess
@@ -78,7 +78,7 @@ class Held:
     read: list[Reading] = field(default_factory=list)
 
     async def count(self, replied: bool) -> None:
-        """One more turn."""
+        """Count one more turn, and take a reading if one is due."""
         self.turns += 1
         self.replied += replied
         if self.turns % EVERY == 0:
@@ -86,10 +86,10 @@ class Held:
             print(self.read[-1], flush=True)
 
     def broke(self, error: ConnectionError) -> None:
-        """A connection has broken.
+        """Note that a connection has broken.
 
         Raises:
-            VoiceError: The server is gone, or connections break again and again.
+            VoiceError: The server is gone, or too many connections have broken.
         """
         self.broken.append(str(error))
         print(f"behind turn {self.turns}: {error}", flush=True)
@@ -100,22 +100,22 @@ class Held:
 
 
 async def reading(server: ServerProcess, turns: int) -> Reading:
-    """What the server takes now."""
+    """Read the server's memory now."""
     async with httpx.AsyncClient(trust_env=False, timeout=60.0) as http:
         series = (await http.get(server.metrics_url)).text
     return Reading(turns, resident_mib(server.pid), cache_mib(series))
 
 
 def cache_mib(series: str) -> float:
-    """The prompt cache's size in a server's series, MiB."""
+    """The size of the prompt cache according to a server's series, MiB."""
     return round(series_value(series, "quicksilver_prompt_cache_bytes") / 2**20, 1)
 
 
 def series_value(series: str, name: str) -> float:
-    """The value of one of a server's series that has no labels.
+    """The value of one of a server's series without labels.
 
     Raises:
-        ValueError: There is none.
+        ValueError: There is no such series.
     """
     for line in series.splitlines():
         if line.startswith(f"{name} "):
@@ -124,7 +124,7 @@ def series_value(series: str, name: str) -> float:
 
 
 async def call(lines: Sequence[Utterance], delay_s: float, held: Held) -> None:
-    """Say lines, and no goodbye, in one conversation, or where it breaks in several."""
+    """Say lines in one conversation; if it breaks, say the remaining ones in a new one."""
     await asyncio.sleep(delay_s)
     left = list(lines)
     while left:
@@ -140,7 +140,7 @@ async def call(lines: Sequence[Utterance], delay_s: float, held: Held) -> None:
 
 
 async def measure(options: list[str], turns: int, calls: int, rounds: int) -> dict[str, Any]:
-    """Hold the turns; gives the figures."""
+    """Hold the turns, and return the figures."""
     each = turns // (calls * rounds)
     staying = [line for line in demo_lines("assistant") if line.tool != "end_conversation"]
     async with serving(options) as server:
@@ -184,11 +184,15 @@ def summary(read: Sequence[Reading]) -> dict[str, Any]:
 
 
 def fitted(read: Sequence[tuple[int, float]], each: str = "turn") -> dict[str, float] | None:
-    """The line with the least squares through (turn, MiB); None of fewer than three readings.
+    """Fit a line by least squares through (turn, MiB).
+
+    Args:
+        read: Turns, or what ``each`` names, and the memory after them.
+        each: What is counted.
 
     Returns:
-        Its slope and the standard error of that, KiB per turn or what is counted, and how far the
-        readings scatter around it, MiB.
+        The slope and its standard error, KiB per turn or per ``each``, and how far the readings
+        scatter around the line, MiB; None for fewer than three readings.
     """
     if len(read) < 3:
         return None
@@ -204,7 +208,7 @@ def fitted(read: Sequence[tuple[int, float]], each: str = "turn") -> dict[str, f
 
 
 def is_flat(line: dict[str, float]) -> bool:
-    """Whether a line rises by little, or by no more than chance makes it."""
+    """Whether a line's slope is small, or within what chance explains."""
     allowed = max(FLAT_KIB, 2 * line["standard_error_kib_per_turn"])
     return line["slope_kib_per_turn"] <= allowed
 

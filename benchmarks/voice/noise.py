@@ -1,6 +1,6 @@
 """Recordings of people with noise around them: kitchen, people talking, a room.
 
-The noise does not begin and end with the words: it is what the microphone picks up all the time.
+The noise does not begin and end with the words: the microphone picks it up all the time.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def with_noise(
     """Each utterance at each ratio of speech to noise; the kinds of noise take turns.
 
     Args:
-        utterances: What is said.
+        utterances: Recordings without added noise.
         noises: (T,) int16 at 16 kHz each.
-        snrs_db: Mean power of a recording, from its first sample of speech to its last, over the
-            noise's.
+        snrs_db: Mean power of a recording, from its first sample of speech to its last, relative
+            to the noise's.
     """
     noisy = []
     for number, utterance in enumerate(utterances):

@@ -1,11 +1,11 @@
-"""Does a message end here? The model beside a small classifier: ``benchmarks.voice.opinion``.
+"""Does a message end here? The model against a small classifier: ``benchmarks.voice.opinion``.
 
-Messages of held-out dialogues, whole and broken off behind each word. The model says how likely it
-is that a message of these words ends, in one forward, with the dialogue before it in sight. The
-classifier is a logistic regression on the rules' reading and the words at both ends, fitted to
-messages of training dialogues; it needs no forward and sees the words alone. Rules and model are
-put together by `voice.hearing.end_of_turn`, which without the model's probability judges by the
-rules; classifier and model are added up.
+They judge messages of held-out dialogues, whole and broken off after each word. The model gives the
+probability that a message of these words ends, in one forward that sees the dialogue before it. The
+classifier is a logistic regression on the rules' judgement and the words at both ends, fitted to
+messages of training dialogues; it needs no forward and sees the message alone. Rules and model are
+combined by `voice.hearing.end_of_turn`, which judges by the rules until it has the model's
+probability. Classifier and model are combined by adding their log odds.
 
 Results: benchmarks/results/opinion.json.
 """
@@ -24,7 +24,7 @@ from voice.hearing.completeness import Completeness, reads_complete
 from voice.hearing.end_of_turn import Cues, evidence, log_odds
 
 BUCKETS = 512
-"""Of the words, by a hash."""
+"""How many features the words are hashed into."""
 FITTED = 1500
 JUDGED = 120
 KEPT = (0.95, 0.9)
@@ -32,7 +32,7 @@ SEED = 6
 
 
 def row_of(text: str) -> Matrix:
-    """(F,) of a text: what the rules read, how long it is, and its words at both ends."""
+    """(F,) features of a text: the rules' judgement, its length, and its words at both ends."""
     words = text.lower().split()
     row = np.zeros(BUCKETS + 3)
     last, before, first = words[-1], " ".join(words[-2:]), words[0]
@@ -48,7 +48,7 @@ def row_of(text: str) -> Matrix:
 
 
 def training_texts(count: int) -> list[tuple[str, bool]]:
-    """Beginnings of messages of training dialogues, and whether each is all."""
+    """Beginnings of messages of training dialogues, and whether each is the whole message."""
     from dlm.datagen.dialogues import generate
 
     rng, found = Random(SEED), []

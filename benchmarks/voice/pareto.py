@@ -1,14 +1,15 @@
 """Dead air against false cutoffs over whole calls: ``python -m benchmarks.voice.pareto``.
 
-`benchmarks.voice.endpointing` tries rules on pauses that were heard once; this says recordings to a
-real server in real time and hears its replies. Silence alone ends the turn at several lengths, as
-the client sets them; then each profile does. Dead air is voice to voice, the reply included.
+`benchmarks.voice.endpointing` tries rules on pauses that were heard once. This benchmark says
+recordings to a real server in real time and hears its replies. Turns are ended by silence alone, at
+several lengths that the client sets, and then by each profile. Dead air is voice to voice, the
+reply's latency included.
 
-Half of the recordings by a hash of their names, whole and with a pause put between two words;
-some of them are of voices that limits were set on, since no other commands have transcripts;
-several are said at once. Whether this changes anything ``--alone`` shows on two points, a third of
-whose recordings are said once more, one at a time; it takes three minutes more. On two quiet cores
-the rest takes about five and a half; ``--most 3`` checks it. Results:
+It takes the half of the recordings that a hash of their names selects, whole and with a pause put
+between two words. Some are of voices that limits were set on, since no other commands have
+transcripts. Several are said at once. Whether that changes anything is shown by ``--alone``, which
+says a third of the recordings of two points once more, one at a time; it takes three minutes more.
+On two quiet cores the rest takes about five and a half; ``--most 3`` checks it. Results:
 benchmarks/results/pareto.json and docs/pareto.svg.
 """
 
@@ -42,12 +43,12 @@ from voice.hearing.end_of_turn import Profile
 
 SILENCES_MS = (300, 600, 1000)
 AGAIN_MS, AGAIN_PROFILE = 600, Profile.BALANCED
-"""The two points that can be measured one call at a time as well."""
+"""The settings of the two points that ``--alone`` also measures one call at a time."""
 WHOLE, PAUSED = 10, 20
-"""Utterances at each point: as they were recorded, and with a pause."""
+"""Utterances at each point: as recorded, and with a pause."""
 ABREAST = 4
 ALONE = 3
-"""One utterance out of so many is said one at a time as well."""
+"""Every third utterance is also said one at a time."""
 AGENTS = ("assistant", "coffee")
 PLOT = ROOT / "docs" / "pareto.svg"
 
@@ -59,8 +60,8 @@ class Point:
     Attributes:
         rule: Silence alone, or ours.
         setting: Milliseconds, or the profile.
-        silence_ms: What the client asks for; None leaves it to the server.
-        profile: The server's.
+        silence_ms: The silence that the client asks for; None lets the server decide.
+        profile: The server's profile.
         abreast: Calls at once.
     """
 
@@ -72,7 +73,7 @@ class Point:
 
 
 def points(one_at_a_time: bool = False) -> list[Point]:
-    """All of them; those of one profile are asked of one server."""
+    """All points to measure, on request with those that are measured one call at a time."""
     silence = [Point("silence alone", f"{ms} ms", ms, AGAIN_PROFILE, ABREAST) for ms in SILENCES_MS]
     ours = [Point("ours", profile.value, None, profile, ABREAST) for profile in Profile]
     alone = [
@@ -83,7 +84,7 @@ def points(one_at_a_time: bool = False) -> list[Point]:
 
 
 def utterances(most: int | None) -> list[Utterance]:
-    """Held-out recordings in the agents' domains, and others of them with a pause."""
+    """Held-out recordings in the agents' domains, whole and with a pause."""
     lines = [line for agent in AGENTS for line in demo_lines(agent)]
     commands = [u for u in people() if u.kind == "command"]
     kept = [u for u in [*lines, *commands, *orders()] if is_held_out(u.name)]
@@ -95,7 +96,7 @@ def utterances(most: int | None) -> list[Utterance]:
 async def measure(
     said: Sequence[Utterance], wanted: Sequence[Point], settings: Sequence[str]
 ) -> dict[Point, list[Said]]:
-    """Say everything at every point."""
+    """Say the utterances at every point; points of one profile share a server."""
     found: dict[Point, list[Said]] = {point: [] for point in wanted}
     for agent in AGENTS:
         own = [utterance for utterance in said if utterance.agent == agent]
@@ -111,13 +112,13 @@ async def measure(
 
 
 def dead_air(said: Sequence[Said]) -> list[float]:
-    """Voice to voice of the turns that were not cut off, ms."""
+    """Voice to voice, in ms, of the turns that were not cut off."""
     times = [s.turn.voice_to_voice_ms for s in answered(said) if not s.turn.early_commits]
     return [ms for ms in times if ms is not None]
 
 
 def row(point: Point, said: Sequence[Said]) -> dict[str, Any]:
-    """A point as it stands in the results."""
+    """A point's row in the results file."""
     times = dead_air(said)
     return {
         "rule": point.rule,
@@ -131,9 +132,9 @@ def row(point: Point, said: Sequence[Said]) -> dict[str, Any]:
 
 
 def compared(several: Sequence[Said], alone: Sequence[Said]) -> dict[str, Any]:
-    """What was said one at a time, and the same in several calls at once.
+    """Compare utterances said one at a time with the same ones said in several calls at once.
 
-    Of those that neither cut off: the mean difference, and the standard error of that mean.
+    The mean difference and its standard error are over those that were cut off in neither.
     """
     chosen = {id(said.utterance) for said in alone}
     several = [said for said in several if id(said.utterance) in chosen]
@@ -166,7 +167,7 @@ def figures(found: dict[Point, list[Said]]) -> dict[str, Any]:
 
 
 def draw(rows: Sequence[dict[str, Any]], file: Path) -> None:
-    """Mean dead air over false cutoffs, a line for each rule."""
+    """Plot mean dead air over false cutoffs, a line for each rule."""
     with drawn(file) as axes:
         for rule in dict.fromkeys(one["rule"] for one in rows):
             known = [r for r in rows if r["rule"] == rule and r["calls_at_once"] > 1]
@@ -175,7 +176,7 @@ def draw(rows: Sequence[dict[str, Any]], file: Path) -> None:
             axes.plot(cut, [one["mean_ms"] for one in known], label=rule, marker="o")
             for index, (x, one) in enumerate(zip(cut, known, strict=True)):
                 at = (x, one["mean_ms"])
-                # The quickest is named below, lest the names of two as good lie on each other.
+                # The fastest point's label goes below it, so that it does not cover another.
                 beside = (5, 5 if index else -13)
                 axes.annotate(one["setting"], at, xytext=beside, textcoords="offset points")
         axes.set(xlabel="turns cut off, %", ylabel="mean voice to voice, ms")

@@ -1,8 +1,8 @@
 """Pauses as a session meets them, with all cues: what endpointing is measured on.
 
-Each recording is heard once, with detection and recognition as the pipeline chains them but no end
-of turn; what was known at every pause is kept, so that any rule for the end of a turn can be
-tried on the same pauses within milliseconds.
+Each recording is heard once, by detector and recogniser chained as in the pipeline, but the turn
+never ends. The cues at every pause are kept, so that any rule for the end of a turn can be tried on
+the same pauses within milliseconds.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Met:
     """A pause in a recording.
 
     Attributes:
-        gap_ms: How long it lasted; None where nothing followed.
+        gap_ms: How long it lasted; None if no speech followed.
         lag_ms: From the true end of speech to where the detector put it; 0 for an inner pause.
-        cues: What was known.
+        cues: What was known at the pause.
     """
 
     gap_ms: float | None
@@ -86,8 +86,8 @@ class Tracer:
     """Hears recordings without ever ending a turn.
 
     Args:
-        opinion: The model's.
-        asr: Names the recogniser.
+        opinion: The model's opinion on whether a message ends.
+        asr: The recogniser's configuration.
     """
 
     def __init__(self, opinion: Opinion, asr: AsrConfig) -> None:
@@ -125,8 +125,8 @@ class Tracer:
             audio: (T,) int16 at 16 kHz.
 
         Returns:
-            Each pause with what had been heard up to it, and for those within the speech where
-            it went on.
+            Each pause's position with the transcript up to it, and, for pauses within the speech,
+            the position of the pause → where speech went on.
         """
         self._vad.reset()
         endpointer = Endpointer(EndpointingConfig(longest_turn_s=60), silence_ms=NEVER_MS)
@@ -168,7 +168,8 @@ def dead_air_ms(traced: Traced, wait: Callable[[Cues], float]) -> float | None:
     """From the end of speech to the decision; None when the turn was cut off before that.
 
     Args:
-        wait: Silence in milliseconds that a rule wants to see.
+        traced: The recording.
+        wait: The rule: the silence, in milliseconds, that it requires for some cues.
     """
     for pause in traced.pauses:
         needed_ms = wait(pause.cues)

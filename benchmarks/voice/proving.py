@@ -1,8 +1,8 @@
 """The scorecard of the shipped agents, or of a server: ``python -m benchmarks.voice.proving``.
 
-All callers of `voice.prove` hold their conversations, one after the other; options behind ``--``
-are those of `voice.prove`. What was held is kept in ``--out``: the same command goes on where it
-was stopped. Results: benchmarks/results/proving.json.
+All callers of `voice.prove` hold their conversations, one after the other; options after ``--`` go
+to `voice.prove`. Finished conversations are kept in ``--out``, so that the same command continues
+where it was stopped. Results: benchmarks/results/proving.json.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from voice.prove.figures import against, figures, read
 
 
 def by_agent(card: dict[str, Any]) -> dict[str, Any]:
-    """Agent → its figures, how many conversations it had, and what went wrong in which."""
+    """Agent → its number of conversations, its figures, and what went wrong in which."""
     calls = sorted(card["conversations"], key=lambda call: str(call["agent"]))
     told = {}
     for agent, group in groupby(calls, key=lambda call: str(call["agent"])):
@@ -34,7 +34,7 @@ def by_agent(card: dict[str, Any]) -> dict[str, Any]:
 
 
 def beside(card: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Figure → the other's value, this one's, and what is to be said of the difference."""
+    """Figure → the other scorecard's value, this one's, and a verdict on the difference."""
     return {
         one.figure.name: [round(one.other, 2), round(one.this, 2), one.says]
         for one in against(card["conversations"], other["conversations"])
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Have the callers call, and write the results.
 
     Raises:
-        SystemExit: No scorecard came of it, 1.
+        SystemExit: With status 1: no scorecard was written.
     """
     program = Program("benchmarks.voice.proving", __doc__, "name")
     program.add_argument("--out", type=Path, default=ROOT / "runs" / "proving")

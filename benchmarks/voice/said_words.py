@@ -1,8 +1,9 @@
-"""Errors of the times of callers' words in kept conversations: ``python -m`` this.
+"""Errors in the times of callers' words in kept conversations: ``benchmarks.voice.said_words``.
 
-hibari says sentences, with a pause between two, and tells when each word ends. The recogniser finds
-the words as it does for a record; beside that stands the estimate that a record has until then.
-Sentences that were understood otherwise are left out. Results: benchmarks/results/said_words.json.
+hibari says one sentence, or two with a pause between them, and reports when each word ends. The
+recogniser finds the words' times as it does for a record. They are compared with these, and so is
+the estimate that a record has until they are found. Turns that were misunderstood are left out.
+Results: benchmarks/results/said_words.json.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ BANDS: dict[str, Callable[[Samples, int], Samples]] = {
 
 
 def said(voice: HibariSynthesizer, texts: tuple[str, ...]) -> tuple[Samples, list[float], float]:
-    """Texts as one turn: its audio, when each of its words ends and when the first begins, ms."""
+    """Say texts as one turn: its audio, when each word ends, and when the first begins, in ms."""
     rate_hz = voice.sample_rate_hz
     pause, around = (np.zeros(ms * rate_hz // 1000, np.int16) for ms in (BETWEEN_MS, AROUND_MS))
     parts, ends, length = [around], [], len(around)
@@ -50,7 +51,7 @@ def said(voice: HibariSynthesizer, texts: tuple[str, ...]) -> tuple[Samples, lis
 
 
 def heard(recognizer: WhisperRecognizer, audio: Samples) -> Transcript:
-    """What a turn of (T,) int16 at 16 kHz is understood as."""
+    """The transcript of a turn, (T,) int16 at 16 kHz."""
     stream = recognizer.open(1)
     for frame in Framer().push(np.pad(audio, (0, -len(audio) % FRAME_SAMPLES))):
         stream.accept(frame)
@@ -60,7 +61,7 @@ def heard(recognizer: WhisperRecognizer, audio: Samples) -> Transcript:
 def errors(
     voice: HibariSynthesizer, recognizer: WhisperRecognizer, turns: list[tuple[str, ...]]
 ) -> dict[str, Any]:
-    """By band and how the times are known, their errors in ms."""
+    """Errors of the words' times in ms, by band and by how the times were found."""
     figures: dict[str, Any] = {}
     for band, through in BANDS.items():
         found: dict[str, list[float]] = {"recogniser": [], "estimate": []}

@@ -1,9 +1,9 @@
-"""Short words by many speakers, to learn and to try what stops the agent: two halves of them.
+"""Short words by many speakers, for fitting and measuring what stops the agent.
 
-Single words of real people (speech_commands), pieces of sentences of others (speechocean762), and
-what espeak-ng's voices make of phrases that nobody recorded. The half that a speaker belongs to
-depends on the speaker's name alone; nothing is fitted on a held-out one. The recordings are in
-../shared/data/speech.
+They are single words of real people (speech_commands), pieces of sentences of others
+(speechocean762), and phrases by espeak-ng's and flite's voices. Speakers are in two halves; which
+half a person is in depends on their name alone, and nothing is fitted to a held-out speaker. The
+recordings are in ../shared/data/speech.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ HELD_OUT_VARIANTS = _phrases(
 
 @dataclass(frozen=True, slots=True)
 class ShortWord:
-    """Something short, and who said it.
+    """A short word or phrase, and who said it.
 
     Attributes:
         word: As written; "" for a piece of a sentence.
-        held_out: Whether its speaker is.
-        samples: (T,) int16 at 16 kHz, with what silence the recording has.
-        speaker: Their name; "" where they have none.
+        held_out: Whether its speaker is held out.
+        samples: (T,) int16 at 16 kHz, with the recording's silence.
+        speaker: The speaker's name; "" for none.
     """
 
     word: str
@@ -75,7 +75,7 @@ class ShortWord:
 
 
 def recorded(folder: Path = SPEECH) -> Iterator[ShortWord]:
-    """Every single word of real people, in the order of the archive."""
+    """All single words of real people, in the order of the archive."""
     with tarfile.open(folder / "speech_commands.tar") as tar:
         for member in tar:
             if member.isfile():
@@ -86,7 +86,7 @@ def recorded(folder: Path = SPEECH) -> Iterator[ShortWord]:
 
 
 def each_by_another(words: Sequence[str], most: int) -> Iterator[ShortWord]:
-    """So many recordings of each word, no two of them all by the same speaker, all held out."""
+    """At most ``most`` recordings of each word, all by different, held-out speakers."""
     heard: set[str] = set()
     found: Counter[str] = Counter()
     for word in recorded(SPEECH):
@@ -100,7 +100,7 @@ def each_by_another(words: Sequence[str], most: int) -> Iterator[ShortWord]:
 
 
 def pieces(count: int, rng: np.random.Generator, folder: Path = SPEECH) -> Iterator[ShortWord]:
-    """Pieces of short sentences that adults read, cut anywhere; of speakers not held out."""
+    """Pieces of short sentences, cut anywhere, read by adults who are not held out."""
     with lzma.open(folder / "manifest.jsonl.xz", "rt") as lines:
         rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
     known = [
@@ -122,7 +122,7 @@ def pieces(count: int, rng: np.random.Generator, folder: Path = SPEECH) -> Itera
 def spoken(
     phrases: Sequence[str], rng: np.random.Generator, held_out: bool = False
 ) -> Iterator[ShortWord]:
-    """Each phrase by each of espeak-ng's voices, at some pitch and speed."""
+    """Each phrase by each of espeak-ng's voices, at a random pitch and speed."""
     from voice.speech.tts.espeak import EspeakSynthesizer
 
     for variant in HELD_OUT_VARIANTS if held_out else VARIANTS:

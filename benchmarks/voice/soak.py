@@ -1,16 +1,16 @@
 """Whether anything grows or leaks over hours of calls: ``python -m benchmarks.voice.soak``.
 
 One server holds rounds of `CALLS` calls at once, of the kinds in `KINDS` in turn: typed and spoken,
-with tools, interrupted, hung up at any moment, of clients that send nonsense; half of them are of
-strangers, half of `USERS` known callers. While all talk one more calls, and is refused. Speech is
-sent as fast as the server takes it and nobody listens in real time: hours are those of the sound
-that went either way, so that six take about one. Behind each round, once all calls are over, the
-server's resident set, files, threads and tasks are read.
+with tools, interrupted, hung up at any moment, and from clients that send nonsense. Half of them
+are from strangers, half from `USERS` known callers. While all of them are connected one more calls,
+and is refused. Speech is sent as fast as the server takes it, and nobody listens in real time:
+hours are hours of sound in either direction, so that six take about one. After each round, once all
+calls are over, the server's resident set, open files, threads and tasks are read.
 
-A straight line is laid through the resident sets of the second half. It ends with status 1 where
-that rises by more than `MOST_KIB` a call, or where at the end there are more files, threads or
-tasks than there ever were in the first half, or where a call came to another end than it should.
-Results: benchmarks/results/soak.json.
+A straight line is fitted to the resident sets of the second half. The program ends with status 1 if
+that rises by more than `MOST_KIB` a call, if there are more files, threads or tasks at the end than
+ever in the first half, or if a call did not end as it should. Results:
+benchmarks/results/soak.json.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ PATIENCE_S = 60.0
 SETTLE_S = 10.0
 SETTINGS = (
     f"server.max_sessions={CALLS}",
-    # Nothing is to wait for a limit, and the cache is to be full before the second half.
+    # No call should wait for a limit, and the cache should be full before the second half.
     "server.max_audio_speed=1000",
     "server.max_messages_per_s=10000",
     "server.max_responses_per_min=100000",
@@ -69,7 +69,7 @@ class Caller:
     """A client of the Realtime API in one call.
 
     Attributes:
-        sound_s: Of the sound that went either way.
+        sound_s: Seconds of sound in either direction.
     """
 
     socket: ClientConnection
@@ -80,10 +80,10 @@ class Caller:
         await self.socket.send(json.dumps({"type": kind, **fields}))
 
     async def until(self, kind: str) -> dict[str, Any]:
-        """The next event of a type.
+        """Wait for the next event of a type.
 
         Raises:
-            TimeoutError: None comes.
+            TimeoutError: No such event comes.
         """
         async with asyncio.timeout(PATIENCE_S):
             while True:
@@ -94,20 +94,20 @@ class Caller:
                     return event
 
     async def types(self, text: str) -> None:
-        """Ask something in writing."""
+        """Type a message, and ask for a response."""
         content = [{"type": "input_text", "text": text}]
         item = {"type": "message", "role": "user", "content": content}
         await self.send("conversation.item.create", item=item)
         await self.send("response.create")
 
     async def says(self, name: str) -> None:
-        """Say a line of the demo's, and nothing behind it."""
+        """Say a line of the demo, followed by silence."""
         for packet in _packets(name):
             await self.send("input_audio_buffer.append", audio=packet)
             self.sound_s += PACKET_S
 
     async def hangs_up(self) -> None:
-        """Be gone, without a word to the server."""
+        """Drop the connection without telling the server."""
         self.socket.transport.abort()
         await self.socket.wait_closed()
 
@@ -121,7 +121,7 @@ def _packets(name: str) -> tuple[str, ...]:
 
 
 async def typed(caller: Caller) -> None:
-    """Use tools in writing, and leave as one should."""
+    """Use tools by typing, and close the connection properly."""
     for text in (
         "add milk and eggs to the shopping list",
         "what is on the shopping list",
@@ -142,7 +142,7 @@ async def spoken(caller: Caller) -> None:
 
 
 async def interrupting(caller: Caller) -> None:
-    """Talk over a reply, which is cut off, and be answered."""
+    """Talk over a reply, cut it off, and wait for the answer."""
     await caller.types("what is on the shopping list")
     delta = await caller.until("response.output_audio.delta")
     await caller.says("assistant-2-sum")
@@ -154,26 +154,26 @@ async def interrupting(caller: Caller) -> None:
 
 
 async def gone_in_a_reply(caller: Caller) -> None:
-    """Be gone while the agent speaks."""
+    """Drop the connection while the agent speaks."""
     await caller.types("what time is it")
     await caller.until("response.output_audio.delta")
     await caller.hangs_up()
 
 
 async def gone_in_a_sentence(caller: Caller) -> None:
-    """Be gone while one speaks, and while what was said is decoded."""
+    """Drop the connection after a line, while the server still decodes it."""
     await caller.says("assistant-3-units")
     await caller.hangs_up()
 
 
 async def gone_at_once(caller: Caller) -> None:
-    """Ask for what changes something, and be gone before it is done."""
+    """Ask for a change, and drop the connection before it is made."""
     await caller.types("add bread to the shopping list")
     await caller.hangs_up()
 
 
 async def talking_nonsense(caller: Caller) -> None:
-    """Send what is no event and what refers to nothing; the conversation goes on."""
+    """Send invalid events and one that refers to nothing; the conversation goes on."""
     for event in ("{", '{"type": "unknown"}', '{"type": "response.cancel", "response_id": "x"}'):
         await caller.socket.send(event)
         await caller.until("error")
@@ -192,8 +192,12 @@ class Reading:
     """What a server holds once so many calls are over.
 
     Attributes:
-        resident: MiB.
-        cache: Of that, the prompt cache.
+        calls: How many calls there have been.
+        resident: The resident set, MiB.
+        cache: The prompt cache, which is part of that, MiB.
+        files: Open files.
+        threads: Threads of the process.
+        tasks: Tasks of the event loop.
     """
 
     calls: int
@@ -206,7 +210,7 @@ class Reading:
 
 @dataclass(slots=True)
 class Soak:
-    """What has been held so far on a server, and what was read meanwhile."""
+    """Holds calls on a server, and counts them, their errors and the readings."""
 
     server: ServerProcess
     key: str
@@ -216,7 +220,7 @@ class Soak:
     read: list[Reading] = field(default_factory=list)
 
     async def round(self, number: int) -> None:
-        """Hold some calls at once, and let one more try."""
+        """Hold `CALLS` calls at once, have one more refused, and take a reading."""
         async with AsyncExitStack() as stack:
             callers = [
                 Caller(await stack.enter_async_context(self._connected(await self._secret(index))))
@@ -248,7 +252,7 @@ class Soak:
         return connect(self.server.realtime_url, additional_headers=headers, proxy=None)
 
     async def _secret(self, number: int) -> str:
-        """A key for a call, every other for a known caller."""
+        """A key for one call; every other call is from a known caller."""
         user = f"caller-{number // 2 % USERS}" if number % 2 else ""
         url = f"http://{self.server.host}:{self.server.port}/v1/realtime/client_secrets"
         body = {"user": user, "session": {"type": "realtime"}, "expires_after": {"seconds": 60}}
@@ -256,7 +260,10 @@ class Soak:
             return str((await http.post(url, json=body)).raise_for_status().json()["value"])
 
     async def settled(self) -> Reading:
-        """What the server holds once all calls are over, and what they left to do is done."""
+        """Read what the server holds once calls, and the tasks that they left, are over.
+
+        After `SETTLE_S` it is read in any case.
+        """
         deadline_s = asyncio.get_running_loop().time() + SETTLE_S
         while True:
             async with self._http() as http:
@@ -287,7 +294,7 @@ class Soak:
 
 
 def faults(read: Sequence[Reading], wrong: Sequence[str]) -> list[str]:
-    """What is wrong, in words; nothing where all is as it should be."""
+    """Everything that is wrong, in words; empty if nothing is."""
     told = [f"{len(wrong)} calls went wrong, the first so: {wrong[0]}"] if wrong else []
     first, second = read[: len(read) // 2], read[len(read) // 2 :]
     line = fitted([(one.calls, one.resident) for one in second], "call")
@@ -304,7 +311,7 @@ def faults(read: Sequence[Reading], wrong: Sequence[str]) -> list[str]:
 
 
 async def measure(settings: Sequence[str], hours: float, most_calls: int | None) -> dict[str, Any]:
-    """Hold calls for so long; gives the figures."""
+    """Hold calls until there were enough, and return the figures."""
     key = secrets.token_hex(16)
     environ = {**os.environ, "QUICKSILVER_API_KEY": key}
     with tempfile.TemporaryDirectory() as folder:
@@ -321,7 +328,7 @@ async def measure(settings: Sequence[str], hours: float, most_calls: int | None)
 
 
 def figures(soak: Soak, idle: Reading) -> dict[str, Any]:
-    """What came of all calls."""
+    """The figures of all calls, for the results file."""
     second = soak.read[len(soak.read) // 2 :]
     return {
         "calls": dict(soak.calls),

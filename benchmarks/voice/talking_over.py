@@ -1,8 +1,8 @@
-"""Sounds made while the agent speaks: what becomes of its reply, at the client.
+"""Sounds made while the agent speaks, and what becomes of its reply, measured at the client.
 
-Interruptions of replies go to a client that drops the agent's sound at the first sign of speech, as
-any client of the API does; other sounds to one that holds it, as the page does, while the agent
-says a greeting that is long enough.
+Interruptions of replies are made at a client that drops the agent's sound at the first sign of
+speech, as any client of the API does. Other sounds are made during a long greeting, at a client
+that can hold the agent's sound, as the page does.
 """
 
 from __future__ import annotations
@@ -37,28 +37,29 @@ GREETING = (
     " light on or off in every room of the house. All of that works without the network, and"
     " nothing that you say is sent to anybody else."
 )
-"""Sounds for more than ten seconds; the recogniser that checks the kept words knows all of it."""
+"""Lasts more than ten seconds; the recogniser that checks the kept words knows all its words."""
 DECIDED_AFTER_S = 2.5
-"""How long after a sound the agent has stopped if it stops at all."""
+"""Seconds after a sound within which the agent has stopped if it stops at all."""
 IGNORED_AFTER_S = 0.5
-"""An agent that ends its speech after so much talk over it, and took no notice, did not stop."""
+"""An agent that went on for so long under a sound before its speech was over did not stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class TalkedOver:
-    """A sound over the agent's speech, and what came of it.
+    """A sound over the agent's speech, and its effect.
 
     Attributes:
-        kind: Of sound.
-        after_ms: How long the agent had been audible when it began.
-        decided_ms: How long the end of the user's turn had been decided by then; None where nothing
-            had been said.
-        silence_ms: From its first sample until the loudspeaker was silent; None if it never was.
+        kind: The kind of sound.
+        after_ms: How long the agent had been audible when the sound began.
+        decided_ms: Time from the decision that the user's turn had ended until the sound; None if
+            the user had said nothing.
+        silence_ms: From the sound's first sample until the loudspeaker was silent; None if it never
+            was.
         stopped: Whether the agent was stopped for good.
-        held_ms: How long it was held where it went on.
-        whole: The text of the reply; empty where the agent was not stopped.
-        kept: What the dialogue keeps of it; None where the server did not say.
-        heard: What was heard of it; None where nobody can tell.
+        held_ms: How long the agent was held, if it went on.
+        whole: The text of the reply; empty if the agent was not stopped.
+        kept: What the dialogue keeps of the reply; None if the server did not say.
+        heard: What was heard of the reply; None if that cannot be found out.
     """
 
     kind: str
@@ -73,20 +74,23 @@ class TalkedOver:
 
     @property
     def reopens(self) -> bool:
-        """Whether it was so soon that the user only went on with the turn."""
+        """Whether the sound came so soon that it reopens the user's turn."""
         return self.decided_ms is not None and self.decided_ms < REOPEN_MS
 
 
 async def interrupt(
     url: str, first: Utterance, second: Utterance, after_s: float
 ) -> TalkedOver | None:
-    """Talk over the reply to the first utterance with the second.
+    """Say an utterance, and talk over the reply to it with a second one.
 
     Args:
-        after_s: How long the agent has been audible when its first sample of speech is said.
+        url: The server's.
+        first: What the agent replies to.
+        second: What interrupts the reply.
+        after_s: How long the agent has been audible when the second begins.
 
     Returns:
-        None when the reply was over before the agent could notice, or there was none.
+        None if the reply was over before the agent could notice, or there was none.
     """
     begin = speech_span(second.samples, SAMPLE_RATE_HZ)[0]
     sound = Sound(second.kind, second.samples, begin)
@@ -99,7 +103,7 @@ async def disturb(url: str, sound: Sound, after_s: float) -> TalkedOver | None:
     """Make a sound while the agent says its greeting to a client that can hold it.
 
     Returns:
-        None when the greeting was over before the agent could notice, or there was none.
+        None if the greeting was over before the agent could notice, or there was none.
     """
     async with RealtimeClient.open(url, holds=True) as client:
         return await _talk_over(client, sound, after_s)
@@ -110,7 +114,7 @@ async def _talk_over(client: RealtimeClient, sound: Sound, after_s: float) -> Ta
         response_id, item_id, audible_s = await _audible(client)
     except (TimeoutError, ConnectionError):
         return None
-    # Of more silence before the sound than there is time for, the end is enough.
+    # Silence before the sound is shortened to the time that there is for it.
     lead = min(sound.start, int(after_s * SAMPLE_RATE_HZ))
     samples = sound.samples[sound.start - lead :]
     await asyncio.sleep(audible_s + after_s - lead / SAMPLE_RATE_HZ - client.clock())
@@ -118,7 +122,7 @@ async def _talk_over(client: RealtimeClient, sound: Sound, after_s: float) -> Ta
     position = client.microphone.say(at_client_rate(samples, SAMPLE_RATE_HZ))
     said_s = client.microphone.time_of(position)
     spoken_s, ends_s = (said_s + at / SAMPLE_RATE_HZ for at in (lead, len(samples)))
-    # From here on whatever fails to come is the agent's failure, and is counted as one.
+    # From here on, an event that fails to come is the agent's failure, and counts as one.
     with suppress(TimeoutError, ConnectionError):
         left_s = ends_s + DECIDED_AFTER_S - client.clock()
         await client.wait_for("input_audio_buffer.speech_started", since, left_s)
@@ -147,7 +151,7 @@ async def _talk_over(client: RealtimeClient, sound: Sound, after_s: float) -> Ta
 
 
 async def _audible(client: RealtimeClient) -> tuple[str, str, float]:
-    """Response and item of the first reply, and when its first audible sample sounds."""
+    """Ids of the first reply's response and item, and when its first audible sample sounds."""
     created = await client.wait_for("response.created")
     response_id = created.event["response"]["id"]
     item_id = await client.until(lambda: item_of(client.events, response_id))
@@ -156,7 +160,7 @@ async def _audible(client: RealtimeClient) -> tuple[str, str, float]:
 
 
 def _over_s(client: RealtimeClient, item_id: str, until_s: float) -> float:
-    """When what had come of an item by some moment would have sounded, neither held nor cut."""
+    """When an item's audio that arrived until ``until_s`` would end if neither held nor cut."""
     over_s = -math.inf
     for received in of_type(client.events, "response.output_audio.delta"):
         if received.event["item_id"] == item_id and received.at_s <= until_s:
@@ -166,7 +170,7 @@ def _over_s(client: RealtimeClient, item_id: str, until_s: float) -> float:
 
 
 def _reply(client: RealtimeClient, response_id: str) -> tuple[str, Samples]:
-    """Text and sound, at 16 kHz, of all that was sent of a reply."""
+    """Text and audio, at 16 kHz, of all that was sent of a reply."""
     own = [r for r in client.events if r.event.get("response_id") == response_id]
     text = "".join(r.event["delta"] for r in of_type(own, "response.output_audio_transcript.delta"))
     sound = [
@@ -178,14 +182,14 @@ def _reply(client: RealtimeClient, response_id: str) -> tuple[str, Samples]:
 
 
 def _held_ms(holds: Sequence[Received], now_s: float) -> float:
-    """How long the sound was held in all, up to now."""
+    """How long the agent's sound was held in all, up to now."""
     changes = [(r.at_s, 1 if r.event["held"] else -1) for r in holds]
     return 1000 * sum((now_s - at_s) * sign for at_s, sign in changes)
 
 
 @contextmanager
 def talkative(agent: str) -> Iterator[str]:
-    """The file of an agent that is like another but says `GREETING`."""
+    """Yield the path of a copy of an agent's file with `GREETING` as its greeting."""
     told = (ROOT / "configs" / "agents" / f"{agent}.toml").read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{agent}.toml"
@@ -195,9 +199,9 @@ def talkative(agent: str) -> Iterator[str]:
 
 
 def figures(attempts: Sequence[TalkedOver | None]) -> dict[str, Any]:
-    """Whether the agent stopped, how soon it was silent, and whether it keeps what was heard.
+    """How often the agent stopped, how soon it was silent, and whether it keeps what was heard.
 
-    Where the server does not say what it keeps, it keeps something wrong.
+    A server that does not say what it keeps is taken to keep something wrong.
     """
     made = [attempt for attempt in attempts if attempt]
     stopped = [attempt for attempt in made if attempt.stopped]
@@ -216,7 +220,7 @@ def figures(attempts: Sequence[TalkedOver | None]) -> dict[str, Any]:
 
 
 def by_kind(attempts: Sequence[tuple[Sound, TalkedOver | None]]) -> dict[str, Any]:
-    """The figures of each kind of sound, in the order in which they were made, and their names."""
+    """The figures of each kind of sound, with the names of those that stopped the agent or not."""
     told = {}
     for kind in dict.fromkeys(sound.kind for sound, _ in attempts):
         own = [(sound.name, came) for sound, came in attempts if sound.kind == kind]
@@ -229,7 +233,7 @@ def by_kind(attempts: Sequence[tuple[Sound, TalkedOver | None]]) -> dict[str, An
 
 
 def withdrawn(attempts: Sequence[TalkedOver | None]) -> dict[str, Any]:
-    """Replies that the user went on before: nothing of them may be kept, heard or not."""
+    """Figures of replies that were withdrawn because the user went on: none of them may be kept."""
     made = [attempt for attempt in attempts if attempt]
     return {
         "attempts": len(attempts),
@@ -241,13 +245,13 @@ def withdrawn(attempts: Sequence[TalkedOver | None]) -> dict[str, Any]:
 def as_intended(
     attempts: Sequence[tuple[float, TalkedOver | None]], moments_s: Sequence[float], reopens: bool
 ) -> list[TalkedOver | None]:
-    """What came of the interruptions meant for some moments.
+    """The outcomes of interruptions that were planned for some moments.
 
     Args:
-        attempts: After how long an interruption was to come, and what came of it.
-        moments_s: Those that are meant.
-        reopens: Whether the user only goes on with the turn at these moments; an interruption that
-            came at another time than that counts for nothing, and stands as None.
+        attempts: When each interruption was planned, and its outcome.
+        moments_s: The moments to select.
+        reopens: Whether an interruption at these moments should reopen the turn. One that came too
+            early or too late for that does not count, and is returned as None.
     """
     meant = [came for after_s, came in attempts if after_s in moments_s]
     return [came if came and came.reopens == reopens else None for came in meant]

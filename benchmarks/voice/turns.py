@@ -1,18 +1,19 @@
 """Voice to voice, false cutoffs, barge-in, noise, words and tools: ``benchmarks.voice.turns``.
 
-Everything is said in real time through a real WebSocket to a real server in its own process, and is
-measured in the audio domain at the client: from the last sample of speech in the recording to the
-first audible sample of the reply on a loudspeaker that starts to play at once. Each recording has a
-conversation of its own; a demo's lines share one. The agent's greeting is switched off, except
-where it is what is talked over. Times are those of turns in which something was understood and no
-tool needed the network.
+Everything is said in real time through a real WebSocket to a real server in its own process, and
+measured in the audio at the client: from the last sample of speech in the recording to the first
+audible sample of the reply, on a loudspeaker that starts to play at once. Each recording has a
+conversation of its own; a demo's lines share one. The agent's greeting is off, except where it is
+what is talked over. Times are those of turns in which something was understood and no tool needed
+the network.
 
-What is timed is said in one conversation at a time: demo, people, orders, barge-in. Read sentences,
-pauses and noise are said in `ABREAST` conversations at once, and count for false cutoffs, words and
-tools. Backchannels, and what means stop, are said over the greetings of `OVER_GREETINGS` calls at
-once, each in a call of its own and by somebody from whom nothing was learned. ``calls`` holds
-several calls on one server. ``--drafting both`` runs demo, people, orders and calls a second time
-without drafts, and sets the two side by side; the rest of the results is that of the first run.
+Parts that are timed are said in one conversation at a time: demo, people, orders, barge-in. Read
+sentences, pauses and noise are said in `ABREAST` conversations at once, and give false cutoffs,
+words and tools. Backchannels, and words that mean stop, are said over greetings, each in a call of
+its own, `OVER_GREETINGS` calls at once, by speakers to whom nothing was fitted. ``calls`` holds
+several calls on one server; ``ordering`` does so with callers who order in whole sentences.
+``--drafting both`` runs demo, people, orders and calls a second time without drafts, and compares
+the two; all other results are those of the first run.
 
 On two quiet cores the default takes about 40 minutes, of which ordering takes 15; ``--most 3``
 checks everything in five.
@@ -71,24 +72,24 @@ from voice.demo.server import EMBEDDED, as_arguments, serving
 PARTS = ("demo", "people", "orders", "read", "pauses", "noise", "barge-in", "backchannels", "calls",
          "ordering")  # fmt: skip
 TWICE = ("demo", "people", "orders", "calls")
-"""What is said once with drafts and once without."""
+"""Parts that are run once with drafts and once without."""
 ROOM = "server.max_sessions=16"
-"""For eight callers who call again while the call before is not let go of yet."""
+"""Enough for eight callers who call again while the server still closes their last call."""
 MOST = {"pauses": 12, "noise": 16}
-"""Recordings that such a part takes, which says each several times."""
+"""Most recordings of these parts, which say each of them several times."""
 OVER_A_GREETING = {GO_ON: 40, HUM: 20, BACKCHANNEL: 8, STOP: 24, "sentence": 6}
-"""Sounds of each kind that are made over a greeting."""
+"""How many sounds of each kind are made over a greeting."""
 ABREAST = 3
 OVER_GREETINGS = 2
 AGENTS = ("assistant", "coffee")
 CALLED = "assistant"
-"""The agent that several call at once, and that is disturbed."""
+"""The agent for several calls at once, and for sounds over its greeting."""
 ORDERED = "coffee"
 ORDERS_A_CALL = 4
 REOPENS_S = 0.3
 INTERRUPTS_S = (1.0, 1.7)
-"""How long the agent has been audible when it is interrupted: within the 700 ms in which the user
-only goes on with the turn, and behind them."""
+"""How long the agent has been audible when it is interrupted: within the 700 ms after the end of
+the turn in which an interruption reopens that turn, and after them."""
 DISTURBED_S = 1.5
 
 
@@ -98,8 +99,8 @@ class Chosen:
 
     Attributes:
         parts: Some of `PARTS`.
-        calls: How many calls at once, one after the other.
-        most: Recordings of each part; None for `MOST`, and all where that says nothing.
+        calls: Numbers of calls at once, measured one after the other.
+        most: Most recordings of each part; None for those of `MOST`, else all.
     """
 
     parts: Sequence[str]
@@ -107,21 +108,21 @@ class Chosen:
     most: int | None = None
 
     def of(self, part: str) -> int | None:
-        """How many recordings a part takes."""
+        """The most recordings of a part; None for all."""
         return MOST.get(part) if self.most is None else self.most
 
 
 @dataclass(slots=True)
 class Run:
-    """What came of one way to run the server.
+    """The outcomes of one way to run the server.
 
     Attributes:
-        said: Of one call at a time, or of `ABREAST`.
-        cut: Interruptions of replies: after how long one was to come, and what came of it.
-        disturbed: Sounds made over the greeting, and what came of each.
-        drafts: The servers' counts after one call at a time.
-        calls: Number of calls at once → what was said in them.
-        ordering: The same of those who order.
+        said: Turns of one call at a time, or of `ABREAST`.
+        cut: Interruptions of replies: when each was planned, and its outcome.
+        disturbed: Sounds made over the greeting, and the outcome of each.
+        drafts: The servers' counts of drafts, without those of several calls on one server.
+        calls: Number of calls at once → turns in them.
+        ordering: The same for callers who order.
         seconds: Part → how long it took.
     """
 
@@ -135,7 +136,7 @@ class Run:
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
-        """Add what a part takes."""
+        """Add the time spent in the context to a part's."""
         began = time.monotonic()
         print(part, flush=True)
         yield
@@ -143,7 +144,7 @@ class Run:
 
 
 def alone(part: str, most: int | None) -> list[Utterance]:
-    """The utterances of a part that have a conversation of their own, of both agents."""
+    """The utterances, for both agents, of a part in which each has its own conversation."""
     commands = [u for u in people() if u.kind != "read"]
     match part:
         case "people":
@@ -163,7 +164,7 @@ def alone(part: str, most: int | None) -> list[Utterance]:
 
 
 def sounds(most: int | None) -> list[Sound]:
-    """What is heard while the agent says its greeting, of voices that are held out."""
+    """The sounds to make over the agent's greeting; voices that are in halves are held out."""
     told = {kind: min(count, most or count) for kind, count in OVER_A_GREETING.items()}
     synthetic = [sound for sound in backchannels() if sound.held_out]
     return [
@@ -176,18 +177,18 @@ def sounds(most: int | None) -> list[Sound]:
 
 
 def by_another_hummer(count: int) -> list[ShortWord]:
-    """So many hums, the words in turn, each by another hummer."""
+    """``count`` hums, each by another held-out hummer, with the words in turn."""
     turns = [(WORDS[index % len(WORDS)], 2 * index + 1) for index in range(count)]
     return [hum for word, number in turns for hum in hums([word], hummers=[number])]
 
 
 def _of_people(words: Sequence[str], count: int) -> list[ShortWord]:
-    """So many recordings of some words, as many of each, no two by the same speaker."""
+    """``count`` recordings of some words, about as many of each, all by different speakers."""
     return list(each_by_another(words, -(-count // len(words))))[:count]
 
 
 async def measure(run: Run, agent: str, chosen: Chosen, settings: Sequence[str]) -> None:
-    """Run one agent's share of the parts."""
+    """Run the chosen parts for one agent."""
     lines = demo_lines(agent)[: chosen.most]
     async with serving(["--agent", agent, *as_arguments(settings)]) as server:
         url = server.realtime_url
@@ -219,14 +220,14 @@ async def measure(run: Run, agent: str, chosen: Chosen, settings: Sequence[str])
 
 
 async def order(url: str, utterances: Sequence[Utterance]) -> list[Said]:
-    """Say orders, some in each conversation."""
+    """Say orders, `ORDERS_A_CALL` in each conversation."""
     starts = range(0, len(utterances), ORDERS_A_CALL)
     held = [await converse(url, utterances[at : at + ORDERS_A_CALL]) for at in starts]
     return [said for call in held for said in call]
 
 
 async def disturb_all(run: Run, chosen: Chosen, settings: Sequence[str]) -> None:
-    """Make all kinds of sounds while the agent says a long greeting."""
+    """Make all kinds of sounds over the agent's long greeting."""
     with talkative(CALLED) as file, run.timed("backchannels"):
         async with serving(["--agent", file, *as_arguments(settings)]) as server:
             heard = sounds(chosen.most)
@@ -241,9 +242,9 @@ async def disturb_all(run: Run, chosen: Chosen, settings: Sequence[str]) -> None
 
 
 def side_by_side(runs: dict[str, Run]) -> dict[str, Any]:
-    """With drafts and without: times, false cutoffs, what drafts cost, and several calls.
+    """Compare runs with drafts and without: times, false cutoffs, drafts, and several calls.
 
-    Of what both have said.
+    Only kinds of turns that are in both runs count.
     """
     told = {}
     for name, run in runs.items():

@@ -1,9 +1,9 @@
 """How well the voices are understood, and how even they are: ``python -m benchmarks.voice.voices``.
 
-Each voice says the replies of replies.txt. Whisper base, in windows of 15 s, writes down what it
-hears, at full band and as a telephone carries it; words are counted once numbers are written alike.
-Level, clipping, and the processor time to the first sound are measured on the same audio. Results
-go to benchmarks/results/voices.json.
+Each voice says the replies of replies.txt. Whisper base, in windows of 15 s, transcribes them, at
+full band and as a telephone carries them. Word errors are counted with numbers spelled out. Level,
+clipping and the processor time to the first sound are measured on the same audio. Results go to
+benchmarks/results/voices.json.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Hear = Callable[[Samples], str]
 
 
 def replies() -> list[str]:
-    """What agents say, a reply a line."""
+    """Replies of agents, from replies.txt."""
     return REPLIES.read_text(encoding="utf-8").splitlines()
 
 
@@ -48,7 +48,7 @@ def segments(reply: str) -> list[Segment]:
 
 
 def said(voice: Synthesizer, reply: str) -> tuple[Samples, float]:
-    """A reply's audio, and the processor time in ms until its first chunk was there."""
+    """A reply's audio, and the processor time in ms until its first chunk."""
     chunks = []
     began = time.process_time()
     first_ms = 0.0
@@ -60,7 +60,7 @@ def said(voice: Synthesizer, reply: str) -> tuple[Samples, float]:
 
 
 def heard_words(text: str) -> list[str]:
-    """Words with numbers written alike: in lower case, without marks."""
+    """A text's words in lower case, with numbers spelled out and without marks."""
     return spoken(text).lower().translate(str.maketrans("-", " ", ",.;:!?")).split()
 
 

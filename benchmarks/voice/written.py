@@ -1,14 +1,14 @@
-"""Do the agents do what is written? ``benchmarks.voice.written``.
+"""Do the agents do what written conversations expect? ``benchmarks.voice.written``.
 
-Conversations by two authors who knew what the agents are for and which tools they have, and had
-seen neither code nor training data, are held as typed sessions, with the model and the tools as
-they ship. For each message is written which calls are right, every argument a stretch of the
-user's words. ``open`` may be read for mends; of ``aside`` look at the counts alone.
+Two authors, who knew what the agents are for and which tools they have but had seen neither code
+nor training data, wrote conversations. They are held as typed sessions, with the model and the
+tools as they ship. For each message it is written which calls are right, every argument a stretch
+of the user's words. ``open`` may be read to find faults; of ``aside`` look at the counts alone.
 
-A message is right if exactly the written calls were made, or nothing was changed where none is
-written; asked if that came of the agent's question, which is answered with "yes" if it is about
-written calls, else with "no"; undone if nothing was changed where something should have been; wrong
-if something else was done. What the agent says is not judged.
+A message is right if exactly the written calls were made, or if nothing was changed where none is
+written. It is asked if this took a question of the agent's, which is answered with "yes" if it is
+about written calls, else with "no"; undone if nothing was changed where something should have been;
+wrong if something else was done. What the agent says is not judged.
 Results: benchmarks/results/written.json.
 """
 
@@ -40,11 +40,13 @@ def outcome(
     read_only: frozenset[str],
     asked: bool = False,
 ) -> str:
-    """Which of `OUTCOMES` a message has come to.
+    """Which of `OUTCOMES` a message has.
 
     Args:
-        calls: That were made.
-        asked: Whether the agent's question has been answered.
+        turn: The message, with the calls that are right.
+        calls: The calls that were made.
+        read_only: Names of the tools that change nothing.
+        asked: Whether the agent asked a question, and it was answered.
     """
     changed = any(call.name not in read_only for call in calls)
     if as_written(turn, calls) or not (turn.get("calls") or changed):
@@ -53,7 +55,7 @@ def outcome(
 
 
 def answer_to(turn: Mapping[str, Any], done: TypedTurn) -> str:
-    """What a person says to the agent's question about calls; empty where there is none."""
+    """What a person answers to the agent's question about calls; empty if it asked none."""
     left = of_written(turn) - of_made(done.calls)
     if not done.proposed or done.ended or as_written(turn, done.calls):
         return ""
@@ -61,7 +63,7 @@ def answer_to(turn: Mapping[str, Any], done: TypedTurn) -> str:
 
 
 async def hold(resources: Resources, talk: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Hold a conversation; what follows a goodbye is not said."""
+    """Hold a conversation until it is over or the agent has said goodbye; return its messages."""
     found: list[dict[str, Any]] = []
     async with typing(resources) as agent:
         for turn in talk["turns"]:
@@ -80,7 +82,7 @@ async def hold(resources: Resources, talk: Mapping[str, Any]) -> list[dict[str, 
 
 
 async def hold_all(talks: Sequence[Mapping[str, Any]], settings: Sequence[str]) -> list[Any]:
-    """Hold conversations one after the other; returns their messages."""
+    """Hold conversations one after the other, and return their messages."""
     resources = Resources.load(load_config(None, [*EMBEDDED, *settings]))
     agents = {name: resources.for_agent(name) for name in {talk["agent"] for talk in talks}}
     try:

@@ -1,9 +1,9 @@
-"""Dialogues that teach a model a tool of one's own: watering parts of a garden.
+"""Dialogues that teach a model a tool of your own: watering parts of a garden.
 
 ``python examples/fine_tuning/watering.py --out watering.jsonl`` writes 240 of them in the chat
-JSONL format of OpenAI's fine-tuning; ``--heldout`` writes others to measure with, of phrasings and
-plants that the first never use. What makes such data work: many phrasings, the tool's words also
-where it must not be called, questions for missing information, and replies that repeat the
+JSONL format of OpenAI's fine-tuning. ``--heldout`` writes others to measure with, whose phrasings
+and plants never occur in the first. Such data works if it has many phrasings, the tool's words also
+where the tool must not be called, questions for missing information, and replies that repeat the
 result.
 """
 
@@ -168,7 +168,7 @@ class Writer:
     """Writes dialogues of one split.
 
     Args:
-        rng: Draws everything.
+        rng: The source of all random choices.
         split: ``train`` or ``heldout``.
     """
 
@@ -178,7 +178,7 @@ class Writer:
         self.messages: list[Row] = []
 
     def dialogue(self) -> Row:
-        """One dialogue."""
+        """Write one dialogue."""
         self.messages = [{"role": "system", "content": INSTRUCTIONS}]
         plants = self.rng.choice(PLANTS[self.split])
         kinds = (self.plain, self.timed, self.vague, self.talk, self.remind, self.more)
@@ -191,19 +191,19 @@ class Writer:
         }
 
     def plain(self, plants: str) -> None:
-        """A request without a duration."""
+        """Add a request without a duration."""
         self.user(self.rng.choice(PLAIN[self.split]).format(plants=plants))
         self.water(plants, None)
 
     def timed(self, plants: str) -> None:
-        """A request with a duration."""
+        """Add a request with a duration."""
         duration = self.rng.choice(list(DURATIONS))
         phrase = self.rng.choice(TIMED[self.split])
         self.user(phrase.format(plants=plants, duration=duration))
         self.water(plants, duration)
 
     def vague(self, plants: str) -> None:
-        """A request that does not say what to water, and the question for it."""
+        """Add a request that does not say what to water, the question for it, and the answer."""
         self.user(self.rng.choice(VAGUE[self.split]))
         self.agent(self.rng.choice(("What should I water?", "Which part of the garden?")))
         self.user(
@@ -212,13 +212,13 @@ class Writer:
         self.water(plants, None)
 
     def talk(self, plants: str) -> None:
-        """Words of the tool where it must not be called."""
+        """Add a message with the tool's words for which the tool must not be called."""
         said, reply = self.rng.choice(TALK[self.split])
         self.user(said.format(plants=plants))
         self.agent(reply.format(plants=plants))
 
     def remind(self, plants: str) -> None:
-        """A request for another tool."""
+        """Add a request for another tool."""
         when = self.rng.choice(list(WHEN))
         self.user(self.rng.choice(REMIND[self.split]).format(plants=plants, when=when))
         text = f"water the {plants}"
@@ -228,7 +228,7 @@ class Writer:
         self.agent(f"Okay, I'll remind you to {text}.")
 
     def more(self, plants: str) -> None:
-        """A request and a follow-up."""
+        """Add a request and a follow-up."""
         self.plain(plants)
         others = [p for p in PLANTS[self.split] if p != plants]
         other = self.rng.choice(others)
@@ -236,24 +236,24 @@ class Writer:
         self.water(other, None)
 
     def water(self, plants: str, duration: str | None) -> None:
-        """The call, its result and the reply."""
+        """Add the call, its result and the reply."""
         arguments = {"plants": plants} | ({"duration": duration} if duration else {})
         time = f" for {DURATIONS[duration]}" if duration else ""
         self.call("water_garden", arguments, f"Watering the {plants}{time}.")
         self.agent(self.rng.choice(REPLIES).format(plants=plants, time=time))
 
     def user(self, text: str) -> None:
-        """A message of the user, as a recogniser writes it or as a person types it."""
+        """Add a message of the user, written as by a recogniser or, at times, as by a person."""
         if self.rng.random() < 0.3:
             text = text[0].upper() + text[1:] + "."
         self.messages.append({"role": "user", "content": text})
 
     def agent(self, text: str) -> None:
-        """A reply."""
+        """Add a reply."""
         self.messages.append({"role": "assistant", "content": text})
 
     def call(self, name: str, arguments: Row, result: str) -> None:
-        """A call and its result."""
+        """Add a call and its result."""
         identity = f"call_{len(self.messages)}"
         function = {"name": name, "arguments": json.dumps(arguments)}
         calls = [{"id": identity, "type": "function", "function": function}]
@@ -269,7 +269,7 @@ def lines(count: int, split: str) -> Iterator[Row]:
 
 
 def main() -> None:
-    """Write a file."""
+    """Write the dialogues into a file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--count", type=int, default=240)

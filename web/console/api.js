@@ -1,7 +1,7 @@
 // @ts-check
-/** What the server is asked for, with the operator's key in a header: an address could be logged. */
+/** Asks the server, with the operator's key in a header, since addresses may be logged. */
 
-/** What the server refuses, in words; `signIn` where another key may help. */
+/** A request failed; the message says why, and `signIn` is true if another key may help. */
 export class Refused extends Error {
   /** @param {string} message @param {boolean} signIn */
   constructor(message, signIn) {
@@ -21,7 +21,7 @@ const REASONS = {
  * @param {string} key
  * @param {Record<string, string>} [query] Empty values are left out.
  * @returns {Promise<Response>}
- * @throws {Refused} The server cannot be reached, or says no.
+ * @throws {Refused} The server cannot be reached, or refuses.
  */
 export async function ask(path, key, query = {}) {
   const wanted = new URLSearchParams(Object.entries(query).filter(([, value]) => value));

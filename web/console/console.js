@@ -1,5 +1,5 @@
 // @ts-check
-/** The console: signs in, shows what the address names, and asks again who is talking. */
+/** The console: signs in, shows what the address names, and refreshes the list of live calls. */
 
 import { Memory } from "../memory.js";
 import { Refused, askJson } from "./api.js";
@@ -17,7 +17,7 @@ const tab = new Memory("tab");
 
 /** @type {Recording | null} */
 let recording = null;
-/** Of the oldest conversation that is listed. */
+/** Id of the oldest conversation that is listed. */
 let oldest = "";
 
 /** @param {string} message Empty for none. */
@@ -82,7 +82,7 @@ async function live() {
   byId("nobody").hidden = calls.length > 0;
 }
 
-/** @param {string} [before] Go on behind this one. */
+/** @param {string} [before] Id of a conversation: append older ones instead of listing anew. */
 async function search(before = "") {
   const wanted = /** @type {Record<string, string>} */ (
     Object.fromEntries(new FormData(byId("search")).entries())
@@ -127,7 +127,7 @@ setInterval(() => {
 
 void route();
 
-// For tests and debugging: where the sound stands.
+// For tests and debugging: the position of the sound.
 Object.defineProperty(window, "quicksilver", {
   value: Object.freeze({
     get seconds() {

@@ -1,11 +1,11 @@
 // @ts-check
-/** Conversations as lists: those under way, those that are kept, and the latency of their hours. */
+/** Lists of conversations: those in progress, those that are kept, and latency by the hour. */
 
 import { element } from "../element.js";
 import { inMs } from "../waterfall.js";
 import { clock } from "./timeline.js";
 
-/** @param {string} began ISO 8601, UTC. @returns {string} In the browser's own way and zone. */
+/** @param {string} began ISO 8601, UTC. @returns {string} In the browser's format and time zone. */
 export function when(began) {
   const shown = { dateStyle: "medium", timeStyle: "short" };
   return new Date(began).toLocaleString([], /** @type {any} */ (shown));

@@ -1,5 +1,5 @@
 // @ts-check
-/** A conversation's sound: played, drawn as a wave of two sides, and moved along by slider or click. */
+/** Plays a conversation's sound, and draws both sides as waves; seeks by slider or click. */
 
 import { element } from "../element.js";
 import { clock, peaks } from "./timeline.js";
@@ -8,7 +8,7 @@ import { clock, peaks } from "./timeline.js";
 const RATE_HZ = 16000;
 
 export class Player {
-  /** @param {(ms: number, playing: boolean) => void} onTime Called with each move. */
+  /** @param {(ms: number, playing: boolean) => void} onTime Called when the position changes. */
   constructor(onTime) {
     this._onTime = onTime;
     this._context = new AudioContext({ sampleRate: RATE_HZ });
@@ -50,13 +50,13 @@ export class Player {
     return this._buffer?.duration ?? 0;
   }
 
-  /** @returns {number} Where it is, in seconds. */
+  /** @returns {number} The position, in seconds. */
   get position() {
     const played = this._source ? this._context.currentTime - this._startedS : 0;
     return Math.min(this.seconds, this._atS + played);
   }
 
-  /** @param {ArrayBuffer | null} file Null where there is none. */
+  /** @param {ArrayBuffer | null} file Null if there is no sound. */
   async load(file) {
     try {
       this._buffer = file && (await this._context.decodeAudioData(file));
@@ -83,7 +83,7 @@ export class Player {
     this._show();
   }
 
-  /** Give the device back. */
+  /** Stop, and release the audio device. */
   close() {
     this._stop();
     this._resized.disconnect();

@@ -1,5 +1,5 @@
 // @ts-check
-/** One conversation: its sound, its transcript that follows the sound, calls of tools, latencies. */
+/** One conversation: its sound, a transcript that follows the sound, tool calls and latencies. */
 
 import { element } from "../element.js";
 import { inPlainWords } from "../plain-words.js";
@@ -10,7 +10,7 @@ import { outcome, when } from "./lists.js";
 import { Player } from "./player.js";
 import { clock, timed } from "./timeline.js";
 
-/** @typedef {{node: HTMLElement, startMs: number, endMs: number}} Timed What is marked while it sounds. */
+/** @typedef {{node: HTMLElement, startMs: number, endMs: number}} Timed Marked while it sounds. */
 
 export class Recording {
   /**
@@ -31,7 +31,7 @@ export class Recording {
     this.player = new Player((ms, playing) => this._follow(ms, playing));
   }
 
-  /** Ask for all of it and show it. */
+  /** Load the conversation and its sound, and show them. */
   async open() {
     const found = await askJson(this._path, this._key);
     if (this._closed) return;
@@ -102,13 +102,13 @@ export class Recording {
     ]);
   }
 
-  /** @param {any} turn @returns {HTMLElement | ""} Nothing, where nothing was said. */
+  /** @param {any} turn @returns {HTMLElement | ""} Empty if nothing was said. */
   _turn(turn) {
     const lines = [];
     if (turn.text) {
       const remark = turn.cut_off ? [element("span", "remark", "Cut off too early")] : [];
       const who = turn.typed ? "Typed" : "Caller";
-      // Conversations of older versions have no times of these words.
+      // Conversations kept by older versions have no times for the caller's words.
       const said = this._words({ ...turn, words: turn.words ?? [] }, "");
       const line = this._line("user", turn.start_ms ?? turn.at_ms, who, [...said, ...remark]);
       if (turn.estimated) line.title = "When each word was said is estimated.";
@@ -133,7 +133,7 @@ export class Recording {
     ]);
   }
 
-  /** @param {import("./timeline.js").Said} said @param {string} kind Of what has no time. */
+  /** @param {import("./timeline.js").Said} said @param {string} kind Class of the untimed rest. */
   _words(said, kind) {
     const { words, rest } = timed(said);
     const shown = words.map(({ text, startMs, endMs }) => {

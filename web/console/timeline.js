@@ -1,15 +1,16 @@
 // @ts-check
-/** Where words and sound lie in a conversation. Neither elements nor devices are known here. */
+/** Pure functions on the times of words and sound in a conversation. */
 
 /** @typedef {{text: string, startMs: number, endMs: number}} Word */
 
 /** @typedef {{text: string, start_ms: number | null, words: [number, number][]}} Said */
 
 /**
- * The words that were said, or of a reply heard, each from the end of the one before.
+ * The words of a message, or the heard words of a reply; each begins where the one before ends.
  *
  * @param {Said} said
- * @returns {{words: Word[], rest: string}} The rest of the text has no times.
+ * @returns {{words: Word[], rest: string}} `rest` is the end of the text, for which there are no
+ *   times.
  */
 export function timed({ text, start_ms: startMs, words }) {
   let char = 0;
@@ -24,7 +25,7 @@ export function timed({ text, start_ms: startMs, words }) {
 }
 
 /**
- * How loud a sound is, piece by piece.
+ * How loud a sound is in each of many pieces.
  *
  * @param {Float32Array} samples In [-1, 1].
  * @param {number} pieces
@@ -42,7 +43,7 @@ export function peaks(samples, pieces) {
   });
 }
 
-/** @param {number} seconds @returns {string} As "1:05". */
+/** @param {number} seconds @returns {string} Such as "1:05". */
 export function clock(seconds) {
   const whole = Math.floor(seconds);
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
