@@ -136,9 +136,9 @@ class AgentServer:
             raise ValueError(f"text: expected 1 to {LONGEST_TEXT} characters")
         voice = self._voice
         chunks = list(voice.synthesize(Segment(0, 0, text, spoken(text))))
-        if not chunks:
-            raise ValueError("text: there is nothing to speak")
         samples = np.concatenate([chunk.samples for chunk in chunks])
+        if not len(samples):
+            raise ValueError("text: there is nothing to speak")
         self._sound.play(samples, voice.sample_rate_hz)
         return "Said."
 
