@@ -15,146 +15,30 @@ from datetime import time as clock
 from functools import partial
 from typing import Annotated, Any
 
-from voice.tools import kinds, phrasing, spoken_dates
-from voice.tools.registry import Asked, Noted, Readable, ToolError, Unreadable, tool
+from voice.tools import kinds, phrasing
+from voice.tools.builtin.appointment_times import (
+    A_WEEK,
+    AHEAD,
+    OPENS,
+    days_of,
+    ruled_out_by,
+    wish_of,
+)
+from voice.tools.registry import Asked, Noted, Readable, ToolError, tool
 from voice.tools.scope import SessionScope
-from voice.tools.spoken_numbers import duration
 from voice.tools.store import Store
 
-_OPENS, _CLOSES, _SLOT_MIN = 9, 17, 30
+_CLOSES, _SLOT_MIN = 17, 30
 OPEN = "We are open Monday to Friday, from 9 AM to 5 PM."
 _FULL = "That day has no time left."
 _ABOUT = ("problem", "doctor", "born", "number")
 """Names of the known values that are kept with an appointment."""
-_EVERY_SLOT = range(_OPENS * 60, _CLOSES * 60, _SLOT_MIN)
+_EVERY_SLOT = range(OPENS * 60, _CLOSES * 60, _SLOT_MIN)
 _WHOLE_DAY = (0, 24 * 60)
-_AHEAD = timedelta(days=60)
-"""How far ahead free times are looked for if no day was said."""
 _MOST_WORDS, _LONGEST_DAY = 60, 4
 """Most words of a message that are searched for days, and of a day."""
-_A_WEEK = timedelta(7)
 _TOLD = 3
 """Free times that are offered at once."""
-_IN_WEEK = (
-    r"(?:(?:any ?time|some ?time|any day|some day|in|of|during|early|late) )*"
-    r"(?:the )?(this|next) week"
-)
-_WEEK = re.compile(_IN_WEEK)
-_NAMED = rf"(?:on |a )?{spoken_dates.WEEKDAY}s?"
-_SOME_DAYS = re.compile(
-    rf"(?:{_IN_WEEK} )?(?P<days>{_NAMED}(?:(?: {_NAMED})* (?:or|and) {_NAMED})?)(?: {_IN_WEEK})?"
-)
-_PADDING = re.compile(
-    r"\b(?:instead|please|maybe|perhaps|either|(?:would be|is|are) (?:good|fine|best|ok))\b|,"
-)
-_YOURS = r"(?: (?:do |that )?you(?:'ve)? (?:have|got|can(?: do)?)| there is)?"
-_EVERY = re.compile(rf"{_NAMED}(?: (?:or|and) {_NAMED})*")
-"""Weekdays without a week: if ruled out, they are so in every week."""
-_WEEK_ON = re.compile(r"(?:(?:the )?(?:one|week) after(?: that)?|the following week)")
-_SOON = re.compile(
-    r"(?:(?:when|what|which)(?:'s| is| are)? )?(?:(?:the|your|very) )*"
-    r"(?:earliest|soonest|next|first)"
-    r"(?: (?:possible|available|free|appointment|time|slot|day|thing|one|opening))*" + _YOURS + "|"
-    r"(?:as )?(?:soon|early) as (?:possible|you can|i can)|(?:like |right )?when you open"
-    r"|(?:what|which)(?: (?:other )?(?:times?|days?|slots?))?(?: (?:do|have|are|is|you|there|got))*"
-    r" (?:have|got|free|available|left|open|offer)"
-)
-_ANY = re.compile(
-    r"(?:at )?any ?(?:time|day)|any of (?:them|those)|when ?ever|which ?ever"
-    r"|(?:what|which|when) ?ever(?:'s| is| you(?:'ve)?) (?:the )?"
-    r"(?:first|soonest|earliest|next|free|have|got)"
-    r"|(?:i )?don't (?:mind|care)|no preference|you (?:choose|pick|decide)"
-)
-"""Words that accept any time, or what is offered."""
-_SLOT = r"(?: (?:available|free|appointment|time|slot|thing|one|opening))*"
-_LAST = re.compile(
-    rf"(?:(?:when|what|which)(?:'s| is)? )?(?:(?:the|your|very) )*(?:latest|last){_SLOT}"
-    r"(?: (?:possible|of the day|(?:do |that )?you(?:'ve)? (?:have|got|can(?: do)?)"
-    r"|(?:that )?(?:i|we) (?:can|could) (?:come|have|get)|there is|you have left))"
-    rf"|latest (?:possible|free|available|appointment|time|slot|one){_SLOT}"
-    r"|(?:what|when|which)(?:'s| is) (?:the|your) (?:very )?"
-    r"(?:latest|last (?:available|free|appointment|slot|one|opening))"
-    r"|(?:as )?late as (?:possible|you can|i can)|(?:towards? |at )?the (?:very )?end of the day"
-)
-_LATER = re.compile(r"(?:(?:any|some)(?:thing|time) |a (?:bit|little) )?(later|earlier)")
-_TOO = re.compile(r"(?:(?:that's|it's|that is|it is|is|a bit|way) )*too (early|late)")
-_SHIFT = re.compile(
-    r"(?:by )?(?P<by>.+) (?P<way>later|earlier|sooner)"
-    r"|(?P<to>back|forward|up|postpone|delay)(?: (?:it|that|this))?(?: by)? (?P<length>.+)"
-)
-_OFFERED = ("first", "second", "third")
-_THAT = re.compile(rf"(?:the )?({'|'.join(_OFFERED)}|last)(?: one)?(?: of (?:those|them|these))?")
-
-
-def _days(said: str, now: datetime) -> tuple[date, ...]:
-    """The days that words may mean, in order: one, several, or the working days of a week."""
-    words = spoken_dates.normal_form(said.strip(" ."))
-    words = re.sub(r"^(?:on|for) |(?: (?:at|in|on|the|for|by|please))+$", "", words)
-    padded = " ".join(_PADDING.sub(" ", words).split())
-    monday = now.date() - timedelta(now.weekday())
-    if found := _WEEK.fullmatch(padded):
-        monday += timedelta(7 * (found[1] == "next"))
-        return tuple(monday + timedelta(n) for n in range(5))
-    if found := _SOME_DAYS.fullmatch(padded):
-        week, some = found[1] or found[3], re.findall(spoken_dates.WEEKDAY, found["days"])
-        if week or len(some) > 1:
-            named = [monday + timedelta(spoken_dates.WEEKDAYS.index(one)) for one in some]
-            # A caller who means today says "today".
-            ahead = [7 * (week == "next" if week else day <= now.date()) for day in named]
-            return tuple(sorted(d + timedelta(n) for d, n in zip(named, ahead, strict=True)))
-    on = kinds.day_of(said, now)
-    if on == now.date() and spoken_dates.is_weekday(re.sub("^(?:the )?1 (?:on )?", "", words)):
-        on += timedelta(7)
-    return (on,)
-
-
-def _ruled_out(said: str, now: datetime) -> frozenset[date | int]:
-    """The days and times (minutes since midnight) in a list separated by commas.
-
-    Words that are neither are skipped.
-    """
-    out: set[date | int] = set()
-    for words in filter(None, said.split(", ")):
-        with suppress(ToolError):
-            days = _days(words, now)
-            every = range(0, _AHEAD.days + 1, 7) if _EVERY.fullmatch(words.lower()) else range(1)
-            out |= {day + timedelta(n) for day in days for n in every}
-            continue
-        with suppress(ToolError):
-            out.add(kinds.minutes_of(kinds.clock_time(words, now, _OPENS)))
-    return frozenset(out)
-
-
-def _soon(said: str, _: datetime) -> timedelta | str | int:
-    """A wish that names no day or time.
-
-    Returns:
-        "next", "last", "any", "later" or "earlier"; by how much later; or the index of one of the
-        offered times, -1 for the last.
-
-    Raises:
-        Unreadable: It is not a wish.
-    """
-    words = said.lower().replace("’", "'").strip(" .?")
-    if found := _LATER.fullmatch(words):
-        return found[1]
-    if found := _TOO.fullmatch(words):
-        return "later" if found[1] == "early" else "earlier"
-    if _WEEK_ON.fullmatch(words):
-        return _A_WEEK
-    if found := _SHIFT.fullmatch(words):
-        length = duration(found["by"] or found["length"])
-        return (
-            length
-            if (found["way"] or found["to"]) in ("later", "back", "postpone", "delay")
-            else -length
-        )
-    if (found := _THAT.fullmatch(words)) and (" one" in words or " of " in words):
-        return _OFFERED.index(found[1]) if found[1] in _OFFERED else -1
-    for wish, pattern in (("last", _LAST), ("any", _ANY), ("next", _SOON)):
-        if pattern.fullmatch(words):
-            return wish
-    raise Unreadable("wish", said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +82,10 @@ class _Wish:
     which: int | None = None
 
 
-_Day = Annotated[str, Readable(_days)]
-_Time = Annotated[str, Readable(partial(kinds.clock_time, first_hour=_OPENS))]
+_Day = Annotated[str, Readable(days_of)]
+_Time = Annotated[str, Readable(partial(kinds.clock_time, first_hour=OPENS))]
 _Part = Annotated[str, Readable(kinds.span_of_day)]
-_Soon = Annotated[str, Readable(_soon)]
+_Soon = Annotated[str, Readable(wish_of)]
 
 
 @tool(read_only=True)
@@ -244,7 +128,7 @@ def _found(
     time = time or ("" if part or soon else known.get("time", ""))
     wish = _wish(time, part, soon, known, now)
     at = None if wish.at in excluded else wish.at
-    if at is not None and not _OPENS * 60 <= at < _CLOSES * 60:
+    if at is not None and not OPENS * 60 <= at < _CLOSES * 60:
         return noted(OPEN, on)
     other = given["ruled_out"] and not given["day"]
     if at is not None and not (asked.day or other):
@@ -254,7 +138,7 @@ def _found(
         return noted(f"{_told(on)}.", on)
     within = wish.within if exact or at is None else (at, at + 1)
     free = _free(asked.days, within, now, store, excluded)
-    if not free and on and soon and (way := _soon(soon, now)) in ("earlier", "later"):
+    if not free and on and soon and (way := wish_of(soon, now)) in ("earlier", "later"):
         nearby = _reach(now.date() if way == "earlier" else on + timedelta(1), now)
         free = _free(nearby, _wish("", part, "", {}, now).within, now, store, excluded)
     chosen = exact
@@ -270,7 +154,7 @@ def _found(
     if why:
         said = f"{why} {_left(near)}"
     elif soon:
-        which = "last" if _soon(soon, now) in ("last", -1) else "next"
+        which = "last" if wish_of(soon, now) in ("last", -1) else "next"
         said = f"The {which} free time is {_told(near[0])} at {phrasing.time(near[0])}."
     else:
         said = _left(near, f"{_told(near[0])}{part and f' {part}'}")
@@ -281,24 +165,24 @@ def _found(
 def _takes_any(given: Mapping[str, str], now: datetime) -> bool:
     """Whether the caller said only that any time will do."""
     said = [name for name, words in given.items() if words]
-    return said == ["soon"] and _soon(given["soon"], now) == "any"
+    return said == ["soon"] and wish_of(given["soon"], now) == "any"
 
 
 def _asked_for(given: Mapping[str, str], known: Mapping[str, str], now: datetime) -> _Days:
     """The days that are asked for, from what was said now and what is known from before."""
     day, out, soon = given["day"] or known.get("day", ""), known.get("ruled_out", ""), given["soon"]
-    days = _days(day, now) if day else _reach(now.date(), now)
+    days = days_of(day, now) if day else _reach(now.date(), now)
     new = ", ".join(re.split(", | or | and ", given["ruled_out"]))
-    if (day or new) and soon and _soon(soon, now) == _A_WEEK:
+    if (day or new) and soon and wish_of(soon, now) == A_WEEK:
         # "Not this Friday, the one after" rules out only this Friday.
-        not_this = sorted(one for one in _ruled_out(new, now) if isinstance(one, date))[:1]
+        not_this = sorted(one for one in ruled_out_by(new, now) if isinstance(one, date))[:1]
         new = f"{not_this[0]:%Y-%m-%d}" if not_this else new
-        days, soon, day = tuple(one + _A_WEEK for one in not_this or days), "", day or new
+        days, soon, day = tuple(one + A_WEEK for one in not_this or days), "", day or new
     if given["day"] and len(days) == 1:
         # A caller who names a day no longer rules it out.
-        out = ", ".join(one for one in out.split(", ") if not {*days} & _ruled_out(one, now))
+        out = ", ".join(one for one in out.split(", ") if not {*days} & ruled_out_by(one, now))
     out = ", ".join(filter(None, (out, new)))
-    excluded = _ruled_out(out, now)
+    excluded = ruled_out_by(out, now)
     if day and excluded >= {*days}:
         day, days = "", _reach(days[0], now)
     return _Days(day, tuple(one for one in days if one not in excluded), soon, out, excluded)
@@ -306,7 +190,7 @@ def _asked_for(given: Mapping[str, str], known: Mapping[str, str], now: datetime
 
 def _reach(first: date, now: datetime) -> tuple[date, ...]:
     """The days from ``first`` on that are searched for free times."""
-    return tuple(first + timedelta(n) for n in range(((now + _AHEAD).date() - first).days + 1))
+    return tuple(first + timedelta(n) for n in range(((now + AHEAD).date() - first).days + 1))
 
 
 def _left(free: list[datetime], then: str = "then") -> str:
@@ -324,12 +208,12 @@ def _why_not(due: datetime, now: datetime) -> str:
 
 def _wish(time: str, part: str, soon: str, known: Mapping[str, str], now: datetime) -> _Wish:
     first, last = kinds.span_of_day(part, now) if part else _WHOLE_DAY
-    how = _soon(soon, now) if soon and not time else "any"
+    how = wish_of(soon, now) if soon and not time else "any"
     before = known.get("time") or known.get("offered")
     if how == "last" or (how == -1 and not before):
         return _Wish(within=(first, last), near=last)
     if time:
-        at = kinds.minutes_of(kinds.clock_time(time, now, _OPENS))
+        at = kinds.minutes_of(kinds.clock_time(time, now, OPENS))
         return _Wish(at, near=at)
     if before:
         there = kinds.minutes_of(before)
@@ -494,7 +378,7 @@ def _being_moved(begun: Mapping[str, str], scope: SessionScope, store: Store) ->
 def _other_day(day: str, old: datetime, scope: SessionScope) -> str:
     """The words for the new day; a message may also, or only, name the appointment's old day."""
     now = scope.now()
-    if not day or _days(day, now) != (old.date(),):
+    if not day or days_of(day, now) != (old.date(),):
         return day
     named = _days_named(next(iter(scope.said), ""), now)
     return next((one for one, first in named if first != old.date()), "")
@@ -508,7 +392,7 @@ def _days_named(said: str, now: datetime) -> list[tuple[str, date]]:
         for length in range(_LONGEST_DAY, 0, -1):
             span = " ".join(words[at : at + length])
             with suppress(ToolError):
-                found.append((span, _days(span, now)[0]))
+                found.append((span, days_of(span, now)[0]))
                 step = length
                 break
         at += step
