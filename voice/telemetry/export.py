@@ -48,7 +48,10 @@ class _Reachable:
     def tell(self, signal: str, sent: bool) -> None:
         with self._lock:
             first = not sent and not self._failing
-            (self._failing.discard if sent else self._failing.add)(signal)
+            if sent:
+                self._failing.discard(signal)
+            else:
+                self._failing.add(signal)
         if first:
             _log.warning(
                 "telemetry.endpoint: %s takes no %s; conversations go on, and what is not sent is"
