@@ -213,13 +213,14 @@ def logits_of(model: Transformer, batch: Sequence[tuple[KVCache, Forward]]) -> l
     Raises:
         ValueError: A cache is full.
     """
-    rows = [Rows(cache, len(asked.ids), asked.causal, asked.block) for cache, asked in batch]
+    rows = [
+        Rows(cache, len(asked.ids), asked.causal, asked.block, asked.wanted)
+        for cache, asked in batch
+    ]
     ids = [token for _, asked in batch for token in asked.ids]
     hidden = model.packed(torch.tensor(ids, device=model.embed_tokens.weight.device), rows)
-    parts = torch.split(hidden, [row.length for row in rows])
-    wanted = [part[asked.wanted] for part, (_, asked) in zip(parts, batch, strict=True)]
-    logits = model.logits(torch.cat(wanted)).float()
-    return list(torch.split(logits, [len(part) for part in wanted]))
+    counts = [len(range(row.length)[row.wanted]) for row in rows]
+    return list(torch.split(model.logits(hidden).float(), counts))
 
 
 def drive(model: Transformer, cache: KVCache, steps: Steps[T]) -> T:

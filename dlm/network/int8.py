@@ -5,7 +5,8 @@ its operations have a fraction of torch's overhead. Matrix products sum whole nu
 adds in a fixed order, so a row's bits depend neither on the rows that are forwarded with it nor on
 the keys after it. A forward of several requests runs the graph for one after the other.
 
-Shapes: T rows of D numbers, O out; S keys, H query heads, K key-value heads of N numbers.
+Shapes: T rows of D numbers, W of them wanted, O out; S keys, H query heads, K key-value heads of N
+numbers.
 """
 
 from __future__ import annotations
@@ -52,41 +53,44 @@ class RoundedModel:
         self._layers = _session(_layers(model), threads)
 
     def hidden(self, x: Tensor, rows: Sequence[Rows]) -> Tensor:
-        """Hidden states of packed requests, (N, D), as `Transformer.packed`; from embedded ids."""
-        out = torch.empty_like(x)
-        start = 0
-        for part in rows:
-            end = start + part.length
-            self._run(x[start:end], part, out[start:end])
-            start = end
-        return out
+        """Hidden states of packed requests, as `Transformer.packed`; from embedded ids, (N, D)."""
+        parts = torch.split(x, [part.length for part in rows])
+        return torch.cat([self._run(*pair) for pair in zip(parts, rows, strict=True)])
 
     def logits(self, hidden: Tensor) -> Tensor:
         """(..., D) to (..., V)."""
         rows = self._head(hidden.reshape(-1, hidden.shape[-1]))
         return rows.view(*hidden.shape[:-1], -1)
 
-    def _run(self, x: Tensor, rows: Rows, out: Tensor) -> None:
-        """Forward one request's rows, (T, D) to (T, D), writing keys and values to its cache."""
+    def _run(self, x: Tensor, rows: Rows) -> Tensor:
+        """Forward one request's rows, (T, D) to (W, D), writing keys and values to its cache."""
         config, start, count = self._config, rows.cache.length, rows.length
-        end = start + count
+        end, wanted = start + count, torch.arange(count)[rows.wanted]
         mask = rows.visible(count, end, torch.float32, "cpu")
         cos, sin = self._rope.at(torch.arange(start, end), end)
-        half = config.rotary_size // 2
+        half, group = config.rotary_size // 2, _group(config)
         given = {
-            "x": x.contiguous(),
-            "mask": mask.repeat_interleave(_group(config), dim=0),
+            "x": x[None].contiguous(),
+            "mask": mask.repeat_interleave(group, dim=0),
+            "last_mask": mask[rows.wanted].repeat_interleave(group, dim=0),
+            "wanted": wanted,
             "cos": cos[:, :half].contiguous(),
             "sin": sin[:, half:].contiguous(),
-            "zeros": torch.full((count,), _ZERO, dtype=torch.uint8),
+            "zeros": torch.full((1, count, 1), _ZERO, dtype=torch.uint8),
         }
-        taken = {"hidden": out}
-        for layer, pair in enumerate(rows.cache.open(count)):
-            for name, tensor in zip(("keys", "values"), pair, strict=True):
-                given[f"{name}{layer}"] = tensor[:end]
-                # The same memory: the graph writes these before it reads the keys and values.
-                taken[f"new_{name}{layer}"] = tensor[start:end].flatten(1)
+        taken = {"hidden": torch.empty(1, len(wanted), config.hidden_size)}
+        stored = rows.cache.open(count).flatten(0, 1)
+        # The same memory: the graph writes the new ones before it reads all of them.
+        parts = stored[:, :end], stored[:, None, start:end].flatten(3)
+        for name, known, new in zip(_stored(config), *parts, strict=True):
+            given[name], taken[f"new_{name}"] = known, new
         _run(self._layers, given, taken)
+        return taken["hidden"][0]
+
+
+def _stored(config: ModelConfig) -> list[str]:
+    """Names of the layers' keys and values, in the order in which a cache holds them."""
+    return [f"{kind}{at}" for at in range(config.num_hidden_layers) for kind in ("keys", "values")]
 
 
 def _group(config: ModelConfig) -> int:
@@ -116,14 +120,14 @@ def product(weight: Tensor, threads: int = 1) -> Callable[[Tensor], Tensor]:
     """A function that multiplies (T, D) by a weight (O, D) in 8 bits, to (T, O), in float32."""
     graph = Graph()
     graph.input("x", "float32", "t", weight.shape[1])
-    graph.input("zeros", "uint8", "t")
-    graph.node("Identity", (_linear(graph, "x", weight),), ("y",))
+    graph.input("zeros", "uint8", "t", 1)
+    graph.node("Identity", (_linear(graph, "x", "zeros", weight),), ("y",))
     graph.output("y", "t", weight.shape[0])
     session, width = _session(graph, threads), weight.shape[0]
 
     def run(x: Tensor) -> Tensor:
         out = torch.empty(len(x), width)
-        zeros = torch.full((len(x),), _ZERO, dtype=torch.uint8)
+        zeros = torch.full((len(x), 1), _ZERO, dtype=torch.uint8)
         _run(session, {"x": x.contiguous(), "zeros": zeros}, {"y": out})
         return out
 
@@ -172,7 +176,7 @@ def _session(graph: Graph, threads: int) -> Any:
     )
 
 
-_NUMPY = {torch.float32: np.float32, torch.uint8: np.uint8}
+_NUMPY = {torch.float32: np.float32, torch.uint8: np.uint8, torch.int64: np.int64}
 
 
 def _run(session: Any, given: dict[str, Tensor], taken: dict[str, Tensor]) -> None:
@@ -187,31 +191,35 @@ def _run(session: Any, given: dict[str, Tensor], taken: dict[str, Tensor]) -> No
 def _layers(model: Transformer) -> Graph:
     """A graph of all layers and the last norm; the layers' keys and values go in and out."""
     config, graph = model.config, Graph()
-    graph.input("x", "float32", "t", config.hidden_size)
+    graph.input("x", "float32", 1, "t", config.hidden_size)
     graph.input("mask", "float32", "r", "s")
+    graph.input("last_mask", "float32", "v", "s")
+    graph.input("wanted", "int64", "w")
     graph.input("cos", "float32", "t", config.rotary_size // 2)
     graph.input("sin", "float32", "t", config.rotary_size // 2)
-    graph.input("zeros", "uint8", "t")
-    stream, update = "x", ""
+    graph.input("zeros", "uint8", 1, "t", 1)
+    for name in _stored(config):
+        graph.input(name, "float32", "s", config.num_key_value_heads, config.head_dim)
+        graph.output(f"new_{name}", 1, "t", config.num_key_value_heads * config.head_dim)
+    stream, update, zeros, mask = "x", "", "zeros", "mask"
     for number, layer in enumerate(model.layers):
         block = cast(Block, layer)
-        heads = config.num_key_value_heads, config.head_dim
-        for name in ("keys", "values"):
-            graph.input(f"{name}{number}", "float32", "s", *heads)
-            graph.output(f"new_{name}{number}", "t", heads[0] * heads[1])
         stream, normed = _add_norm(graph, stream, update, block.input_layernorm)
-        update = _attention(graph, normed, block.self_attn, config)
+        queries = _queries(graph, normed, block.self_attn, config)
+        if number == config.num_hidden_layers - 1:
+            # Of the other rows, only the keys and values are needed.
+            stream, queries, zeros = (
+                graph.add("Gather", rows, "wanted", axis=1) for rows in (stream, queries, zeros)
+            )
+            mask = "last_mask"
+        update = _attention(graph, queries, (mask, zeros), block.self_attn, config)
         stream, normed = _add_norm(graph, stream, update, block.post_attention_layernorm)
-        mlp = cast(MLP, block.mlp)
-        both = _linear(graph, normed, mlp.gate_up_proj.weight)
-        gate, up = graph.add_parts(both, (config.intermediate_size,) * 2)
-        gated = graph.add("Mul", graph.add("ms.QuickGelu", gate, alpha=1.0), up)
-        update = _linear(graph, gated, mlp.down_proj.weight)
+        update = _mlp(graph, normed, zeros, cast(MLP, block.mlp))
         # Frees its memory for the weights of the next layer.
         model.layers[number] = nn.Identity()
     _, normed = _add_norm(graph, stream, update, model.norm)
     graph.node("Identity", (normed,), ("hidden",))
-    graph.output("hidden", "t", config.hidden_size)
+    graph.output("hidden", 1, "w", config.hidden_size)
     return graph
 
 
@@ -227,38 +235,56 @@ def _add_norm(graph: Graph, stream: str, update: str, norm: RMSNorm) -> tuple[st
     return names[1], names[0]
 
 
-def _attention(graph: Graph, x: str, part: Attention, config: ModelConfig) -> str:
-    """Attention, (T, D) to (T, D); ``part.layer`` is in the names of its keys and values."""
-    size, kv_heads, width = part.head_dim, part.kv_heads, part.heads * part.head_dim
-    qkv = _linear(graph, x, part.qkv_proj.weight, part.qkv_proj.bias)
-    turned, new_values = width + kv_heads * size, f"new_values{part.layer}"
-    both = graph.name()
-    parts = graph.numbers(turned, kv_heads * size)
-    graph.node("Split", (qkv, parts), (both, new_values), axis=-1)
+def _queries(graph: Graph, x: str, part: Attention, config: ModelConfig) -> str:
+    """Rotated queries, (1, T, D) to (1, T, H N).
+
+    ``part.layer`` is in the names of the keys and values, which leave the graph here.
+    """
+    width, kv_width = part.heads * part.head_dim, part.kv_heads * part.head_dim
+    qkv = _linear(graph, x, "zeros", part.qkv_proj.weight, part.qkv_proj.bias)
+    both, queries = graph.name(), graph.name()
+    parts = graph.numbers(width + kv_width, kv_width)
+    graph.node("Split", (qkv, parts), (both, f"new_values{part.layer}"), axis=-1)
     both = _positioned(graph, _head_norm(graph, both, part), part, config)
-    queries = graph.name()
-    parts = graph.numbers(width, kv_heads * size)
+    parts = graph.numbers(width, kv_width)
     graph.node("Split", (both, parts), (queries, f"new_keys{part.layer}"), axis=-1)
+    return queries
+
+
+def _attention(
+    graph: Graph, queries: str, inputs: tuple[str, str], part: Attention, config: ModelConfig
+) -> str:
+    """Attention, (1, T, H N) to (1, T, D); the inputs are the mask and zeros of the queries."""
+    mask, zeros = inputs
+    size, kv_heads, width = part.head_dim, part.kv_heads, part.heads * part.head_dim
     group = part.heads // kv_heads
     queries = graph.add("Reshape", queries, graph.numbers(-1, kv_heads, group * size))
     if group == 1:
         queries = graph.add("Concat", queries, queries, axis=-1)
     queries = graph.add("Transpose", queries, perm=(1, 0, 2))
     queries = graph.add("Reshape", queries, graph.numbers(kv_heads, -1, size))
-    inputs = queries, f"keys{part.layer}"
-    likeness = graph.add("ms.FusedMatMul", *inputs, transB=1, transBatchB=1, alpha=size**-0.5)
-    shares = graph.add("Softmax", graph.add("Add", likeness, "mask"), axis=-1)
+    both = queries, f"keys{part.layer}"
+    likeness = graph.add("ms.FusedMatMul", *both, transB=1, transBatchB=1, alpha=size**-0.5)
+    shares = graph.add("Softmax", graph.add("Add", likeness, mask), axis=-1)
     out = graph.add("ms.FusedMatMul", shares, f"values{part.layer}", transBatchB=1)
     out = graph.add("Reshape", out, graph.numbers(kv_heads, -1, _group(config) * size))
     out = graph.add("Transpose", out, perm=(1, 0, 2))
     if group == 1:
         out, _ = graph.add_parts(out, (size, size))
-    out = graph.add("Reshape", out, graph.numbers(-1, width))
-    return _linear(graph, out, part.o_proj.weight, part.o_proj.bias)
+    out = graph.add("Reshape", out, graph.numbers(1, -1, width))
+    return _linear(graph, out, zeros, part.o_proj.weight, part.o_proj.bias)
+
+
+def _mlp(graph: Graph, x: str, zeros: str, part: MLP) -> str:
+    """A feed-forward layer with SwiGLU, (1, T, D) to (1, T, D)."""
+    both = _linear(graph, x, zeros, part.gate_up_proj.weight)
+    gate, up = graph.add_parts(both, (part.down_proj.in_features,) * 2)
+    gated = graph.add("Mul", graph.add("ms.QuickGelu", gate, alpha=1.0), up)
+    return _linear(graph, gated, zeros, part.down_proj.weight)
 
 
 def _head_norm(graph: Graph, x: str, part: Attention) -> str:
-    """Queries and keys, (T, (H + K) N), normalised per head if the model does that."""
+    """Queries and keys, (1, T, (H + K) N), normalised per head if the model does that."""
     if not part.normed:
         return x
     heads, size = part.heads + part.kv_heads, part.head_dim
@@ -270,27 +296,27 @@ def _head_norm(graph: Graph, x: str, part: Attention) -> str:
         part.q_norm.weight.expand(part.heads, -1),
         part.k_norm.weight.expand(part.kv_heads, -1),
     )
-    return graph.add("Mul", plain, graph.constant(torch.cat(norms).float().numpy()))
+    x = graph.add("Mul", plain, graph.constant(torch.cat(norms).float().numpy()))
+    return graph.add("Reshape", x, graph.numbers(1, -1, heads * size))
 
 
 def _positioned(graph: Graph, x: str, part: Attention, config: ModelConfig) -> str:
-    """Queries and keys, rotated by their positions, (T, (H + K) N)."""
+    """Queries and keys, rotated by their positions, (1, T, (H + K) N)."""
     heads, size = part.heads + part.kv_heads, part.head_dim
-    x = graph.add("Reshape", x, graph.numbers(1, -1, heads * size))
     partly = {} if config.rotary_size == size else {"rotary_embedding_dim": config.rotary_size}
     inputs = x, graph.numbers(0), "cos", "sin"
-    x = graph.add("ms.RotaryEmbedding", *inputs, num_heads=heads, **partly)
-    return graph.add("Reshape", x, graph.numbers(-1, heads * size))
+    return graph.add("ms.RotaryEmbedding", *inputs, num_heads=heads, **partly)
 
 
-def _linear(graph: Graph, x: str, weight: Tensor, bias: Tensor | None = None) -> str:
-    """A linear layer, (T, D) to (T, O); each row of activations is rounded by its own step."""
+def _linear(graph: Graph, x: str, zeros: str, weight: Tensor, bias: Tensor | None = None) -> str:
+    """A linear layer, (..., D) to (..., O); each row of activations is rounded by its own step.
+
+    In a row of zeros, the step is 0 as well, and the product zero whatever its numbers become.
+    """
     largest = graph.add("ReduceMax", graph.add("Abs", x), graph.numbers(-1), keepdims=1)
-    # Keeps the step above 0; a row of zeros stays one with any step.
-    largest = graph.add("Max", largest, graph.constant(np.array(1e-30, dtype=np.float32)))
     steps = graph.add("Div", largest, graph.constant(np.array(127, dtype=np.float32)))
-    flat = graph.add("Reshape", steps, graph.numbers(-1))
-    whole = graph.add("QuantizeLinear", x, flat, "zeros", axis=0)
+    inputs = x, steps, zeros
+    whole = graph.add("QuantizeLinear", *inputs, axis=-1, block_size=weight.shape[1])
     out = graph.add("Mul", _whole_product(graph, whole, *rounded(weight)), steps)
     return out if bias is None else graph.add("Add", out, graph.constant(bias.float().numpy()))
 
@@ -298,7 +324,7 @@ def _linear(graph: Graph, x: str, weight: Tensor, bias: Tensor | None = None) ->
 def _whole_product(
     graph: Graph, x: str, weight: NDArray[np.int8], scale: NDArray[np.float32]
 ) -> str:
-    """A product in whole numbers, (T, D) uint8 to (T, O) float32."""
+    """A product in whole numbers, (..., D) uint8 to (..., O) float32."""
     one = graph.constant(np.array(1, dtype=np.float32))
     zero = graph.constant(np.array(_ZERO, dtype=np.uint8))
     constants = graph.constant(weight), one, graph.constant(scale), zero

@@ -13,7 +13,7 @@ splits them into the names on disk.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
@@ -45,12 +45,14 @@ class Rows:
             them; the others see all new positions as well.
         block: Above 0, the size of blocks: a position sees up to the end of its own block, and
             ``causal`` has no effect. The first block begins at position 0.
+        wanted: The new positions whose hidden states are wanted.
     """
 
     cache: KVCache
     length: int
     causal: int
     block: int = 0
+    wanted: slice = field(default_factory=lambda: slice(None))
 
     def mask(self, dtype: torch.dtype, device: torch.device, head_dim: int) -> Tensor | None:
         """The attention mask: 0 where a position may look, -inf elsewhere; None if none is needed.
@@ -270,7 +272,7 @@ class Rounded(Protocol):
     """Layers and head that replace a model's own (`dlm.network.int8`)."""
 
     def hidden(self, x: Tensor, rows: Sequence[Rows]) -> Tensor:
-        """As `Transformer.packed`, from embedded ids (N, D)."""
+        """As `Transformer.packed`, from embedded ids, (N, D)."""
         ...
 
     def logits(self, hidden: Tensor) -> Tensor:
@@ -324,7 +326,7 @@ class Transformer(nn.Module):
         return self.norm(x)  # type: ignore[no-any-return]
 
     def packed(self, ids: Tensor, rows: Sequence[Rows]) -> Tensor:
-        """Hidden states after the last norm, of the new positions of several requests.
+        """Hidden states after the last norm, of the wanted positions of several requests.
 
         On a CPU, a request's results are the same, bit for bit, in any batch: attention is computed
         for each request on its own, and rows are padded to numbers for which matrix products give a
@@ -336,7 +338,7 @@ class Transformer(nn.Module):
             rows: The requests, with N positions in all, each with its own cache.
 
         Returns:
-            (N, D).
+            (W, D), where W is the number of wanted positions.
 
         Raises:
             ValueError: The lengths do not add up to N, or a cache is full.
@@ -357,11 +359,13 @@ class Transformer(nn.Module):
             torch.arange(first, first + part.length, out=positions[start:end])
             spans.append((start, end, part.cache, part.mask(x.dtype, device, self.config.head_dim)))
             start = end
-        end = max((part.cache.length + part.length for part in rows), default=1)
+        end = max(part.cache.length + part.length for part in rows)
         rope = self._rope.at(positions[:, None], end)
         for layer in self.layers:
             x = layer.packed(x, rope, spans)  # type: ignore[operator]
-        return self.norm(x)[:total]  # type: ignore[no-any-return]
+        parts = zip(spans, rows, strict=True)
+        wanted = [x[start:end][part.wanted] for (start, end, *_), part in parts]
+        return self.norm(torch.cat(wanted))  # type: ignore[no-any-return]
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Logits, (..., D) to (..., V).

@@ -30,7 +30,7 @@ NUMBERS = {"threshold": [1.0, 0.95, 0.9, 0.5, 0.0]}
 
 @pytest.mark.parametrize("rule", RULES)
 @given(block=BLOCKS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_what_every_rule_keeps_to(rule: str, block: list[tuple[float, bool]]) -> None:
     proposed = proposal(*(sure for sure, _ in block))
     masked = bools(*(mask for _, mask in block))

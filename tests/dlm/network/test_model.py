@@ -144,6 +144,33 @@ def test_a_packed_request_sees_what_it_should(
     torch.testing.assert_close(hidden, expected, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("rounded", [False, True])
+def test_wanted_positions_get_the_same_bits_as_if_all_were_wanted(rounded: bool) -> None:
+    made = model(seed=13)
+    if rounded:
+        round_weights(made)
+    tokens = ids(1, 40, 7)[0]
+
+    def read(*wanted: slice) -> tuple[Tensor, Tensor]:
+        """Hidden states of two requests of 20 positions, and of the 3 after those of the first."""
+        caches = [begun(made, committed, seed=2) for committed in (0, 30)]
+        rows = [
+            Rows(cache, 20, causal_rows, wanted=part)
+            for cache, causal_rows, part in zip(caches, (20, 5), wanted, strict=True)
+        ]
+        hidden = made.packed(tokens, rows)
+        caches[0].commit(20)
+        return hidden, made.packed(tokens[:3], [Rows(caches[0], 3, 3)])
+
+    with torch.inference_mode():
+        whole, after = read(slice(None), slice(None))
+        for first, second in [(slice(19, None), slice(4, 7)), (slice(0, 1), slice(None))]:
+            few, then = read(first, second)
+            assert torch.equal(few, torch.cat((whole[:20][first], whole[20:][second])))
+            # Keys and values of all positions are stored.
+            assert torch.equal(then, after)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_request_gets_the_same_bits_alone_and_in_any_company(threads: int) -> None:
     before = torch.get_num_threads()
