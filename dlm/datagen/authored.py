@@ -8,7 +8,8 @@ name ends in "?" is optional. A conversation is a list of turns, ``{"say", "call
 "args"}], "results", "reply"}``: what the user says, the right calls with a result for each, and
 the final answer.
 
-A text is ``{"message", "schema", "answer"}``: what a developer sends, and the right JSON.
+A text is ``{"message", "schema", "answer"}``: what a developer sends, and the right JSON. A list
+whose items the text does not enumerate is left out of both, as no span stands for it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from dlm.datagen.examples import call_of
 from dlm.datagen.extraction_rows import parameter_of
 from dlm.datagen.rows import rows
 from dlm.engine.json_call import DESCRIPTION, NAME
+from dlm.language.enumerations import extended, items
 
 Authored = Mapping[str, Any]
 """An assistant or a text, or a part of one."""
@@ -44,7 +46,12 @@ def dialogues(authored: Authored) -> Iterator[dict[str, Any]]:
 
 def _reading(text: Authored) -> dict[str, Any]:
     """A text and its values in the form in which the engine gets JSON (`dlm.engine.json_call`)."""
-    message, fields = text["message"], dict(_fields(text["schema"], text["answer"]))
+    message = text["message"]
+    fields = {
+        path: one
+        for path, one in _fields(text["schema"], text["answer"])
+        if not isinstance(one[1], list) or _is_enumerated(message, one[1])
+    }
     required = [name for name, (_, value, needed) in fields.items() if needed]
     parameters = {name: parameter_of(schema) for name, (schema, _, _) in fields.items()}
     schema = {"type": "object", "properties": parameters, "required": required}
@@ -59,22 +66,32 @@ def _reading(text: Authored) -> dict[str, Any]:
 
 
 def _fields(
-    schema: Authored, answer: Authored, path: str = "", needed: bool = True
+    schema: Authored, answer: Authored, path: str = ""
 ) -> Iterator[tuple[str, tuple[dict[str, Any], Any, bool]]]:
-    """Each property's path, with its schema, its value or None, and whether it is required."""
+    """Each property's path, with its schema, its value or None, and whether it is required.
+
+    An object that may be left out is a property of its own, as for the engine.
+    """
     for name, one in schema["properties"].items():
-        wanted = needed and name in schema.get("required", ())
-        if one.get("type") == "object":
-            yield from _fields(one, answer.get(name, {}), f"{path}{name}.", wanted)
+        required = name in schema.get("required", ())
+        if required and one.get("type") == "object":
+            yield from _fields(one, answer.get(name, {}), f"{path}{name}.")
         else:
-            yield f"{path}{name}", (one, answer.get(name), wanted)
+            yield f"{path}{name}", (one, answer.get(name), required)
 
 
-def _enumeration(message: str, items: list[str]) -> str:
+def _is_enumerated(message: str, wanted: list[str]) -> bool:
+    """Whether the engine would read some items, perhaps with articles, from their span."""
+    found = items(extended(_enumeration(message, wanted), message))
+    ends = (one.lower().endswith(item.lower()) for one, item in zip(found, wanted, strict=False))
+    return len(found) == len(wanted) and all(ends)
+
+
+def _enumeration(message: str, wanted: list[str]) -> str:
     """The span of a text that enumerates some items."""
     plain = message.lower()
-    start = plain.index(items[0].lower())
-    return message[start : plain.index(items[-1].lower(), start) + len(items[-1])]
+    start = plain.index(wanted[0].lower())
+    return message[start : plain.index(wanted[-1].lower(), start) + len(wanted[-1])]
 
 
 def _conversations(assistant: Authored) -> Iterator[dict[str, Any]]:

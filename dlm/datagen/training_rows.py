@@ -142,11 +142,12 @@ def _beside(rows: Sequence[Row], others: Sequence[Row], rng: Random) -> list[Row
 def reading_in(row: Row) -> Row | None:
     """The reading in a dialogue: its first request, with the one tool that it calls.
 
-    None if the first message is not the user's, or is not answered by calls of a single tool.
+    None if the first message is not the user's, or if the answer is not to be learned or does not
+    call a single tool.
     """
     asked, answer = [*row["messages"], {}, {}][:2]
     called = {call["name"] for call in answer.get("tool_calls", ())}
-    if asked.get("role") != "user" or len(called) != 1:
+    if asked.get("role") != "user" or len(called) != 1 or answer.get("cut"):
         return None
     (tool,) = (tool for tool in row["tools"] if tool["name"] in called)
     return _reading_row(tool, [asked, answer])

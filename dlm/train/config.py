@@ -56,8 +56,8 @@ class TrainConfig:
             of a pretrained model's vectors, which AdamW would move as far as those of frequent
             words.
         max_length: Dialogues of more tokens than this are left out.
-        prompt_weight: Weight of next-token loss on tokens that are not answers. Users' words are
-            hard to predict, and at full weight they would be most of the loss.
+        prompt_weight: Weight of next-token loss on tokens that are not the agent's. Users' words
+            are hard to predict, and at full weight they would be most of the loss.
         reading_weight: Weight of next-token loss on the user's words in readings.
         opening_weight: Weight of next-token loss on the first token of an answer, which decides
             whether anything is called; the answer's other tokens weigh 1.

@@ -54,7 +54,8 @@ class Rows:
     Attributes:
         ids: (B, T) int64, padded at the right.
         weights: (B, T) float32, the weight of each token as a target of next-token prediction; 0
-            for padding and for instructions and declarations.
+            for padding, for instructions and declarations, and for what the agent said that is not
+            to be learned.
         answers: For each row, ranges [start, end) of the answers that are drafted.
         positions: (B, T) int64, of each token in its dialogue.
         spans: Where the dialogues are, if they are laid end to end in one row; None if each row is
@@ -98,8 +99,9 @@ def collate(
 
     Args:
         dialogues: Each with at least one token.
-        prompt_weight: Weight of next-token loss on tokens that are not answers. Instructions and
-            declarations before the first message are arbitrary and weigh nothing.
+        prompt_weight: Weight of next-token loss on users' messages, results and marks. Instructions
+            and declarations before the first message are arbitrary and weigh nothing; nor does a
+            message of the agent that is not an answer to learn.
         multiple: The length is rounded up to a multiple of this, so that few shapes occur.
         reading_weight: Weight of the user's words where they count as an answer; they are not
             drafted.
@@ -126,6 +128,10 @@ def _weighted(
     """Weights (T,) of a dialogue's tokens, and the answers to draft; arguments as in `collate`."""
     weights = np.zeros(len(dialogue.ids), dtype=np.float32)
     weights[beginning(dialogue) :] = prompt_weight
+    for at, one in enumerate(dialogue.ids):
+        if one == Mark.AGENT:
+            # What the agent said is learned only where it is an answer.
+            weights[at + 1 : dialogue.ids.index(Mark.END, at) + 1] = 0.0
     drafted = []
     for start, end in dialogue.answers:
         read = start > 0 and dialogue.ids[start - 1] == Mark.USER

@@ -68,6 +68,7 @@ def test_a_text_becomes_the_call_that_stands_for_its_json() -> None:
                     "required": ["name"],
                 },
                 "paid": {"type": "boolean"},
+                "van": {"type": "object", "properties": {"size": {"type": "string"}}},
             },
             "required": ["items", "who"],
         },
@@ -84,6 +85,21 @@ def test_a_text_becomes_the_call_that_stands_for_its_json() -> None:
     declared = json_call(text["schema"], (text["message"],), (), lambda _: lambda _: True)
     assert declared is not None and declared.tool.name == tool["name"]
     assert [*declared.paths] == [*tool["parameters"]["properties"]]
+
+
+def test_a_list_that_the_text_does_not_enumerate_is_not_asked_for() -> None:
+    words = {"type": "array", "items": {"type": "string"}}
+    properties = {"couple": words, "sorts": words}
+    text = {
+        "message": "Beate here. I marry on Sunday, in May, and Carl bakes rye bread and a cake.",
+        "schema": {"type": "object", "properties": properties, "required": ["couple"]},
+        "answer": {"couple": ["Beate", "Carl"], "sorts": ["rye bread", "cake"]},
+    }
+    (line,) = dialogues(text)
+    (tool,) = [one["function"] for one in line["tools"]]
+    assert [*tool["parameters"]["properties"]] == ["sorts"]
+    (call,) = line["messages"][1]["tool_calls"]
+    assert json.loads(call["function"]["arguments"]) == {"sorts": "rye bread and a cake"}
 
 
 def test_what_the_authors_wrote_can_be_learned() -> None:

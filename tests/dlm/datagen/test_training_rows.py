@@ -164,6 +164,11 @@ def test_other_beginnings_give_no_reading(messages: list[Row]) -> None:
     assert reading_in(example(1) | {"messages": messages}) is None
 
 
+def test_an_answer_that_is_not_learned_makes_no_reading() -> None:
+    asks, answer, result = example(3)["messages"]
+    assert reading_in(example(3) | {"messages": [asks, answer | {"cut": True}, result]}) is None
+
+
 CALL = {"role": "assistant", "content": None, "tool_calls": [{"name": "x", "arguments": {}}]}
 RESULT = {"role": "tool", "name": "x", "content": "It is nine."}
 

@@ -88,6 +88,16 @@ def test_without_a_user_all_but_answers_is_prompt() -> None:
     assert collate([dialogue], 0.5).weights[0, : start + 1].tolist() == [0.0] * start + [0.5]
 
 
+def test_a_message_of_the_agent_that_is_no_answer_is_not_learned() -> None:
+    dialogue = encoded(1)[0]
+    (start, end), *answers = dialogue.answers
+    made = collate([Encoded(dialogue.ids, answers)], 0.25)
+    assert set(made.weights[0, start:end].tolist()) == {0.0}
+    assert made.weights[0, start - 1] == 0.25
+    kept = collate([dialogue], 0.25).weights
+    assert made.weights[0, end:].equal(kept[0, end:])
+
+
 def test_the_first_token_of_an_answer_may_weigh_more() -> None:
     dialogue = encoded(1)[0]
     plain, more = (collate([dialogue], 0.5, opening_weight=w).weights[0] for w in (1.0, 7.0))
