@@ -178,7 +178,11 @@ def _json_calls(
     names = " | ".join(f"t{number}" for number in range(len(tools)))
     lines = [f'call: <[{calls.opening}]> "\\n" ({names}) "\\n" <[{calls.closing}]>']
     for number, (tool, values) in enumerate(zip(tools, spans, strict=True)):
-        lines.append(f"t{number}: %json {strict_json(_call_schema(tool, values))}")
+        try:
+            lines.append(f"t{number}: %json {strict_json(_call_schema(tool, values))}")
+        except FormatError as error:
+            fault = str(error).removeprefix("format: ")
+            raise FormatError(f"{tool.name}: {fault}", tool.name) from None
     return lines
 
 

@@ -2,8 +2,8 @@
 
 Most of a grammar's memory is used by the answers that follow it, above all for states of its lexer,
 and llguidance does not report how much that is. So it is estimated from measured figures, on the
-high side, and llguidance's own limits apply to each grammar. A grammar with an error is not kept.
-Threads may share a `CompiledGrammars`.
+high side, and llguidance's own limits apply to each grammar. A grammar with an error is not kept,
+nor one that an answer has brought to these limits. Threads may share a `CompiledGrammars`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class CompiledGrammars:
         with self._lock:
             kept = self._kept.pop(key, None)
             self.nbytes -= kept.nbytes if kept else 0
-        if kept is None:
+        # Answers share its lexer: if one of them broke that, all later ones would fail.
+        if kept is None or _probed(kept.grammar).is_error():
             kept = _Kept(compiled(grammar, self._tokenizer), BYTES_PER_CHARACTER * len(grammar))
         copy = kept.grammar.deep_copy()
         # Answers share the states that they add to a grammar, so its size has a limit.
@@ -98,13 +99,17 @@ def compiled(grammar: str, tokenizer: Any) -> Any:
     import llguidance
 
     made = llguidance.LLMatcher(tokenizer, grammar, log_level=0, limits=limits())
-    if not made.is_error():
-        probe = made.deep_copy()
-        probe.compute_bitmask()
-        made = probe if probe.is_error() else made
-    if made.is_error():
-        raise GrammarError(made.get_error())
+    for tried in (made, _probed(made)):
+        if tried.is_error():
+            raise GrammarError(tried.get_error())
     return made
+
+
+def _probed(matcher: Any) -> Any:
+    """A copy of an llguidance matcher that has computed its next mask of tokens."""
+    copy = matcher.deep_copy()
+    copy.compute_bitmask()
+    return copy
 
 
 def limits() -> Any:

@@ -28,6 +28,8 @@ LOOK_AHEAD = 48
 SPARE = 64
 """Tokens by which one token may lengthen the way out, beyond twice the length of the first way out:
 an optional part, which the first way out does not have, may itself require that much."""
+PAUSE = 32
+"""Tokens before the next search where none was found: a search without success is the longest."""
 
 # Signs in the order in which they are tried; "0" stands for any digit. Separators come before
 # digits, because a number needs few digits, and a minus behind them.
@@ -134,6 +136,8 @@ class EndingMatcher(Matcher):
         self._unwatched = self._slack(first) if first else 0
         self._looked = False
         self._must: int | None = None
+        # Tokens before a way out is searched for again.
+        self._pause = 0
 
     @property
     def needs_logits(self) -> bool:
@@ -172,6 +176,7 @@ class EndingMatcher(Matcher):
         if taken:
             self._room -= 1
             self._unwatched -= 1
+            self._pause -= 1
             self._tail = (*self._tail, token)[-LOOP_TOKENS * 4 :]
             self._looked = False
             self._opening = None if token == self._opening else self._opening
@@ -197,10 +202,11 @@ class EndingMatcher(Matcher):
             return self._must
         self._looked, self._must = True, None
         loops = self._opening is None and looping(self._tail)
-        if not (loops or self._is_near):
+        if self._pause > 0 or not (loops or self._is_near):
             return None
         self._way = way = self._way or self._way_out()
         if way is None:
+            self._pause = PAUSE
             return None
         if len(way) > self._room:
             # Too late to end in time: let the answer say as much as it can until it is cut.
@@ -212,8 +218,8 @@ class EndingMatcher(Matcher):
 
     def _leaves_room(self, token: int) -> bool:
         """Whether the answer can still end in time after a token that the grammar allows."""
-        on_the_way = self._way is not None and self._way[0] == token
-        if token == self.end or on_the_way or not self._is_near:
+        # Without a way out from here, there is hardly one behind the token.
+        if self._way is None or token in (self.end, self._way[0]) or not self._is_near:
             return True
         way = self._way_out(token)
         return way is None or len(way) < self._room

@@ -49,7 +49,6 @@ from dlm.language.tokenizer import Tokenizer
 KEPT_SPELLINGS = 4096
 MOST_NUMBERS = 64
 """If more numbers than this were said, a number may be any number."""
-_STATE = "\n<state>"
 _REFUSAL = "Parser Error: token"
 
 
@@ -409,8 +408,8 @@ class Matcher:
 
     def _check(self) -> None:
         if self._inner.is_error():
-            # The parser appends its whole state to the message.
-            message = f"grammar: {self._inner.get_error().partition(_STATE)[0]}"
+            # The parser appends its whole state to the message, or a backtrace.
+            message = f"grammar: {self._inner.get_error().splitlines()[0]}"
             raise FormatError(message) if self._formatted else ValueError(message)
 
 
@@ -420,9 +419,11 @@ def _fault(error: str, text: str, rules: AnswerRules) -> FormatError:
     lines = text.splitlines()
     rule = lines[int(line[1]) - 1] if line and int(line[1]) <= len(lines) else ""
     found = re.match(r"t(\d+)(?:_(\d+))?:", rule)
-    if not found:
+    # The line may be one of the format's own grammar; the error quotes the line that it means.
+    if not found or rule not in error:
         return FormatError(f"format: {reason(error)}")
-    tool = rules.callable()[int(found[1])]
+    lacks = Sources.of(rules).lack
+    tool = [one for one in rules.callable() if not lacks(one)][int(found[1])]
     if found[2] is None:
         return FormatError(f"{tool.name}: {reason(error)}", tool.name)
     parameter = list(tool.properties)[int(found[2])]

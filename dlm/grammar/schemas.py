@@ -6,7 +6,8 @@ characters, items. This module limits them all. It knows nothing of tokens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dlm.language.schema import FORMATS
@@ -21,6 +22,10 @@ MOST_PROPERTIES = 64
 MOST_KEY_CHARACTERS = 64
 
 _LARGEST = 10**MOST_DIGITS - 1
+# Bounds beyond this count as none: llguidance cannot read them all.
+_FARTHEST = 10**18
+_LOWER = ("minimum", "exclusiveMinimum")
+_UPPER = ("maximum", "exclusiveMaximum")
 _JOINING = (
     *("allOf", "not", "if", "then", "else", "patternProperties", "unevaluatedProperties"),
     *("dependentSchemas", "minProperties", "propertyNames"),
@@ -135,9 +140,16 @@ def _bounded(node: dict[str, Any]) -> Node:
         _limit(node, "maxLength", "minLength", MOST_CHARACTERS)
     if "array" in kinds and "maxItems" not in node:
         _limit(node, "maxItems", "minItems", MOST_ITEMS)
+    if "number" in kinds and _is_whole(node.get("multipleOf")):
+        # The same numbers. llguidance fails at a "number" to which no digit can be added.
+        kinds = node["type"] = list({"integer" if one == "number" else one: None for one in kinds})
     if "integer" in kinds or "number" in kinds:
         _bound_number(node, "number" in kinds)
     return node
+
+
+def _is_whole(step: Any) -> bool:
+    return type(step) in (int, float) and step % 1 == 0
 
 
 def _limit(node: dict[str, Any], keyword: str, least: str, most: int) -> None:
@@ -147,24 +159,31 @@ def _limit(node: dict[str, Any], keyword: str, least: str, most: int) -> None:
 
 
 def _bound_number(node: dict[str, Any], decimals: bool) -> None:
-    low = _bound(node, "minimum", "exclusiveMinimum", -_LARGEST)
-    high = _bound(node, "maximum", "exclusiveMaximum", _LARGEST)
-    if low is None or high is None:
+    low = max(_given(node, _LOWER), default=-math.inf)
+    high = min(_given(node, _UPPER), default=math.inf)
+    if max(low, -high) > _LARGEST // 2:
+        # Only huge numbers are allowed: another bound might leave none.
         return
+    if low < -_FARTHEST:
+        low = _replace_bounds(node, _LOWER, -_LARGEST)
+    if high > _FARTHEST:
+        high = _replace_bounds(node, _UPPER, _LARGEST)
     # Only if the bounds leave room for enough numbers with that many decimals.
-    if decimals and "multipleOf" not in node and high - low > 100 * 10**-MOST_DECIMALS:
+    room = high - low > 100 * 10**-MOST_DECIMALS and max(-low, high) <= _LARGEST
+    if decimals and "multipleOf" not in node and room:
         node["multipleOf"] = 10**-MOST_DECIMALS
 
 
-def _bound(node: dict[str, Any], keyword: str, exclusive: str, outermost: int) -> float | None:
-    """A number's bound, which is set if there is none; None if it is huge or not a number."""
-    given = [node[key] for key in (keyword, exclusive) if key in node]
-    if not given:
-        node[keyword] = outermost
-        return outermost
+def _given(node: Node, keywords: Sequence[str]) -> list[float]:
     # `type`, because in draft 4 exclusive bounds are bools, which are ints in Python.
-    usual = all(type(one) in (int, float) and abs(one) < _LARGEST // 2 for one in given)
-    return float(given[-1]) if usual else None
+    return [node[key] for key in keywords if type(node.get(key)) in (int, float)]
+
+
+def _replace_bounds(node: dict[str, Any], keywords: Sequence[str], bound: int) -> int:
+    for key in keywords:
+        node.pop(key, None)
+    node[keywords[0]] = bound
+    return bound
 
 
 def _leave_out_property_names(node: dict[str, Any]) -> None:

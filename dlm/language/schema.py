@@ -37,6 +37,8 @@ _OF_OTHERS = {
     *("contains", "minContains", "maxContains", "minItems", "maxItems", "uniqueItems"),
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
+# Beside one of these, a reference or a choice is not all that a schema says.
+_BESIDE = (_RESTRICTING | _OF_OTHERS | {"enum", "const"}) - {"$ref", "anyOf"}
 
 
 def written(value: Any, schema: Mapping[str, Any] | None = None) -> str:
@@ -92,6 +94,8 @@ def _stands_for(
 
     Each reference is followed once, and added to ``followed``.
     """
+    if not _BESIDE.isdisjoint(schema):
+        return None
     reference = schema.get("$ref")
     inner = _defined(reference, definitions)
     if inner is not None and reference not in followed:

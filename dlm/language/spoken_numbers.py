@@ -9,6 +9,8 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 ONES = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
     "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
@@ -45,6 +47,11 @@ def words_of(number: int) -> str:
             joint = " and " if scale == 100 or 0 < rest < 100 else " "
             return f"{words_of(number // scale)} {name}" + (joint + words_of(rest) if rest else "")
     raise AssertionError(number)
+
+
+def figures(value: float) -> str:
+    """A number in figures, without an exponent."""
+    return np.format_float_positional(value, trim="-")
 
 
 def number(text: str) -> float | None:

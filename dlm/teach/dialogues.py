@@ -28,7 +28,7 @@ from dlm.datagen.words import WORDS
 from dlm.datagen.world import capital
 from dlm.language.identifiers import words
 from dlm.language.schema import is_number, options
-from dlm.language.spoken_numbers import words_of
+from dlm.language.spoken_numbers import figures, words_of
 from dlm.teach.requests import (
     SEEING,
     TABLE,
@@ -442,8 +442,8 @@ def _spoken(option: Any, digits: bool) -> str:
 def _figure(value: float, digits: bool) -> str:
     """A number as people say it, or in figures."""
     if digits:
-        return f"{value:g}"
-    whole, _, part = f"{abs(value):g}".partition(".")
+        return figures(value)
+    whole, _, part = figures(abs(value)).partition(".")
     said = " ".join(["minus"] * (value < 0) + [words_of(int(whole))])
     return f"{said} point {' '.join(words_of(int(d)) for d in part)}" if part else said
 

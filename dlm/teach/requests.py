@@ -20,7 +20,7 @@ from dlm.datagen.phrases import is_order
 from dlm.datagen.tables import read
 from dlm.language.identifiers import words
 from dlm.language.schema import is_number, options
-from dlm.language.spoken_numbers import words_of
+from dlm.language.spoken_numbers import figures, words_of
 from dlm.teach.listed import Listed
 
 
@@ -583,7 +583,7 @@ def phrasing_of(said: str, arguments: Mapping[str, Any]) -> str | None:
     for name, value in arguments.items():
         spoken = [str(value)]
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            spoken = [f"{value:g}", words_of(int(value)) if value == int(value) else f"{value:g}"]
+            spoken = [figures(value), *([words_of(int(value))] if value == int(value) else [])]
         found = next(
             (m for s in spoken if (m := re.search(rf"(?<!\w){re.escape(s)}(?!\w)", text, re.I))),
             None,

@@ -156,7 +156,7 @@ def test_each_call_starts_afresh() -> None:
     assert not allows(rules(*LATTE), [*order("latte"), *order("latte", "latte")])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_disjoint_spans_are_allowed_and_others_are_not(data: st.DataObject) -> None:
     # Each word once, so that spans overlap where they share one.
@@ -189,7 +189,7 @@ def one_call(said: Sequence[str]) -> Matcher:
     return FACTORY.matcher(AnswerRules((DRINK,), "required", tuple(said), parallel=False))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(said=TEXTS, seed=st.integers(0, 2**31))
 def test_whatever_is_wanted_no_answer_runs_into_a_dead_end(said: list[str], seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
@@ -199,7 +199,7 @@ def test_whatever_is_wanted_no_answer_runs_into_a_dead_end(said: list[str], seed
         assert all(any(value in text for text in said) for value in made.arguments.values())
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(said=TEXTS, seed=st.integers(0, 2**31))
 def test_all_ways_of_asking_agree(said: list[str], seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from jsonschema import Draft202012Validator, FormatChecker
 
 from dlm.effort import Effort
@@ -41,9 +41,7 @@ TICKET: Schema = {
     "$defs": {"Tag": {"type": "string", "pattern": "^[a-z]{1,4}$"}},
 }
 ENDLESS: Schema = {"type": "array", "items": {"type": "string"}, "minItems": 40}
-FUZZED = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
-)
+FUZZED = settings(max_examples=150)
 
 
 def validate(value: Any, schema: Schema) -> None:
@@ -230,6 +228,23 @@ def test_a_parameter_at_fault_is_named() -> None:
     with pytest.raises(FormatError, match=r"^bad\.b: .*contains") as raised:
         FACTORY.matcher(AnswerRules(tools))
     assert (raised.value.tool, raised.value.parameter) == ("bad", "b")
+
+
+def test_behind_a_tool_without_words_to_copy_the_right_one_is_named() -> None:
+    wordless = Tool("note", "", {"properties": {"text": {"type": "string"}}, "required": ["text"]})
+    fine = Tool("fine", "", {"properties": {"a": {"type": "integer"}}})
+    bad = Tool("bad", "", {"properties": {"a": {"type": "array", "contains": {}}}})
+    with pytest.raises(FormatError, match=r"^bad\.a: .*contains"):
+        FACTORY.matcher(AnswerRules((wordless, fine, bad), copy_sources=()))
+
+
+def test_no_tool_is_at_fault_for_a_line_of_the_formats_grammar() -> None:
+    tool = Tool("fine", "", {"properties": {"a": {"type": "integer"}}})
+    for blank in range(6):
+        wanted = Lark("start: x\n" + "\n" * blank + "x: nothing")
+        with pytest.raises(FormatError, match=r"^format: .*nothing") as raised:
+            FACTORY.matcher(AnswerRules((tool,), format=wanted))
+        assert raised.value.tool is None
 
 
 def test_a_format_beside_tools() -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dlm.grammar.answer_rules import AnswerRules
-from dlm.grammar.formats import JsonSchema
+from dlm.grammar.formats import FormatError, JsonSchema
 from dlm.grammar.matcher import GrammarFactory, Matcher
 from dlm.grammar.said import SPAN_PIECES, runs
 from dlm.language.chat_template import ChatTemplate
@@ -115,3 +115,13 @@ def test_what_a_tool_defines_may_be_referred_to_from_inside_its_parameters(
     rules = AnswerRules((Tool("buy", "Buys.", parameters),))
     assert takes(factory.matcher(rules), chat.spell(call("buy", items=[{"n": 3}])))
     assert not takes(factory.matcher(rules), chat.spell(call("buy", items=[{"n": "x"}])))
+
+
+def test_a_tools_pattern_of_too_many_parts_is_no_fault_of_the_format(
+    factory: GrammarFactory,
+) -> None:
+    pattern = {"type": "string", "pattern": "^(a{1000}){1000}$"}
+    bad = Tool("bad", "", {"properties": {"a": pattern}})
+    with pytest.raises(FormatError, match=r"^bad: too many expressions") as raised:
+        factory.matcher(AnswerRules((TIMER, bad)))
+    assert raised.value.tool == "bad"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from dlm.grammar import compiled
 from dlm.grammar.answer_rules import AnswerRules
+from dlm.grammar.ending_matcher import PAUSE, Closers, EndingMatcher
 from dlm.grammar.formats import FormatError, Regex
 from dlm.grammar.matcher import GrammarFactory, check_tools
 from dlm.language.chat_format import JsonCalls, MarkedCalls
@@ -185,6 +187,14 @@ def test_odd_words_may_be_said(said: str) -> None:
         ({"enum": [1, None]}, "null", "2"),
         ({"const": 5}, "5", "6"),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "ten minutes", "null"),
+        (
+            {"anyOf": [{"items": {"type": "integer"}}, {"type": "null"}], "minItems": 2},
+            "[1, 2]",
+            "[1]",
+        ),
+        ({"type": "integer", "minimum": 10**15}, "1700000000000000", "7"),
+        ({"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1}, "10", "7.5"),
+        ({"type": "number", "minimum": 0, "maximum": sys.float_info.max}, "10", "-7"),
     ],
 )
 def test_schemas_of_all_kinds(schema: dict[str, Any], good: str, bad: str) -> None:
@@ -193,6 +203,38 @@ def test_schemas_of_all_kinds(schema: dict[str, Any], good: str, bad: str) -> No
     assert allows(rules, call("x", p=good))
     assert template().answer(call("x", p=good), (odd,)).calls
     assert not allows(rules, call("x", p=bad))
+
+
+@pytest.mark.parametrize("level", ["5", "15", "100"])
+def test_a_number_in_whole_steps_may_have_all_its_digits(level: str) -> None:
+    steps = {"type": "number", "minimum": 0, "maximum": 100, "multipleOf": 5}
+    dim = tool("dim", ["level", "room"], level=steps, room={"type": "integer"})
+    matcher = FACTORY.matcher(AnswerRules((dim,)))
+    written = call("dim", level=level, room="2")
+    for at, token in enumerate(written):
+        matcher.allowed(())
+        assert choice(matcher, token) == token
+        matcher.follow(written[at : at + 1])
+
+
+def test_where_no_way_out_is_found_few_are_searched_for() -> None:
+    class Counting(EndingMatcher):
+        searches = 0
+
+        def _way_out(self, token: int | None = None) -> list[int] | None:
+            Counting.searches += 1
+            return super()._way_out(token)
+
+    hard = {"type": "array", "items": {"type": "string", "pattern": "b"}, "minItems": 2}
+    inner = FACTORY.matcher(AnswerRules((tool("sort", ["letters"], letters=hard),)))
+    closers = Closers(SIZE, FACTORY.spell, (Mark.KEY, Mark.VALUE))
+    matcher = Counting(inner, closers, room := 200, opening=Mark.CALL)
+    generator = torch.Generator().manual_seed(1)
+    left = room - 1 - len(matcher.advance(Mark.CALL))
+    while left > 0:
+        token = matcher.best(torch.randn(SIZE, generator=generator))
+        left -= 1 + len(matcher.advance(token))
+    assert 1 < Counting.searches <= 2 + room // PAUSE
 
 
 @settings(max_examples=40)

@@ -111,6 +111,14 @@ def test_what_may_refer_to_definitions_keeps_them() -> None:
     assert plain({"type": "integer"}, definitions) == {"type": "integer"}
 
 
+@pytest.mark.parametrize(
+    "said", [{"$ref": "#/$defs/Colour"}, {"anyOf": [COLOUR, {"type": "null"}]}]
+)
+def test_what_is_said_beside_a_reference_or_null_holds(said: dict[str, Any]) -> None:
+    for more in ({"minLength": 4}, {"enum": ["red"]}):
+        assert plain({**said, **more}, {"Colour": COLOUR}).items() >= {**said, **more}.items()
+
+
 def test_references_may_follow_one_another_for_long() -> None:
     chain = {f"D{i}": {"$ref": f"#/$defs/D{i + 1}"} for i in range(5000)}
     assert plain({"$ref": "#/$defs/D0"}, {**chain, "D5000": COLOUR}) == COLOUR

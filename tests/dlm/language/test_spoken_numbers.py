@@ -71,9 +71,9 @@ def test_numbers_are_found_where_they_stand(text: str, found: dict[str, str]) ->
 
 
 def test_a_long_text_is_read_in_time_that_grows_as_it_does() -> None:
-    started = time.process_time()
+    started = time.thread_time()
     assert sum(value == "1" for value, _, _ in numbers_in("one " * 20_000)) == 20_000
-    assert time.process_time() - started < 5
+    assert time.thread_time() - started < 5
 
 
 @pytest.mark.parametrize(

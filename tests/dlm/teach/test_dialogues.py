@@ -99,6 +99,7 @@ def test_an_example_becomes_a_phrasing() -> None:
     assert phrasing_of("that one please", {"petId": 3}) is None
     assert phrasing_of("which are up for grabs", {"status": "available"}) is None
     assert phrasing_of("order it and finish that", {"complete": True}) is None
+    assert phrasing_of("save 1500000 now", {"cents": 1500000}) == "save {cents} now"
     asking = Asking.of(TOOLS[0], ["who on earth is {petId}"])
     phrasings = [asking.phrasing(Random(seed)) for seed in range(40)]
     assert 5 < phrasings.count("who on earth is {petId}") < 35
@@ -113,3 +114,5 @@ def test_numbers_are_said_whatever_their_bounds_are() -> None:
     half = {"type": "number", "enum": [-0.5, 1, 1.5]}
     said = {_spoken(option, False) for option in half["enum"]}
     assert said == {"minus zero point five", "one", "one point five"}
+    assert _spoken(2_000_000, False) == "two million"
+    assert _spoken(0.00002, True) == "0.00002"
