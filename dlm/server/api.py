@@ -293,7 +293,9 @@ class Api:
             room = await asyncio.to_thread(served.engine.room, request)
             if room < 1:
                 context = served.card.context_length
-                raise _too_long(field, f"{1 - room} tokens too long for a context of {context}")
+                needed = f"got {context + 1 - room} tokens with the shortest answer"
+                over = f"{1 - room} more than the context of {context}"
+                raise _too_long(field, f"{needed}, {over}")
             longest = min(self._limits.answer_tokens, room)
             asked = request.max_tokens or self._limits.usual_tokens
             out.append(replace(request, max_tokens=min(asked, longest)))

@@ -1,7 +1,8 @@
 """Request bodies as pydantic models, and their parsing from bytes.
 
-Unknown fields are ignored, and named in the answer's ``warning``. Rules that concern several fields
-are in `dlm.server.conversion`.
+Known fields that would change the answer, but are not supported, are refused. Unknown fields are
+ignored, and named in the answer's ``warning``. Rules that concern several fields are in
+`dlm.server.conversion`.
 """
 
 from __future__ import annotations
@@ -28,26 +29,39 @@ WITHOUT_EFFECT = {
 # Not supported, each with the values that are accepted because they ask for nothing.
 NOT_SUPPORTED: dict[str, tuple[Any, ...]] = {
     "audio": (None,),
+    "background": (None, False),
     "best_of": (None, 1),
+    "conversation": (None,),
     "echo": (None, False),
     "frequency_penalty": (None, 0),
     "function_call": (None,),
     "functions": (None, []),
+    "logit_bias": (None, {}),
     "logprobs": (None, False),
     "modalities": (None, ["text"]),
     "presence_penalty": (None, 0),
+    "previous_response_id": (None,),
+    "prompt": (None,),
     "repetition_penalty": (None, 1),
     "top_k": (None, -1, 0),
     "top_logprobs": (None, 0),
+    "truncation": (None, "disabled"),
     "web_search_options": (None,),
 }
-
+_NOTHING_KEPT = "no responses are kept; send the items of the whole dialogue as input"
+_WHY_NOT = {
+    "conversation": _NOTHING_KEPT,
+    "previous_response_id": _NOTHING_KEPT,
+    "prompt": "no prompts are kept; send its text as instructions",
+    "truncation": "a dialogue that is too long is refused; leave out its oldest items",
+}
 
 MAX_CHOICES = 4
 MAX_MESSAGES = 2048
 MAX_PARTS = 2048
 MAX_TOOLS = 128
 MAX_STOPS = 16
+MAX_QUOTED = 80
 TOOL_NAME = r"^[a-zA-Z0-9_-]{1,64}$"
 
 Item = TypeVar("Item")
@@ -162,6 +176,20 @@ class NamedTool(Part):
     function: FunctionName
 
 
+class AllowedTools(Part):
+    """Some of the tools, of which one may or must be called."""
+
+    mode: Literal["auto", "required"]
+    tools: Parts[NamedTool] = Field(min_length=1)
+
+
+class AllowedToolChoice(Part):
+    """The tools that may be called in this answer."""
+
+    type: Literal["allowed_tools"]
+    allowed_tools: AllowedTools
+
+
 class TextFormat(Part):
     """Plain text."""
 
@@ -251,7 +279,11 @@ class ChatRequest(Generation):
     messages: Listed[Message] = Field(min_length=1, max_length=MAX_MESSAGES)
     max_completion_tokens: int | None = Field(default=None, ge=1)
     tools: Listed[FunctionTool] | None = Field(default=None, max_length=MAX_TOOLS)
-    tool_choice: Literal["auto", "none", "required"] | NamedTool | None = None
+    tool_choice: (
+        Literal["auto", "none", "required"]
+        | Annotated[NamedTool | AllowedToolChoice, Field(discriminator="type")]
+        | None
+    ) = None
     parallel_tool_calls: bool | None = None
     response_format: ResponseFormat | None = None
     prediction: Prediction | None = None
@@ -310,7 +342,8 @@ def validated(kind: type[Checked], raw: dict[str, Any]) -> Checked:
         if not any(
             value == one and isinstance(value, bool) == isinstance(one, bool) for one in neutral
         ):
-            raise invalid(name, "is not supported", "unsupported_parameter")
+            why = f": {_WHY_NOT[name]}" if name in _WHY_NOT else ""
+            raise invalid(name, f"is not supported{why}", "unsupported_parameter")
     return checked
 
 
@@ -318,15 +351,22 @@ def _deepest(error: ValidationError, raw: dict[str, Any]) -> ApiError:
     """The deepest error: it belongs to the branch of a union that fits best.
 
     Of equally deep errors, one from a branch for values of this type is taken: an empty list is too
-    short, rather than not a text.
+    short, rather than not a text. A wrong ``type`` is taken before fields that it does not have.
     """
     located = [(_path(one, raw), one) for one in error.errors(include_url=False)]
-    path, found = max(located, key=lambda one: (len(one[0]), not one[1]["type"].endswith("_type")))
+
+    def fit(one: tuple[list[str | int], ErrorDetails]) -> tuple[int, bool, bool]:
+        path, found = one
+        return len(path), not found["type"].endswith("_type"), path[-1:] == ["type"]
+
+    path, found = max(located, key=fit)
     steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in path]
     param = "".join(steps).removeprefix(".")
-    missing = found["type"] == "missing"
-    code = "missing_required_parameter" if missing else "invalid_value"
-    return invalid(param, found["msg"].lower() if missing else found["msg"], code)
+    if found["type"] == "missing":
+        return invalid(param, found["msg"].lower(), "missing_required_parameter")
+    if found["type"] == "literal_error" and len(got := repr(found["input"])) <= MAX_QUOTED:
+        return invalid(param, f"got {got}, expected {found['ctx']['expected']}")
+    return invalid(param, found["msg"])
 
 
 def _path(error: ErrorDetails, raw: Any) -> list[str | int]:

@@ -53,28 +53,43 @@ def chat_requests(body: ChatRequest) -> list[Request]:
     Raises:
         ApiError: Fields contradict each other, or ask for something impossible.
     """
-    choice = body.tool_choice or "auto"
     wanted, dialogue = _format(body.response_format), turns(body.messages)
     if isinstance(body.response_format, JsonObjectFormat):
         schema, dialogue = take_schema(dialogue)
         wanted = wanted if schema is None else JsonSchema(schema)
+    tools = tuple(_tool(tool, i) for i, tool in enumerate(body.tools or ()))
+    choice, barred = _tool_choice(body, [tool.name for tool in tools])
     request = Request(
         turns=dialogue,
-        tools=tuple(_tool(tool, i) for i, tool in enumerate(body.tools or ())),
-        tool_choice=choice.function.name if isinstance(choice, NamedTool) else choice,
+        tools=tools,
+        tool_choice=choice,
+        barred=barred,
         parallel=body.parallel_tool_calls is not False,
         format=wanted,
         draft=_text(body.prediction.content) if body.prediction else None,
         max_tokens=body.max_completion_tokens or body.max_tokens or 0,
     )
-    names = [tool.name for tool in request.tools]
+    return _choices(body, request)
+
+
+def _tool_choice(body: ChatRequest, names: Sequence[str]) -> tuple[str, frozenset[str]]:
+    """`Request.tool_choice` and `Request.barred`, for tools of some names."""
+    choice = body.tool_choice or "auto"
     if len(set(names)) < len(names):
         raise invalid("tools", f"got {names}, expected different names")
-    if isinstance(choice, NamedTool) and request.tool_choice not in names:
-        raise invalid("tool_choice", f"got {request.tool_choice!r}, expected one of {names}")
-    if choice == "required" and not names:
-        raise invalid("tool_choice", "got 'required', expected tools beside it")
-    return _choices(body, request)
+    if isinstance(choice, str):
+        if choice == "required" and not names:
+            raise invalid("tool_choice", "got 'required', expected tools beside it")
+        return choice, frozenset()
+    named = [choice] if isinstance(choice, NamedTool) else choice.allowed_tools.tools
+    allowed = [tool.function.name for tool in named]
+    for name in allowed:
+        if name not in names:
+            raise invalid("tool_choice", f"got {name!r}, expected one of {names}")
+    obliges = isinstance(choice, NamedTool) or choice.allowed_tools.mode == "required"
+    mode = "required" if obliges else "auto"
+    one = obliges and len(set(allowed)) == 1
+    return allowed[0] if one else mode, frozenset(names) - frozenset(allowed)
 
 
 def completion_requests(body: CompletionRequest) -> list[Request]:

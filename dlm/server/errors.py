@@ -71,7 +71,8 @@ def from_engine(error: Exception, tools: Sequence[str] = ()) -> ApiError:
         case queue.Full():
             return ApiError(429, "the model is busy; try again soon", "engine_full")
         case FormatError():
-            return ApiError(400, str(error), "unsupported_schema", _place(error, tools))
+            fault = str(error).partition(": ")[2] or str(error)
+            return invalid(_place(error, tools), fault, "unsupported_schema")
         case AnswerError():
             return ApiError(500, "the model's answer was malformed", "malformed_answer")
         case ValueError():
@@ -83,7 +84,10 @@ def from_engine(error: Exception, tools: Sequence[str] = ()) -> ApiError:
 
 
 def _place(error: FormatError, tools: Sequence[str]) -> str:
-    if error.tool not in tools:
+    if error.tool is None:
         return "response_format"
-    where = f"tools[{tools.index(error.tool)}].function.parameters"
+    # A schema for the answer is made a tool that the client does not know.
+    where = "response_format.json_schema.schema"
+    if error.tool in tools:
+        where = f"tools[{tools.index(error.tool)}].function.parameters"
     return where if error.parameter is None else f"{where}.properties.{error.parameter}"

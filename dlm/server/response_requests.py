@@ -112,6 +112,14 @@ class ChosenTool(Part):
     name: str = Field(pattern=TOOL_NAME)
 
 
+class AllowedResponseTools(Part):
+    """The tools that may be called in this response, of which one must be if it is required."""
+
+    type: Literal["allowed_tools"]
+    mode: Literal["auto", "required"]
+    tools: Parts[ChosenTool] = Field(min_length=1)
+
+
 class ResponseSchema(NamedSchema):
     """JSON that validates against a schema."""
 
@@ -144,13 +152,14 @@ class ResponseRequest(Generation):
     instructions: str | None = None
     max_output_tokens: int | None = Field(default=None, ge=1)
     tools: Listed[ResponseTool] | None = Field(default=None, max_length=MAX_TOOLS)
-    tool_choice: Literal["auto", "none", "required"] | ChosenTool | None = None
+    tool_choice: (
+        Literal["auto", "none", "required"]
+        | Annotated[ChosenTool | AllowedResponseTools, Field(discriminator="type")]
+        | None
+    ) = None
     parallel_tool_calls: bool | None = None
     text: TextOptions | None = None
     reasoning: ReasoningOptions | None = None
-    previous_response_id: None = None
-    conversation: None = None
-    background: Literal[False] | None = None
 
 
 def response_requests(body: ResponseRequest) -> list[Request]:
@@ -160,7 +169,13 @@ def response_requests(body: ResponseRequest) -> list[Request]:
         ApiError: Fields contradict each other, or ask for something impossible. It names fields of
             a chat completion; see `renamed`.
     """
-    return chat_requests(validated(ChatRequest, _chat(body)))
+    messages, places = _messages(body)
+    try:
+        return chat_requests(validated(ChatRequest, _chat(body, messages)))
+    except ApiError as error:
+        if error.param not in places:
+            raise
+        raise _moved(error, places[error.param]) from None
 
 
 def renamed(error: ApiError) -> ApiError:
@@ -170,22 +185,23 @@ def renamed(error: ApiError) -> ApiError:
     param = error.param
     for theirs, ours in _PATHS:
         param = re.sub(f"^{theirs}", ours, param)
-    message = str(error).replace(error.param, param, 1)
+    return _moved(error, param)
+
+
+def _moved(error: ApiError, param: str) -> ApiError:
+    message = str(error).replace(error.param or "", param, 1)
     return ApiError(error.status, message, error.code, param)
 
 
-def _chat(body: ResponseRequest) -> dict[str, Any]:
+def _chat(body: ResponseRequest, messages: list[dict[str, Any]]) -> dict[str, Any]:
     """The body of a chat completion that asks for the same."""
     tools = [
         {"type": "function", "function": tool.model_dump(exclude={"type"}, exclude_none=True)}
         for tool in body.tools or ()
     ]
-    choice = body.tool_choice
-    if isinstance(choice, ChosenTool):
-        choice = {"type": "function", "function": {"name": choice.name}}  # type: ignore[assignment]
     asked: dict[str, Any] = {
         "model": body.model,
-        "messages": _messages(body),
+        "messages": messages,
         "max_tokens": body.max_output_tokens or body.max_tokens,
         "temperature": body.temperature,
         "top_p": body.top_p,
@@ -193,11 +209,22 @@ def _chat(body: ResponseRequest) -> dict[str, Any]:
         "stop": body.stop,
         "reasoning_effort": (body.reasoning and body.reasoning.effort) or body.reasoning_effort,
         "tools": tools or None,
-        "tool_choice": choice,
+        "tool_choice": _choice(body.tool_choice),
         "parallel_tool_calls": body.parallel_tool_calls,
         "response_format": _format(body.text),
     }
     return {name: value for name, value in asked.items() if value is not None}
+
+
+def _choice(choice: str | ChosenTool | AllowedResponseTools | None) -> Any:
+    match choice:
+        case ChosenTool():
+            return {"type": "function", "function": {"name": choice.name}}
+        case AllowedResponseTools():
+            allowed = {"mode": choice.mode, "tools": [_choice(tool) for tool in choice.tools]}
+            return {"type": "allowed_tools", "allowed_tools": allowed}
+        case _:
+            return choice
 
 
 def _format(text: TextOptions | None) -> dict[str, Any] | None:
@@ -208,17 +235,20 @@ def _format(text: TextOptions | None) -> dict[str, Any] | None:
     return wanted.model_dump() if wanted else None
 
 
-def _messages(body: ResponseRequest) -> list[dict[str, Any]]:
+def _messages(body: ResponseRequest) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The messages, and the places of results and arguments: path there → path in the body."""
     out: list[dict[str, Any]] = []
+    places: dict[str, str] = {}
     if body.instructions:
         out.append({"role": "system", "content": body.instructions})
     if isinstance(body.input, str):
-        return [*out, {"role": "user", "content": body.input}]
-    for item in body.input:
+        return [*out, {"role": "user", "content": body.input}], places
+    for index, item in enumerate(body.input):
         match item:
             case InputMessage():
                 out.append({"role": item.role, "content": _text(item.content)})
             case InputResult():
+                places[f"messages[{len(out)}].tool_call_id"] = f"input[{index}].call_id"
                 result = {"tool_call_id": item.call_id, "content": _text(item.output)}
                 out.append({"role": "tool", **result})
             case InputCall():
@@ -226,10 +256,11 @@ def _messages(body: ResponseRequest) -> list[dict[str, Any]]:
                 if not out or out[-1]["role"] != "assistant":
                     out.append({"role": "assistant", "content": None})
                 called = {"name": item.name, "arguments": item.arguments}
-                out[-1].setdefault("tool_calls", []).append(
-                    {"id": item.call_id, "function": called}
-                )
-    return out
+                calls = out[-1].setdefault("tool_calls", [])
+                there = f"messages[{len(out) - 1}].tool_calls[{len(calls)}].function.arguments"
+                places[there] = f"input[{index}].arguments"
+                calls.append({"id": item.call_id, "function": called})
+    return out, places
 
 
 def _text(content: str | Sequence[InputText]) -> str:

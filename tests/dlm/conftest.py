@@ -18,6 +18,12 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    """Numbers drawn from torch's own generator are the same in every run."""
+    torch.manual_seed(0)
+
+
 @pytest.fixture(scope="package")
 def engine() -> Iterator[Engine]:
     """An engine that knows `DIALOGUES` by heart."""

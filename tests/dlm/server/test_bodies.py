@@ -66,13 +66,19 @@ def test_what_is_no_json_object_is_refused(raw: bytes) -> None:
             {"tools": [{"type": "function", "function": {"name": "a b"}}]},
             "tools[0].function.name",
         ),
-        ({"tool_choice": {"type": "allowed_tools", "allowed_tools": {}}}, "tool_choice.type"),
+        (
+            {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto"}}},
+            "tool_choice.allowed_tools.tools",
+        ),
+        ({"tool_choice": {"type": "mcp"}}, "tool_choice"),
+        ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
         ({"tool_choice": 3}, "tool_choice"),
         ({"tool_choice": {"type": "function", "function": {}}}, "tool_choice.function.name"),
         ({"response_format": {"type": "xml"}}, "response_format"),
         ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
         ({"logprobs": True}, "logprobs"),
         ({"logprobs": 0}, "logprobs"),
+        ({"logit_bias": {"1": 2}}, "logit_bias"),
         ({"frequency_penalty": 0.5}, "frequency_penalty"),
         ({"modalities": ["text", "audio"]}, "modalities"),
         ({"best_of": True}, "best_of"),
@@ -107,8 +113,8 @@ def test_what_clients_always_send_does_no_harm() -> None:
 
 
 def test_what_is_unknown_is_left_out_and_named() -> None:
-    assert parsed(ChatRequest, body(logit_bias={"1": 2}, verbosity="low")).warning() == (
-        "ignored: logit_bias, verbosity"
+    assert parsed(ChatRequest, body(min_p=0.1, verbosity="low")).warning() == (
+        "ignored: min_p, verbosity"
     )
 
 

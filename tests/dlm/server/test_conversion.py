@@ -40,6 +40,28 @@ def refused(**fields: Any) -> str | None:
     return raised.value.param
 
 
+def allowed(mode: str, *names: str) -> dict[str, Any]:
+    tools = [{"type": "function", "function": {"name": name}} for name in names]
+    return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}}
+
+
+@pytest.mark.parametrize(
+    ("mode", "names", "choice", "barred"),
+    [
+        ("auto", "f", "auto", "gh"),
+        ("required", "f", "f", "gh"),
+        ("required", "fh", "required", "g"),
+    ],
+)
+def test_tools_that_are_not_allowed_are_barred(
+    mode: str, names: str, choice: str, barred: str
+) -> None:
+    tools = [{**TOOL, "function": {**TOOL["function"], "name": name}} for name in "fgh"]
+    (request,) = chat(tools=tools, tool_choice=allowed(mode, *names))
+    assert [tool.name for tool in request.tools] == ["f", "g", "h"]
+    assert (request.tool_choice, request.barred) == (choice, frozenset(barred))
+
+
 def called(*ids: str) -> dict[str, Any]:
     calls = [
         {"id": one, "type": "function", "function": {"name": "f", "arguments": f'{{"size": {i}}}'}}
@@ -204,6 +226,7 @@ def function(**parameters: Any) -> dict[str, Any]:
         ({"tools": [TOOL, TOOL]}, "tools"),
         ({"tool_choice": "required"}, "tool_choice"),
         ({"tool_choice": {"type": "function", "function": {"name": "g"}}}, "tool_choice"),
+        ({"tools": [TOOL], "tool_choice": allowed("auto", "g")}, "tool_choice"),
         ({"tools": [TOOL, function(anyOf=[])]}, "tools[1].function.parameters.anyOf"),
         ({"stop": ""}, "stop"),
         ({"stop": ["a", ""]}, "stop"),

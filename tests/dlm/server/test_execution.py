@@ -190,19 +190,26 @@ async def test_a_client_that_waits_for_a_whole_answer_may_leave_too(crowded: Eng
         await all_gone(crowded)
 
 
-async def test_a_failure_in_the_middle_is_the_last_event() -> None:
+async def test_a_failure_in_the_middle_is_the_last_event(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(model(1), tokenizer())
+    submit = engine.submit
+
+    def closing(request: Request, emit: Callable[[Event], None]) -> Callable[[], None]:
+        def told(event: Event) -> None:
+            emit(event)
+            engine.close()
+
+        return submit(request, told)
+
+    monkeypatch.setattr(engine, "submit", closing)
     async with (
         serving(Starlette(routes=api_of(engine).routes())) as address,
         httpx.AsyncClient(base_url=address, timeout=PATIENCE_S) as client,
         client.stream("POST", "/v1/chat/completions", json=body(1, max_tokens=250)) as answer,
     ):
-        lines = answer.aiter_lines()
-        first = await anext(lines)
-        assert first.startswith("data: {")
-        await asyncio.to_thread(engine.close)
-        rest = [line async for line in lines if line]
-    last = json.loads(rest[-1].removeprefix("data: "))
+        lines = [line async for line in answer.aiter_lines() if line]
+    assert len(lines) > 1 and lines[0].startswith("data: {")
+    last = json.loads(lines[-1].removeprefix("data: "))
     assert last["error"]["type"] == "server_error"
     assert last["error"]["code"] == "unavailable"
 

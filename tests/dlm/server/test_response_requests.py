@@ -33,6 +33,12 @@ TIMER = {
 
 
 UNIQUE = {"type": "json_schema", "name": "s", "schema": {"type": "array", "uniqueItems": True}}
+TAGS = {"type": "object", "properties": {"tags": UNIQUE["schema"]}, "required": ["tags"]}
+CALL = {"type": "function_call", "call_id": "x", "name": "set_timer", "arguments": "{}"}
+ORPHANS = [
+    {"role": "user", "content": "hello"},
+    {"type": "function_call_output", "call_id": "x", "output": ""},
+]
 
 
 class Timer(BaseModel):
@@ -119,6 +125,17 @@ async def test_json_is_parsed(sdk: openai.AsyncOpenAI) -> None:
     assert isinstance(made.output_parsed, Timer)
 
 
+async def test_some_of_the_tools_may_be_called(sdk: openai.AsyncOpenAI) -> None:
+    alarm = {**TIMER, "name": "set_alarm", "description": "Sets an alarm."}
+    for name in ("set_timer", "set_alarm"):
+        only = {"type": "function", "name": name}
+        choice = {"type": "allowed_tools", "mode": "required", "tools": [only]}
+        asked = {"model": "tiny", "input": "Set a timer for ten minutes.", "tool_choice": choice}
+        made = await sdk.responses.create(**asked, tools=[TIMER, alarm])
+        assert [item.name for item in made.output if item.type == "function_call"] == [name]
+        assert json.loads(made.model_dump_json())["tool_choice"] == choice
+
+
 @pytest.mark.parametrize("limit", [{"max_output_tokens": 1}, {"extra_body": {"max_tokens": 1}}])
 async def test_a_response_that_is_cut(sdk: openai.AsyncOpenAI, limit: dict[str, Any]) -> None:
     made = await sdk.responses.create(model="tiny", input="hello", **limit)
@@ -133,10 +150,15 @@ async def test_a_response_that_is_cut(sdk: openai.AsyncOpenAI, limit: dict[str, 
         ({"input": [{"type": "item_reference", "id": "x"}]}, "input[0]"),
         ({"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, None),
         ({"previous_response_id": "resp_1"}, "previous_response_id"),
+        ({"conversation": "conv_1"}, "conversation"),
+        ({"prompt": {"id": "pmpt_1"}}, "prompt"),
+        ({"truncation": "auto"}, "truncation"),
         ({"background": True}, "background"),
         ({"tool_choice": "required"}, "tool_choice"),
-        ({"input": [{"type": "function_call_output", "call_id": "x", "output": ""}]}, "input"),
-        ({"tools": [{"type": "web_search"}]}, None),
+        ({"instructions": "Be kind.", "input": ORPHANS}, "input[1].call_id"),
+        ({"input": [*ORPHANS[:1], CALL, {**CALL, "arguments": "5"}]}, "input[2].arguments"),
+        ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
+        ({"text": {"format": {**UNIQUE, "schema": TAGS}}}, "text.format.schema.properties.tags"),
         ({"text": {"format": UNIQUE}}, "text.format"),
         ({"text": {"format": {**UNIQUE, "schema": {"enum": 5}}}}, "text.format.schema.enum"),
         ({"tools": [{**TIMER, "parameters": {"type": "array"}}]}, "tools[0].parameters.type"),
@@ -153,6 +175,7 @@ async def test_what_is_not_supported_is_named(
         await sdk.responses.create(**{"model": "tiny", "input": "hello", **fields})
     assert raised.value.param
     assert param is None or raised.value.param == param
+    assert "extract" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
