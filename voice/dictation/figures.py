@@ -30,7 +30,14 @@ _BEHIND_TENS = re.compile(r"(?:ty|hundred|thousand) (?:and )?$", re.I)
 _BEFORE_NUMBER = re.compile(rf" {_NUMBER}\b(?! of\b)", re.I)
 _TWICE = re.compile(rf"\bdouble ({_SMALL}|zero|oh)\b", re.I)
 _DIGIT = rf"(?:{_SMALL}|zero|(?<!\d)\d)"
-_WITH_OH = re.compile(rf"\b(?:{_DIGIT} ){{1,30}}oh(?: oh)*\b|\boh(?: {_DIGIT}){{2,}}\b", re.I)
+_WITH_OH = re.compile(
+    rf"\b(?:{_DIGIT} ){{1,30}}oh(?: oh)*\b|\boh(?: {_DIGIT}){{2,}}\b"
+    rf"|\b(?:ten|eleven|twelve) oh(?= {_SMALL}\b)",
+    re.I,
+)
+_HUNDREDS = re.compile(rf"(?<= )hundred(?=(?: {_DIGIT}){{3}})", re.I)
+"""As in a telephone number: "one eight hundred five five five"."""
+_A_HUNDRED_AND = re.compile(rf"\ba (?=(?:hundred|thousand) (?:and )?{_COUNT}\b)", re.I)
 _LARGE = re.compile(
     r"\b(?:(?:m|b|tr)illions?|hundreds|thousands)\b"
     r"|(?:(?<=\ba )|(?<=\bfew )|(?<=\bseveral ))(?:hundred|thousand)\b",
@@ -56,7 +63,9 @@ _RULES = tuple(
         (r"(?<=\d) hash\b", "#"),
     )
 )
-_RUN = re.compile(r"(?<![\d.:/])(?:\d(?: \d){2,}(?: \d+)*|\d \d(?: 0\d+)+|0\d*(?: \d+)+)(?!\.?\d)")
+_RUN = re.compile(
+    r"(?<![\d.:/])(?:\d(?: \d){2,}(?: \d+)*|\d(?: \d)?(?: 0\d+)+(?: \d)*|0\d*(?: \d+)+)(?!\.?\d)"
+)
 """Digits said one by one."""
 _CODE = re.compile(
     r"(?<!\b[a-z] )(?<![\w'’])(?:(?:[a-z][ .-]){1,3}(?=\d)(?<![ai] )|(?:[a-z] ){2}(?=\d))"
@@ -79,6 +88,7 @@ def with_figures(said: str) -> str:
     """
     text = _TWICE.sub(r"\1 \1", said)
     text = _WITH_OH.sub(lambda run: re.sub(r"\boh\b", "zero", run[0], flags=re.I), text)
+    text = _A_HUNDRED_AND.sub("one ", _HUNDREDS.sub("zero zero", text))
     text = _ALONE.sub(_kept, _LARGE.sub(lambda word: _hidden(word[0]), text))
     text = alpha2digit(text, "en").replace(_HIDDEN, "")
     for pattern, written in _RULES:

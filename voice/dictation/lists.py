@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 _CARDINALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
@@ -25,7 +26,11 @@ _IN_A_PHRASE = re.compile(
     r"|every|each|and|or|page|room|chapter)$",
     re.I,
 )
-_COUNTING = re.compile(r" +(?:of|or|and|to|times|more|hundred|thousand|million|\w+(?<!s)s)\b", re.I)
+_COUNTING = re.compile(
+    r" +(?:of|or|and|to|times|more|hundred|thousand|million|\w+(?<!s)s"
+    rf"|zero|oh|{'|'.join(_CARDINALS)})\b",
+    re.I,
+)
 
 
 def with_lists(text: str) -> str:
@@ -38,7 +43,9 @@ def with_lists(text: str) -> str:
         return _DASH.sub("\n- ", text)
     for names, signs in _FAMILIES:
         marks = _marks(text, names)
-        if len(marks) >= _LEAST:
+        gaps = (text[one.end() : two.start()] for one, two in pairwise(marks))
+        # "The code, one, two, three" lists nothing.
+        if len(marks) >= _LEAST and all(gap.strip(" ,") for gap in gaps):
             return _in_lines(text, marks, signs)
     return text
 

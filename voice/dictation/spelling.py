@@ -7,6 +7,7 @@ English.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 from voice.dictation.names import is_name, is_word
@@ -21,7 +22,8 @@ _SPELLED = re.compile(
     re.I,
 )
 _DETAIL = re.compile(
-    r"\b(?P<name>[A-Za-z]{3,}),? (?:with an?|with(?= double)|(?P<none>without an?|no))"
+    r"\b(?P<name>[A-Za-z]{3,}),? (?:and )?"
+    r"(?:with an?|with(?= double)|(?P<none>without an?|no(?! i\b)))"
     r" (?P<twice>double )?(?P<letter>[b-z])(?:'s)?(?![\w'])"
     r"(?:,? not (?:an? )?[a-z]\b)?(?: as well| too)?",
     re.I,
@@ -45,12 +47,11 @@ def with_spelled_names(said: str) -> str:
     'ask Geoff or mrs Thomson'
     """
     text = _SPELLED.sub(_joined, _LIKE_WORDS.sub(r"\1", said))
-    for detail in _DETAIL.finditer(text):
-        heard = detail["name"]
-        named = heard[0].isupper() or is_name(heard) or not is_word(heard)
-        if named and (name := _changed(heard.lower(), detail)):
-            text = text.replace(detail[0], name)
-            text = re.sub(rf"\b{heard}\b", name, text, flags=re.I)
+    # One after the other, as the next detail may be about the name that this one gives.
+    while found := next(_details(text), None):
+        detail, name = found
+        text = text.replace(detail[0], name)
+        text = re.sub(rf"\b{detail['name']}\b", name, text, flags=re.I)
     return re.sub(r"\b([A-Z]\w+) (?=\1\b)", "", text)
 
 
@@ -86,12 +87,22 @@ def _name(letters: str) -> str:
     return out
 
 
+def _details(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """The details of names in a text, each with the name as it is spelled."""
+    for detail in _DETAIL.finditer(text):
+        heard = detail["name"]
+        named = heard[0].isupper() or is_name(heard) or not is_word(heard)
+        if named and (name := _changed(heard.lower(), detail)):
+            yield detail, name
+
+
 def _changed(name: str, detail: re.Match[str]) -> str:
     """A name with a letter added, removed or doubled; empty if the letter does not fit the name."""
     letter = detail["letter"].lower()
     if detail["none"] or detail["twice"]:
-        written = name.replace(letter, "" if detail["none"] else letter * 2, 1)
-        return written.capitalize() if letter in name else ""
+        written = "" if detail["none"] else letter * 2
+        spelled = name if written and written in name else name.replace(letter, written, 1)
+        return spelled.capitalize() if letter in name else ""
     if letter in _SILENT and not name.endswith(letter):
         return f"{name}{letter}".capitalize()
     others = (pair.replace(letter, "") for pair in _SOUND_ALIKE if letter in pair)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from difflib import get_close_matches
 
 from voice.tools import phrasing, spoken_dates
@@ -197,9 +197,6 @@ def day_of(said: str, now: datetime) -> date:
     with suppress(ValueError):
         return date.fromisoformat(said)
     bare = re.sub(r"^(?:on|for) ", "", said.strip(), flags=re.I)
-    if dated := re.match(rf"{spoken_dates.WEEKDAY}, (?=\w+ \d)", bare, flags=re.I):
-        # The date may be today's, which without its year would be read as next year's.
-        bare, now = bare[dated.end() :], now - timedelta(1)
     if _NO_DAY.fullmatch(spoken_dates.normal_form(bare)):
         raise Unreadable("day", said)
     if re.search(r"(?:morning|afternoon|evening|night)s?$", bare, re.I):

@@ -30,10 +30,11 @@ WEEKDAY = "(?:" + "|".join(WEEKDAYS) + ")"
 _ORDINAL = r"\d{1,2}(?:st|nd|rd|th)"
 _YEAR = r"(?:,? (?:\d{4}|20 \d\d))?"
 _DATE = re.compile(
-    rf"(?:the )?{_ORDINAL}(?: of)? {_MONTH}{_YEAR}"
+    rf"(?:{WEEKDAY} )?(?:(?:the )?{_ORDINAL}(?: of)? {_MONTH}{_YEAR}"
     rf"|\d{{1,2}}(?: of)? {_MONTH}(?! (?:the )?{_ORDINAL}){_YEAR}"
-    rf"|{_MONTH} (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b{_YEAR}|\d{{4}}-\d\d-\d\d"
+    rf"|{_MONTH} (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b{_YEAR}|\d{{4}}-\d\d-\d\d)"
 )
+_WEEKDAY_ALONE = re.compile(rf"{WEEKDAY}(?! (?:the )?(?:{_ORDINAL}|{_MONTH}))")
 _HOLIDAYS = {
     "new year's eve": (12, 31), "new year's day": (1, 1), "new year's": (1, 1), "new year": (1, 1),
     "valentine's day": (2, 14), "valentines day": (2, 14), "saint patrick's day": (3, 17),
@@ -142,6 +143,7 @@ def day(text: str, now: datetime) -> date:
 
     Raises:
         Unreadable: It is not a day.
+        ToolError: It is a date that does not exist.
     """
     said = normal_form(text)
     found, rest = take_day(said, now)
@@ -151,8 +153,13 @@ def day(text: str, now: datetime) -> date:
     if found is None and re.fullmatch(r"(?:this )?(?:morning|afternoon|evening)", said):
         return now.date()
     if found is None or rest.strip():
-        raise Unreadable("day", text)
+        raise _no_date(_DATE.fullmatch(said)) or Unreadable("day", text)
     return found
+
+
+def _no_date(match: re.Match[str] | None) -> ToolError | None:
+    """The error for a date that no calendar has: "the 31st" of it alone would be another day."""
+    return match and ToolError(f"There is no {titled(match[0].removeprefix('the '))}.")
 
 
 def moment(text: str, now: datetime, first_hour: int = 1, near: datetime | None = None) -> When:
@@ -166,7 +173,7 @@ def moment(text: str, now: datetime, first_hour: int = 1, near: datetime | None 
 
     Raises:
         Unreadable: It is not a moment.
-        ToolError: The moment has passed.
+        ToolError: The moment has passed, or is on a date that does not exist.
     """
     said = normal_form(text)
     if near is not None and (match := _SHIFT.fullmatch(said)):
@@ -185,11 +192,13 @@ def moment(text: str, now: datetime, first_hour: int = 1, near: datetime | None 
     found, rest = take_day(said, now)
     clock, part, rest = _take_time(rest)
     if rest or (found is None and clock is None and part is None):
-        raise Unreadable("time", text)
+        dated = _DATE.search(said)
+        left = dated and _take_time(_without(said, dated))[2]
+        raise _no_date(None if left else dated) or Unreadable("time", text)
     if found is not None and found.year == MAXYEAR:
         # The last hours of that year may be beyond the calendar in another time zone.
         raise Unreadable("time", text)
-    named = found == now.date() and re.search(WEEKDAY, said) is not None
+    named = found == now.date() and _WEEKDAY_ALONE.search(said) is not None
     if clock is None:
         return When(_some_time_on(found, part, now, named), time_said=False)
     if found is None and near is not None and near > now:
@@ -398,13 +407,15 @@ def _thanksgiving(year: int) -> date:
 
 def _take_date(said: str, today: date) -> tuple[date | None, str]:
     base = datetime.combine(today, time())
-    settings: dict[str, Any] = {"RELATIVE_BASE": base, "PREFER_DATES_FROM": "future"}
+    # From yesterday, because the future that is preferred must include today.
+    before = base - timedelta(1)
+    settings: dict[str, Any] = {"RELATIVE_BASE": before, "PREFER_DATES_FROM": "future"}
     if match := _DATE.search(said):
         written = re.sub(r"\b20 (\d\d)$", r"20\1", match[0]).replace(" the ", " ")
         parsed = dateparser.parse(written, languages=["en"], settings=settings)
         if parsed is not None:
             return parsed.date(), _without(said, match)
-    if match := re.search(rf"\b(?:on )?the ({_ORDINAL})\b", said):
+    if match := re.search(rf"\b(?:on )?(?:{WEEKDAY} )?the ({_ORDINAL})\b", said):
         number = int(match[1][:-2])
         if 1 <= number <= 31:
             (meant,) = rrule(MONTHLY, bymonthday=number, dtstart=base, count=1)
@@ -494,8 +505,10 @@ def _first_after(now: datetime, days: list[date], hours: list[int], minute: int)
         for hour in hours:
             start = datetime.combine(when, time(), tzinfo=now.tzinfo)
             candidate = start + timedelta(hours=hour, minutes=minute)
-            if candidate > now:
-                return candidate
+            # When summer time ends, a time of day comes twice.
+            for each in (candidate, candidate.replace(fold=1)):
+                if each.timestamp() > now.timestamp():
+                    return each
     raise ToolError("That time has already passed.")
 
 

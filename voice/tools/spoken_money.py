@@ -20,6 +20,8 @@ _AMOUNT = re.compile(
 )
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 _NANO = Decimal(10) ** -9
+_MOST_DIGITS = 24
+"""More than anybody has in any currency."""
 
 
 def with_money(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,6 +69,8 @@ def _amount(key: str, fields: Mapping[str, Any], currency: str) -> Decimal | Non
     try:
         amount = Decimal(str(value))
     except InvalidOperation:
+        return None
+    if not amount.is_finite() or amount.adjusted() > _MOST_DIGITS:
         return None
     if key == "units" and isinstance(fields.get("nanos"), int):
         return amount + Decimal(fields["nanos"]) * _NANO

@@ -33,8 +33,8 @@ _ALWAYS = (
     (r"(?:(?:every|each|on) )?(weekends?)", "WEEKLY", "1"),
     (r"(?:every|each) half(?: an)? (hour)", "MINUTELY", "30"),
     (r"(?:every|each) (?:quarter of an hour|quarter (?:of an )?hour)", "MINUTELY", "15"),
-    (r"(?:on )?(?:the )?(\d{1,2})(?:st|nd|rd|th) of (?:every|each|the) month", "MONTHLY", "1"),
     (r"(?:every|each) (\d{1,2})(?:st|nd|rd|th)(?: of the month)?", "MONTHLY", "1"),
+    (r"(?:on )?(?:the )?(\d{1,2})(?:st|nd|rd|th) of (?:every|each|the) month", "MONTHLY", "1"),
     (r"(?:every|each) (?:single )?(morning|afternoon|evening|night)", "DAILY", "1"),
     (r"(daily|hourly|weekly|monthly|yearly)", "", "1"),
     (r"(?:every|each) (?:single )?(?:(other|\d+) )?(minute|hour|day|week|month|year)s?", "", ""),
@@ -155,10 +155,11 @@ def _days_described(parts: dict[str, str], interval: int, unit: str) -> str:
     days = parts.get("BYDAY", "")
     if days in (_WORKING, _WEEKEND) and interval == 1:
         return "every weekday" if days == _WORKING else "every weekend"
+    date = parts.get("BYMONTHDAY", "").split(",")[-1]
     if "BYMONTH" in parts:
-        return f"every {calendar.month_name[int(parts['BYMONTH'])]} {parts['BYMONTHDAY']}"
-    if "BYMONTHDAY" in parts:
-        return f"on day {parts['BYMONTHDAY']} of every {_counted(interval, 'month')}"
+        return f"every {calendar.month_name[int(parts['BYMONTH'])]} {date}"
+    if date:
+        return f"on day {date} of every {_counted(interval, 'month')}"
     if days:
         names = [calendar.day_name[_DAYS.index(day)] for day in days.split(",")]
         other = {1: "every", 2: "every other"}.get(interval, f"every {interval} weeks on")
@@ -219,7 +220,9 @@ def _on_dates(
         number = when.day
     if not 1 <= number <= 31:
         raise Unreadable("day", said)
-    return parts | {"BYMONTHDAY": str(number)}, rest
+    # In a month that is too short it is the last day.
+    days = ",".join(map(str, range(min(number, 28), number + 1)))
+    return parts | {"BYMONTHDAY": days, "BYSETPOS": "-1"}, rest
 
 
 def _part_of_day(said: str) -> str | None:
@@ -243,7 +246,9 @@ def _next(parts: dict[str, str], start: datetime, now: datetime) -> datetime:
     """
     zone = UTC if parts["FREQ"] in _WITHIN_A_DAY else now.tzinfo
     began, current = (moment.astimezone(zone).replace(tzinfo=None) for moment in (start, now))
-    found = rrulestr(_joined(parts), dtstart=began.replace(microsecond=0)).after(current)
-    if found is None:
-        raise ToolError("That day never comes.")
-    return datetime.combine(found, found.time(), zone).astimezone(now.tzinfo)
+    for found in rrulestr(_joined(parts), dtstart=began.replace(microsecond=0)).xafter(current):
+        moment: datetime = found.replace(tzinfo=zone)
+        # When summer time ends, an hour comes twice, and its moments are those of the first time.
+        if moment.timestamp() > now.timestamp():
+            return moment.astimezone(now.tzinfo)
+    raise ToolError("That day never comes.")

@@ -14,6 +14,7 @@ import re
 from calendar import day_name
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from html.parser import HTMLParser
 from typing import Any
 
@@ -339,7 +340,8 @@ def is_plural(key: str) -> bool:
 
 def _number(value: float) -> str:
     if isinstance(value, float) and not value.is_integer():
-        return str(value)
+        # Without an exponent: "1e-05" could not be said.
+        return f"{Decimal(str(value)):f}"
     whole = int(value)
     # Without separators a voice would read the digits one by one.
     return f"{whole:,}" if abs(whole) >= 10_000 else str(whole)

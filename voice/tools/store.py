@@ -6,7 +6,7 @@ store does not know what an entry means or when it is announced.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, partial
@@ -193,9 +193,7 @@ class Store:
 
     def remove_alert(self, alert_id: int) -> bool:
         """Delete an entry; False if it was already announced or deleted."""
-        removed = self._alerts(delete(alerts).where(self._kept(alert_id)).returning(*_FIELDS))
-        self._inverses.extend(partial(self._put, old) for old in removed)
-        return bool(removed)
+        return self._remove(alerts, self._kept(alert_id))
 
     def add_item(self, list_name: str, *items: str) -> None:
         """Append items to a list, all or none; the list need not exist."""
@@ -254,18 +252,14 @@ class Store:
         ((order_id,),) = self._database.read(placing)
         return int(order_id)
 
-    def _place_again(self, order: Mapping[str, object]) -> None:
-        self._database.write(insert(orders).values(**order))
-
     def change_order(self, order_id: int, customer: str, content: str) -> bool:
         """Change a placed order; an empty content deletes it. False if there is no such order."""
         mine = self._mine(orders) & (orders.c.id == order_id)
-        had = [row._asdict() for row in self._database.read(select(orders).where(mine))]
         if not content:
-            self._inverses.extend(partial(self._place_again, old) for old in had)
-            return self._changes(delete(orders).where(mine))
+            return self._remove(orders, mine)
         self._inverses.extend(
-            partial(self.change_order, order_id, old["customer"], old["content"]) for old in had
+            partial(self.change_order, order_id, old.customer, old.content)
+            for old in self._database.read(select(orders).where(mine))
         )
         changed = {"customer": customer, "content": content}
         return self._changes(update(orders).where(mine).values(**changed))
@@ -364,17 +358,16 @@ class Store:
             assert key is not None
             self._inverses.append(lambda: self.remove_fact(key[0]))
         else:
-            self._inverses.append(partial(self.keep_fact, was.content, changed, was.about, was))
-            self._database.write(
-                update(facts).where(self._mine(facts), facts.c.id == was.id).values(row)
+            mine = self._mine(facts) & (facts.c.id == was.id)
+            self._inverses.extend(
+                partial(self.keep_fact, old.content, old.changed, old.about, was)
+                for old in self._database.read(select(facts).where(mine))
             )
+            self._database.write(update(facts).where(mine).values(row))
 
     def remove_fact(self, fact_id: int) -> bool:
         """Forget a fact; False if it was not there."""
-        mine = delete(facts).where(self._mine(facts), facts.c.id == fact_id)
-        rows = self._database.read(mine.returning(facts.c.content, facts.c.changed, facts.c.about))
-        self._inverses.extend(partial(self.keep_fact, *row) for row in rows)
-        return bool(rows)
+        return self._remove(facts, self._mine(facts) & (facts.c.id == fact_id))
 
     def forget(self) -> None:
         """Delete all entries of the owner."""
@@ -388,8 +381,16 @@ class Store:
         """Selects the entry of an id, unless it was announced."""
         return self._mine(alerts) & (alerts.c.id == alert_id) & ~alerts.c.told
 
-    def _put(self, old: Alert) -> None:
-        self.add_alert(old.kind, old.label, old.due, old.session_id, old.length_s, old.repeat)
+    def _remove(self, table: Table, which: ColumnElement[bool]) -> bool:
+        """Delete rows and return whether there were any.
+
+        To undo it, they are inserted with the ids they had, which other inverses may name.
+        """
+        removed = self._database.read(delete(table).where(which).returning(table))
+        self._inverses.extend(
+            partial(self._database.write, insert(table).values(row._asdict())) for row in removed
+        )
+        return bool(removed)
 
     def _mine(self, table: Table) -> ColumnElement[bool]:
         return owned_by(table, self._owner.caller, self._owner.agent)

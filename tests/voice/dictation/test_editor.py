@@ -38,6 +38,13 @@ double pm and or but to we they there is it was milk train
         ("Well, um, the roof, you know, leaks.", "The roof leaks."),
         ("it was like flooded and like nobody came", "It was flooded and nobody came."),
         ("Hmm.", ""),
+        # Numbers said in parts.
+        ("call me at five five five one two three four", "Call me at 5551234."),
+        ("The code, one, two, three, four.", "The code, one, two, three, four."),
+        ("call one eight hundred five five five one two one two today",
+         "Call 18005551212 today."),
+        ("ask in room two oh four at twelve oh one p m", "Ask in room 204 at 12:01 p.m."),
+        ("a hundred and fifty people came", "150 people came."),
         # Slips and corrections.
         ("we we should we should go to the the bank", "We should go to the bank."),
         ("It starts at nine, no, ten in the morning.", "It starts at 10 in the morning."),
@@ -61,6 +68,9 @@ double pm and or but to we they there is it was milk train
         ("her name is shivon s i o b h a n", "Her name is Siobhan."),
         ("It's Jon. J-O-H-N. Smith.", "It's John. Smith."),
         ("It's Philip with double L.", "It's Phillip."),
+        ("It's Philip with double L. Yes, Philip with a double L.", "It's Phillip. Yes, Phillip."),
+        ("Ask Sara with an H. That's Sara with double R.", "Ask Sarrah. That's Sarrah."),
+        ("ask catherine with a k no e and with double n", "Ask Kathrinne."),
         ("call steven with a v and Mrs Brown with an e", "Call Steven with a v and Mrs Browne."),
         # Numbers.
         ("it costs twenty five dollars and ten percent", "It costs $25 and 10%."),
@@ -95,6 +105,7 @@ def test_what_was_meant(said: str, meant: str) -> None:
         "They went over and over and over it.",
         "He waits at the bank, at noon.",
         "There was no b flat in it.",
+        "It was Philip, no I think not.",
         "The doctor said that I may go in May.",
     ],
 )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
 from tests.voice.tools.conftest import Call
 from tests.voice.tools.services import Clock
 from tests.voice.tools.test_store import ASSISTANTS, conversation
@@ -129,13 +130,24 @@ async def test_of_several_alarms_the_one_that_is_named_is_moved(call: Call) -> N
     assert await call("list_alarms") == "2 alarms: 7:00 AM tomorrow; 10:00 AM tomorrow."
 
 
+async def test_an_alarm_is_found_by_the_words_in_which_it_was_told(
+    toolbox: Toolbox, call: Call, scope: SessionScope
+) -> None:
+    for when in ("eleven p m", "seven a m", "friday at seven a m", "january second at six a m"):
+        await call("set_alarm", when=when)
+    asked = await toolbox.run(ToolCall("c", "cancel_alarm", {}), scope)
+    assert len(asked.options["when"]) == 4
+    for when in asked.options["when"]:
+        assert await call("cancel_alarm", when=when) == f"Alarm for {when} cancelled."
+
+
 async def test_what_repeats_rings_again_after_a_restart_until_it_is_cancelled(
     tmp_path: Path, clock: Clock
 ) -> None:
     config = ToolsConfig(database=str(tmp_path / "voice.sqlite3"))
     scope = conversation("session")
     scope.now = clock
-    box = Toolbox(config, TurnConfig(), now=clock)
+    box = Toolbox(config, TurnConfig(tool_timeout_s=PATIENCE_S), now=clock)
     made = ToolCall("c1", "set_alarm", {"when": "every day at six p m"})
     assert (await box.run(made, scope)).content == "Alarm set for 6:00 PM every day."
     await box.close()
@@ -151,7 +163,7 @@ async def test_what_repeats_rings_again_after_a_restart_until_it_is_cancelled(
             (alarm,) = store.alerts(AlertKind.ALARM)
             assert alarm.due is not None
             assert alarm.due > clock().timestamp()
-    box = Toolbox(config, TurnConfig(), now=clock)
+    box = Toolbox(config, TurnConfig(tool_timeout_s=PATIENCE_S), now=clock)
     made = ToolCall("c2", "cancel_alarm", {})
     assert (await box.run(made, scope)).content == "Alarm for 6:00 PM every day cancelled."
     assert Store(box.database, scope.owner).alerts() == []

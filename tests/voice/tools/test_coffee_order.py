@@ -47,6 +47,17 @@ async def test_of_several_drinks_the_one_that_is_named_is_changed(call: Call) ->
     )
 
 
+async def test_all_become_alike_though_one_is_so_already(call: Call, scope: SessionScope) -> None:
+    await call("order_drink", drink="latte", size="small", quantity="two")
+    await call("order_drink", drink="latte", size="large")
+    scope.said = ("make all of them large",)
+    assert await call("change_drink", drink="it", size="large") == "Changed: 2 large lattes."
+    assert await call("read_order") == "The order is: 3 large lattes."
+    assert await call("change_drink", drink="it", size="large") == (
+        "Error: The order has 3 large lattes. What am I to change?"
+    )
+
+
 @pytest.mark.parametrize(
     ("said", "changed"),
     [

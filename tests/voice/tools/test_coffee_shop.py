@@ -43,6 +43,16 @@ async def test_the_order_is_told_with_what_it_comes_to(call: Call) -> None:
 
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize(
+    ("shots", "total"),
+    [("an extra shot", "€4.30"), ("two extra shots", "€5.10"), ("three shots", "€5.90")],
+)
+async def test_each_shot_is_charged(call: Call, shots: str, total: str) -> None:
+    await call("order_drink", drink="latte", shots=shots)
+    assert (await call("read_order")).endswith(f" That comes to {total}.")
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(
     ("question", "told"),
     [
         ("when do you open and can my dog come?", "We open at 8. Dogs may come in."),

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
 from tests.voice.tools.services import NOW, Clock
 from voice.callers import LOCAL
 from voice.config import ToolsConfig, TurnConfig
@@ -37,7 +38,7 @@ class Home:
 
     def __init__(self, place: Path | str, clock: Clock) -> None:
         config = ToolsConfig(database=str(place))
-        self.box = Toolbox(config, TurnConfig(), now=clock)
+        self.box = Toolbox(config, TurnConfig(tool_timeout_s=PATIENCE_S), now=clock)
         self.scope = SessionScope("s", "assistant", LOCAL, now=clock)
         self.store = Store(self.box.database, self.scope.owner)
         self.calls = 0

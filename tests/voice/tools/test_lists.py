@@ -4,6 +4,7 @@ import pytest
 
 from tests.voice.tools.conftest import Call
 from voice.tools import SessionScope, Toolbox
+from voice.tools.store import Store
 
 
 async def test_items_come_and_go(call: Call) -> None:
@@ -80,7 +81,8 @@ async def test_several_items_with_amounts_come_in_one_call(call: Call) -> None:
         "The shopping list has 3 items: two litres of milk, mac and cheese and eggs."
     )
     assert await call("remove_from_list", item="milk, eggs and bread") == (
-        "Removed two litres of milk and eggs from the shopping list. It does not have bread."
+        "Removed two litres of milk and eggs from the shopping list. "
+        "The shopping list does not have bread."
     )
 
 
@@ -100,6 +102,38 @@ async def test_items_move_to_another_list(call: Call) -> None:
         "Error: Tent is not on the camping list."
     )
     assert await call("read_list") == "The shopping list has 2 items: milk and tent."
+    assert await call("move_item", item="milk", to="shopping") == (
+        "Error: I do not know from which list to move milk."
+    )
+
+
+async def test_what_the_other_list_has_already_is_not_on_it_twice(
+    call: Call, scope: SessionScope
+) -> None:
+    await call("add_to_list", item="egg and milk")
+    await call("add_to_list", item="eggs", list="party")
+    scope.said = ("move them",)
+    assert await call("move_item", item="eggs, milk and bread", to="party", list="shopping") == (
+        "Moved egg and milk from the shopping list to the party list. "
+        "The shopping list does not have bread."
+    )
+    assert await call("read_list") == "The shopping list is empty."
+    assert await call("read_list", list="party") == "The party list has 2 items: eggs and milk."
+    await call("undo_last", message="undo that")
+    assert await call("read_list", list="party") == "The party list has 1 item: eggs."
+    assert await call("read_list") == "The shopping list has 2 items: milk and egg."
+
+
+def test_an_item_is_known_though_another_list_has_one_like_it(
+    toolbox: Toolbox, scope: SessionScope
+) -> None:
+    store = Store(toolbox.database, scope.owner)
+    store.add_item("shopping", "oat milk")
+    store.add_item("party", "whole milk", "eggs")
+    (tool,) = toolbox.specs(("remove_from_list",), scope)
+    known = tool.readings["item"].read
+    assert known("milk") and known("milk and eggs")
+    assert not known("milk and bread")
 
 
 async def test_a_list_is_cleared_and_it_is_said_of_what(call: Call) -> None:

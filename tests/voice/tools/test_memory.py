@@ -18,12 +18,13 @@ from tests.support.virtual_parts import Answer, Call, Model, call, calling, last
 from tests.support.virtual_time import virtual
 from tests.voice.tools.services import Clock
 from voice.callers import LOCAL, Caller, CallerKind, Owner
-from voice.config import ToolsConfig, TurnConfig
+from voice.config import MemoryConfig, ToolsConfig, TurnConfig
 from voice.events import ReplyEnded
 from voice.tools import SessionScope, Toolbox
 from voice.tools.builtin.memory import QUESTION_WITH_FACTS as QUESTION
 from voice.tools.database import Database, sqlite_file
 from voice.tools.database.tables import TABLES, alerts, list_items
+from voice.tools.scope import Inverses
 from voice.tools.store import AlertKind, Store
 from voice.types import Message, Role, ToolCall
 from voice.understanding.opposites import LEFT_ALONE
@@ -42,7 +43,7 @@ def database(tmp_path: Path) -> Generator[Database, None, None]:
 @pytest.fixture
 async def toolbox(tmp_path: Path, clock: Clock) -> AsyncGenerator[Toolbox, None]:
     file = str(tmp_path / "voice.sqlite3")
-    box = Toolbox(ToolsConfig(database=file), TurnConfig(), now=clock)
+    box = Toolbox(ToolsConfig(database=file), TurnConfig(tool_timeout_s=PATIENCE_S), now=clock)
     yield box
     await box.close()
 
@@ -166,6 +167,22 @@ def test_appointments_and_flows_are_kept_for_their_time(database: Database) -> N
     assert left == [[(1, "here"), (1, "")], [(1, ""), (1, "")], [(0, ""), (0, "")]]
 
 
+def test_a_fact_whose_correction_is_undone_is_kept_as_long_as_before(database: Database) -> None:
+    day_s, inverses = 86_400.0, Inverses()
+    store = Store(database, Owner("assistant", ADA), inverses)
+    store.keep_fact("my car is red", changed=0.0)
+    (fact,) = store.facts()
+    inverses.clear()
+    store.keep_fact("my car is blue", changed=2 * day_s, was=fact)
+    (undo,) = inverses
+    undo()
+    left = []
+    for days in (2.9, 3.1):
+        database.sweep(ToolsConfig(), days * day_s, MemoryConfig(keep_days=3))
+        left.append(store.facts())
+    assert left == [[fact], []]
+
+
 async def test_a_sweep_comes_by_itself(toolbox: Toolbox, clock: Clock) -> None:
     store = Store(toolbox.database, Owner("assistant", LOCAL))
     store.place_order("Anna", "1 latte", placed=clock().timestamp())
@@ -266,7 +283,10 @@ async def test_what_a_tool_keeps_behind_a_strangers_conversation_is_deleted_too(
     tmp_path: Path, clock: Clock
 ) -> None:
     config = ToolsConfig(database=":memory:", modules=("tests.voice.tools.late_tool",))
-    box, scope = Toolbox(config, TurnConfig(), now=clock), SessionScope("s1", "coffee")
+    box, scope = (
+        Toolbox(config, TurnConfig(tool_timeout_s=PATIENCE_S), now=clock),
+        SessionScope("s1", "coffee"),
+    )
     running = asyncio.create_task(box.run(ToolCall("c", "note_late", {"what": SECRET}), scope))
     await asyncio.sleep(0)
     box.end(scope)

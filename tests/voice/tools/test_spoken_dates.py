@@ -43,6 +43,11 @@ from voice.tools.registry import ToolError, Unreadable
         ("december twenty fifth", "2026-12-25"),
         ("july fourth twenty thirty", "2030-07-04"),
         ("2026-12-01", "2026-12-01"),
+        ("november twenty first", "2026-11-21"),
+        ("the 21st of november", "2026-11-21"),
+        ("november twentieth", "2027-11-20"),
+        ("Friday, December 4", "2026-12-04"),
+        ("friday the fourth", "2026-12-04"),
         ("christmas", "2026-12-25"),
         ("new year's day", "2027-01-01"),
         ("thanksgiving", "2026-11-26"),
@@ -54,7 +59,8 @@ def test_days(said: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["blue", "", "first", "second", "february thirtieth", "tomorrow blue", "morning glory"]
+    "said",
+    ["blue", "", "first", "second", "thirtieth february blue", "tomorrow blue", "morning glory"],
 )
 def test_what_is_no_day_is_named(said: str) -> None:
     with pytest.raises(Unreadable) as failure:
@@ -140,11 +146,32 @@ def test_a_first_hour_makes_an_afternoon_of_a_named_days_early_hours() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["today at five a m", "yesterday at five", "this morning at nine today"]
-)
+    "said",
+    [
+        "today at five a m", "yesterday at five", "this morning at nine today",
+        "saturday the twenty first at nine a m",
+    ],
+)  # fmt: skip
 def test_a_moment_that_has_passed_is_told(said: str) -> None:
     with pytest.raises(ToolError, match=r"^That time has already passed\.$"):
         spoken_dates.moment(said, NOW)
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("the thirty first of november", "31st of November"),
+        ("february thirtieth", "February 30th"),
+        ("29 february 2027", "29 February 2027"),
+    ],
+)
+def test_a_date_that_no_calendar_has_is_told_and_no_other_day_is_meant(
+    said: str, named: str
+) -> None:
+    with pytest.raises(ToolError, match=rf"^There is no {named}\.$"):
+        spoken_dates.day(said, NOW)
+    with pytest.raises(ToolError, match=rf"^There is no {named}\.$"):
+        spoken_dates.moment(f"{said} at nine", NOW)
 
 
 def test_a_time_without_its_hour_asks_for_it() -> None:
@@ -184,6 +211,10 @@ def test_summer_time_shifts_neither_a_length_nor_a_clock_time() -> None:
         assert moved.hour == (23 if said.startswith("in") else 3)
     past = spoken_dates.moment("half past", eve, near=again.replace(minute=10)).moment
     assert past.timestamp() - again.timestamp() == 1800
+    first = again.replace(fold=0)
+    for now, minutes in ((first, 30), (first.replace(minute=45), 45), (again, 30)):
+        then = spoken_dates.moment("half past one a m", now).moment
+        assert then.timestamp() - now.timestamp() == minutes * 60
 
 
 @given(

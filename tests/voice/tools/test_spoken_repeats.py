@@ -81,6 +81,27 @@ def test_an_interval_goes_on_counting_without_some_of_its_days() -> None:
     assert f"{left.first:%Y-%m-%d %H:%M}" == "2026-12-14 08:00"
 
 
+@pytest.mark.parametrize(
+    ("text", "described", "days"),
+    [
+        ("the 31st of every month", "day 31", ["11-30", "12-31", "01-31", "02-28", "03-31"]),
+        ("every month on the 30th", "day 30", ["11-30", "12-30", "01-30", "02-28", "03-30"]),
+        ("every 29th of the month", "day 29", ["11-29", "12-29", "01-29", "02-28", "03-29"]),
+        ("the 28th of every month", "day 28", ["11-28", "12-28", "01-28", "02-28", "03-28"]),
+    ],
+)
+def test_a_date_that_a_month_does_not_have_is_its_last_day(
+    text: str, described: str, days: list[str]
+) -> None:
+    found = spoken_repeats.repeat(f"{text} at eight", NOW)
+    assert found is not None
+    assert spoken_repeats.described(found.rule) == f"8:00 AM on {described} of every month"
+    moments = [found.first]
+    while len(moments) < len(days):
+        moments.append(spoken_repeats.after(found.rule, moments[-1], moments[-1]))
+    assert [f"{moment:%m-%d}" for moment in moments] == days
+
+
 def test_summer_time_does_not_move_the_time_of_day() -> None:
     zone = ZoneInfo("America/New_York")
     before = datetime(2026, 3, 7, 7, tzinfo=zone)
@@ -88,6 +109,12 @@ def test_summer_time_does_not_move_the_time_of_day() -> None:
     assert found is not None
     later = spoken_repeats.after(found.rule, found.first, datetime(2026, 3, 9, tzinfo=zone))
     assert f"{later:%H:%M %z}" == "08:00 -0400"
+    # At ten past one for the second time, the moment of that day is over.
+    daily, now = "every day at half past one a m", datetime(2026, 11, 1, 1, 10, tzinfo=zone, fold=1)
+    found = spoken_repeats.repeat(daily, datetime(2026, 10, 31, tzinfo=zone))
+    assert found is not None
+    later = spoken_repeats.after(found.rule, datetime(2026, 11, 1, 1, 30, tzinfo=zone), now)
+    assert f"{later:%d %H:%M}" == "02 01:30"
     hourly = spoken_repeats.repeat("every six hours", datetime(2026, 3, 7, 22, tzinfo=zone))
     assert hourly is not None
     # At four, but the clock was put forward at two.

@@ -42,6 +42,10 @@ from voice.tools.spoken_results import LONGEST_LIST, spoken_result
         ('{"amount": 2680, "currency": "eur"}', "The amount is €26.80."),
         ('{"fine": {"units": 4, "nanos": 500000000, "currency_code": "USD"}}',
          "Fine: amount $4.50."),
+        ('{"amount": NaN, "currency": "USD"}', "The amount is NaN and the currency is USD."),
+        ('{"price": "1e999999", "currency": "EUR"}', "The price is 1e999999 and the currency is"
+         " EUR."),
+        ('{"rate": 0.000015}', "The rate is 0.000015."),
         ('["milk", "eggs", "tofu"]', "3 items: milk, eggs and tofu."),
         ('{"notes": []}', "There are no notes."),
         ('[{"id": 7, "name": "Milk", "price": 1.2}, {"name": "Bread", "price": 2.5}]',

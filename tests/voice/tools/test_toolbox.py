@@ -279,7 +279,15 @@ def test_wrong_options_are_named(
         ("@tool()\ndef mute(word: str): ...", "mute: got no docstring"),
         ("@tool()\ndef vague(word): 'Say it.'", "vague: parameter word has no type hint"),
         ("@tool()\ndef lost(word: 'Nowhere'): 'Say it.'", "lost: .*'Nowhere' is not defined"),
-        ("@tool()\ndef own(it: object()): 'Take it.'", "own: .*expected types that JSON has"),
+        ("@tool()\ndef own(it: object()): 'Take it.'", "own: .*expected a type that JSON has"),
+        (
+            "from voice.tools import SessionScope as S\n@tool()\ndef f(a: str, s: S): 'Do it.'",
+            r"tool f: got s: voice\.tools\.scope\.SessionScope, which cannot .* place behind \*",
+        ),
+        (
+            "@tool()\ndef two(): 'One.'\n@tool()\ndef two(): 'Two.'",
+            r"ValueError: two: got a second tool of this name; the first is in .*\.py, line 2",
+        ),
         ("@tool()\ndef hidden(_word: str): 'Say it.'", "hidden: got parameter _word"),
         ("@tool(cancellable=True)\ndef burn(): 'Burn.'", "burn: got cancellable"),
         ("@tool()\ndef paint(*, by: bytes): 'Paint.'", "paint: by: got the type .*SessionScope"),

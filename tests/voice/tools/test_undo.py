@@ -71,6 +71,31 @@ async def test_a_change_is_undone(
     assert await call(looked_at) == before
 
 
+@pytest.mark.parametrize(
+    ("made", "removed", "looked_at"),
+    [
+        (("set_timer", {"duration": "ten minutes"}), ("cancel_timer", {}), "list_timers"),
+        (("remember_fact", {"fact": "my car is red"}), ("forget_fact", {"what": "my car"}),
+         "list_facts"),
+    ],
+)  # fmt: skip
+async def test_what_was_made_and_removed_for_one_message_is_gone_when_both_are_undone(
+    call: Call,
+    scope: SessionScope,
+    made: tuple[str, dict[str, str]],
+    removed: tuple[str, dict[str, str]],
+    looked_at: str,
+) -> None:
+    scope.said = ("make it, no, do not",)
+    before = await call(looked_at)
+    await call(made[0], **made[1])
+    assert await call(looked_at) != before
+    await call(removed[0], **removed[1])
+    scope.said = (UNDO, *scope.said)
+    await call("undo_last", message=UNDO)
+    assert await call(looked_at) == before
+
+
 async def test_what_could_not_be_undone_can_be_tried_again(
     call: Call, scope: SessionScope, monkeypatch: pytest.MonkeyPatch
 ) -> None:

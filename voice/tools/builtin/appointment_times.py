@@ -97,7 +97,7 @@ def ruled_out_by(said: str, now: datetime) -> frozenset[date | int]:
     for words in filter(None, said.split(", ")):
         with suppress(ToolError):
             days = days_of(words, now)
-            every = range(0, AHEAD.days + 1, 7) if _EVERY.fullmatch(words.lower()) else range(1)
+            every = range(-7, AHEAD.days + 1, 7) if _EVERY.fullmatch(words.lower()) else range(1)
             out |= {day + timedelta(n) for day in days for n in every}
             continue
         with suppress(ToolError):

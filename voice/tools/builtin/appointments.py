@@ -174,8 +174,10 @@ def _asked_for(given: Mapping[str, str], known: Mapping[str, str], now: datetime
     days = days_of(day, now) if day else _reach(now.date(), now)
     new = ", ".join(re.split(", | or | and ", given["ruled_out"]))
     if (day or new) and soon and wish_of(soon, now) == A_WEEK:
-        # "Not this Friday, the one after" rules out only this Friday.
-        not_this = sorted(one for one in ruled_out_by(new, now) if isinstance(one, date))[:1]
+        # "Not this Friday, the one after" rules out one Friday: that which was spoken of, if any.
+        out_of = (one for one in ruled_out_by(new, now) if isinstance(one, date))
+        fridays = sorted(one for one in out_of if one >= now.date())
+        not_this = [one for one in fridays if one in days][:1] or fridays[:1]
         new = f"{not_this[0]:%Y-%m-%d}" if not_this else new
         days, soon, day = tuple(one + A_WEEK for one in not_this or days), "", day or new
     if given["day"] and len(days) == 1:

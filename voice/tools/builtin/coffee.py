@@ -295,8 +295,10 @@ def change_drink(
             "sweetener": sweetener, "extras": extras}  # fmt: skip
     if new := _named_instead(drink, scope):
         return order_drink(new, **said, quantity=quantity, scope=scope, store=store)
-    order = dict(scope.order)
-    told = [_changed(one, order, said, quantity, drink, scope) for one in _meant(drink, scope)]
+    order, meant = dict(scope.order), _meant(drink, scope)
+    # Of several, those that are like that already stay as they are.
+    changing = [one for one in meant if details.changed(one, said) != one] or meant
+    told = [_changed(one, order, said, quantity, drink, scope) for one in changing]
     return _saved(scope, store, order, f"Changed: {phrasing.joined(told)}.")
 
 
@@ -334,23 +336,7 @@ def _changed(
     Raises:
         ToolError: It is like that already, or cannot be made.
     """
-    had = order[ordered]
-    changed = replace(
-        ordered,
-        size=details.size(said["size"]) or ordered.size,
-        roast=details.roast(said["roast"]) or ordered.roast,
-        shots=details.replaced(said["shots"], ordered.shots, details.shots),
-        milk=details.replaced(said["milk"], ordered.milk, details.milk),
-        sweetener=details.replaced(
-            details.of_the_same(said["sweetener"], ordered.sweetener),
-            ordered.sweetener,
-            details.addition,
-        ),
-        extras=details.with_extras(said["extras"], ordered.extras),
-    )
-    if changed == ordered:
-        # The cream of "no cream" may be an extra or the milk.
-        changed = details.without(changed, said["milk"], said["sweetener"], said["extras"])
+    had, changed = order[ordered], details.changed(ordered, said)
     _check_goes(changed)
     # With other details, a number says how many of the drinks change; alone, it is the new count.
     message = next((one for one in scope.said if not _AGREEING.fullmatch(one.lower())), "")

@@ -256,6 +256,27 @@ def without(drink: Drink, *said: str) -> Drink:
     return replace(drink, **left)
 
 
+def changed(drink: Drink, said: Mapping[str, str]) -> Drink:
+    """A drink with spoken details, by field of `Drink`, in place of its own.
+
+    Raises:
+        ToolError: One cannot be read.
+    """
+    new = replace(
+        drink,
+        size=size(said["size"]) or drink.size,
+        roast=roast(said["roast"]) or drink.roast,
+        shots=replaced(said["shots"], drink.shots, shots),
+        milk=replaced(said["milk"], drink.milk, milk),
+        sweetener=replaced(
+            of_the_same(said["sweetener"], drink.sweetener), drink.sweetener, addition
+        ),
+        extras=with_extras(said["extras"], drink.extras),
+    )
+    # The cream of "no cream" may be an extra or the milk.
+    return new if new != drink else without(drink, said["milk"], said["sweetener"], said["extras"])
+
+
 def _is_none(said: str) -> bool:
     words = said.lower().split()
     return words[0] in (*_NONE, *_LEAVING_OUT) or words[-1] in ("off", "out")
@@ -347,7 +368,7 @@ Milk = Annotated[str, _naming("milk", *_MILKS)]
 Shots = Annotated[str, _naming("number of shots", *_SHOTS)]
 Sweetener = Annotated[str, _naming("sweetener", *_SWEETENERS)]
 Extra = Annotated[str, _naming("extra", *_EXTRAS)]
-Quantity = Annotated[str, Readable(lambda said, _: count(said))]
+Quantity = Annotated[str, Readable(lambda said, _: count(said), counts=True)]
 
 _PARTS: Mapping[str, tuple[Any, Callable[[str], str]]] = {
     "size": (Size, size), "roast": (Roast, roast), "milk": (Milk, milk), "shots": (Shots, shots),

@@ -254,7 +254,7 @@ def _priced(name: str, shop: ShopConfig) -> str | None:
 
 def _times(part: str, parts: str) -> int:
     """How often to charge for an addition: once for "a double shot", as a drink has one shot."""
-    found = re.search(rf"(?:\b(?P<many>\w+) )?\b{re.escape(part)}s?\b", parts)
+    found = re.search(rf"(?:\b(?P<many>\w+) )?(?:extra )?\b{re.escape(part)}s?\b", parts)
     if found is None:
         return 0
     many = found["many"] or ""

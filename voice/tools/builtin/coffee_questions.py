@@ -41,7 +41,7 @@ def _check_known(arguments: Mapping[str, str], _: str, *, scope: SessionScope) -
     answer_question(arguments["message"], scope=scope)
 
 
-@tool(read_only=True, refuses=_check_known)
+@tool(read_only=True, refuses=_check_known, knows=("menu", "price"))
 def answer_question(message: str, *, scope: SessionScope) -> str:
     """Answer a question about what there is to be had."""
     shop_knows = answers_to(scope.shop.answers, message)

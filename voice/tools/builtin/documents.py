@@ -37,6 +37,14 @@ _LONGEST_WAIT_S = 3600.0
 _SHORT_WAIT_S = 0.02
 _STEM = 5
 """Letters that other forms of a word share with it."""
+_SHORT = 3
+"""Most content words of a question whose rarest word must be in the passage."""
+_GENERAL = frozenset((
+    "allowed", "available", "far", "get", "give", "go", "if", "include", "included", "late", "long",
+    "many", "may", "much", "need", "next", "offer", "often", "open", "possible", "take", "time",
+    "use",
+))  # fmt: skip
+"""Words that name no thing, and that a passage which answers the question need not have."""
 _VERSION = 1
 _TABLES = """
 CREATE TABLE files (path TEXT PRIMARY KEY, state TEXT NOT NULL);
@@ -97,14 +105,16 @@ class Documents:
     def tells(self, question: str) -> bool:
         """Whether the best indexed passage has at least half of a question's content words.
 
-        May be called in any thread, even the event loop's: False if the index is being written, or
-        is damaged.
+        A short question's rarest word must be among them: what parking costs tells nobody what a
+        room costs. May be called in any thread, even the event loop's: False if the index is being
+        written, or is damaged.
         """
         words = content_words(question)
         if not self._lock.acquire(timeout=_SHORT_WAIT_S):
             return False
         try:
             found = _best_passage(self._index, words) if words else None
+            thing = _rarest(self._index, words) if len(words) <= _SHORT else ""
         except sqlite3.Error:
             return False
         finally:
@@ -112,7 +122,8 @@ class Documents:
         if found is None:
             return False
         passage = f"{found[1]}{found[2]}".lower()
-        return 2 * sum(word[:_STEM] in passage for word in words) >= len(words)
+        half = 2 * sum(word[:_STEM] in passage for word in words) >= len(words)
+        return half and thing[:_STEM] in passage
 
     def ranked(self, query: str) -> list[str]:
         """Paths of the indexed files that match a query, the best first."""
@@ -254,6 +265,13 @@ def _best_passage(index: sqlite3.Connection, words: list[str]) -> tuple[str, str
         (phrase_query(words), ranked[0]),
     ).fetchone()
     return path, f"{heading}: " if opens else "", text
+
+
+def _rarest(index: sqlite3.Connection, words: list[str]) -> str:
+    """The word that fewest passages have, apart from words that name nothing; empty for none."""
+    count = "SELECT count(*) FROM passages WHERE passages MATCH ?"
+    found = {one: index.execute(count, (phrase_query([one]),)).fetchone() for one in words}
+    return min(found.keys() - _GENERAL, key=lambda one: found[one], default="")
 
 
 def _passage(paragraph: str, words: list[str]) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 from voice.tools import phrasing
@@ -46,8 +48,11 @@ def _on_a_list(said: str, *, store: Store) -> None:
         ToolError: One is on no list.
     """
     names = store.lists()
-    listed = [item for name in names for item in store.items(name)]
-    if not any(all(_find(each, listed) for each in _items_of(said, name)) for name in names):
+
+    def is_listed(item: str) -> bool:
+        return any(_find(item, store.items(name)) for name in names)
+
+    if not any(all(map(is_listed, _items_of(said, name))) for name in names):
         raise ToolError(f"{phrasing.sentence(_bare(said))} is on no list.")
 
 
@@ -60,17 +65,8 @@ def remove_from_list(item: _Item, list: str = "", *, store: Store) -> str:
     name = _said_name(list)
     if not (list and store.items(_stored_name(name))):
         name = _list_with(_bare(item), "", store)
-    removed, missing = [], []
-    for each in _items_of(item, name):
-        known = _find(each, store.items(_stored_name(name)))
-        if known is not None and store.remove_item(_stored_name(name), known):
-            removed.append(known)
-        else:
-            missing.append(each)
-    if not removed:
-        raise ToolError(f"{phrasing.sentence(_bare(item))} is not on the {name} list.")
-    rest = f" It does not have {phrasing.joined(missing, last='or')}." if missing else ""
-    return f"Removed {phrasing.joined(removed)} from the {name} list.{rest}"
+    removed, rest = _take(item, name, store, partial(store.remove_item, _stored_name(name)))
+    return f"Removed {removed} from the {name} list.{rest}"
 
 
 @tool()
@@ -78,14 +74,17 @@ def move_item(item: _Item, to: str, list: str = "", *, store: Store) -> str:
     """Move an item to another list."""
     target = _said_name(to)
     name = _said_name(list) if list else _list_with(_bare(item), _stored_name(target), store)
-    moved = []
-    for each in _items_of(item, name):
-        known = _find(each, store.items(_stored_name(name)))
-        if known and store.move_item(_stored_name(name), known, _stored_name(target)):
-            moved.append(known)
-    if not moved:
-        raise ToolError(f"{phrasing.sentence(_bare(item))} is not on the {name} list.")
-    return f"Moved {phrasing.joined(moved)} from the {name} list to the {target} list."
+    if _stored_name(name) == _stored_name(target):
+        raise ToolError(f"I do not know from which list to move {_bare(item)}.")
+    on_target = {_key(known) for known in store.items(_stored_name(target))}
+
+    def move(known: str) -> bool:
+        if _key(known) in on_target:
+            return store.remove_item(_stored_name(name), known)
+        return store.move_item(_stored_name(name), known, _stored_name(target))
+
+    moved, rest = _take(item, name, store, move)
+    return f"Moved {moved} from the {name} list to the {target} list.{rest}"
 
 
 @tool(undoes=True)
@@ -129,6 +128,30 @@ def _list_with(item: str, not_on: str, store: Store) -> str:
         if name != not_on and any(_find(one, store.items(name)) for one in _items_of(item, name))
     ]
     return having[0] if len(having) == 1 else _SHOPPING
+
+
+def _take(said: str, name: str, store: Store, take: Callable[[str], bool]) -> tuple[str, str]:
+    """Take items off a list; returns which, and a sentence on those that were not there.
+
+    Args:
+        said: The spoken items.
+        name: The list.
+        take: Takes one, named as on the list; False if it is not there any more.
+
+    Raises:
+        ToolError: None of them is on the list.
+    """
+    taken, missing = [], []
+    for each in _items_of(said, name):
+        known = _find(each, store.items(_stored_name(name)))
+        if known is not None and take(known):
+            taken.append(known)
+        else:
+            missing.append(each)
+    if not taken:
+        raise ToolError(f"{phrasing.sentence(_bare(said))} is not on the {name} list.")
+    there = f" The {name} list does not have {phrasing.joined(missing, last='or')}."
+    return phrasing.joined(taken), there if missing else ""
 
 
 def _items_of(said: str, name: str) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
@@ -35,6 +36,8 @@ from voice.tools.registry import ToolError
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 60.0
 """Pauses between attempts to connect; each failure doubles the pause."""
+STEADY_S = 60.0
+"""A connection that lasted so long was no failure."""
 MOST_PAGES = 32
 MOST_TOOLS = 256
 LARGEST_ANSWER = 8 * 1024 * 1024
@@ -111,12 +114,13 @@ class Connection:
 
     async def run(self) -> None:
         """Keep it connected until cancelled."""
-        pause_s = FIRST_PAUSE_S
+        pause_s, now_s = FIRST_PAUSE_S, asyncio.get_running_loop().time
         while True:
+            steady_at_s = math.inf
             try:
                 async with AsyncExitStack() as stack:
                     client = await self._connected(stack)
-                    pause_s = FIRST_PAUSE_S
+                    steady_at_s = now_s() + STEADY_S
                     await self._follow(client)
             except Exception as error:
                 problem = _reason(error)
@@ -124,6 +128,8 @@ class Connection:
                 self._failed(problem)
             finally:
                 self._client = None
+            if now_s() >= steady_at_s:
+                pause_s = FIRST_PAUSE_S
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -21,6 +22,8 @@ from tests.support.patience import PATIENCE_S
 from voice.config import AgentConfig, ToolsConfig, TurnConfig
 from voice.errors import ConfigError, ProtocolError
 from voice.tools import SessionScope, Toolbox, ToolError
+from voice.tools.mcp import connection
+from voice.tools.mcp.connection import Connection, Endpoint
 from voice.tools.mcp.tools import words_of
 from voice.tools.scope import Progress
 from voice.types import ToolCall, ToolResult, ToolSpec
@@ -196,6 +199,37 @@ async def test_what_a_grammar_cannot_hold(tmp_path: Path, caplog: pytest.LogCapt
     assert len(refusals) == 2
     assert "'required' is not offered" in refusals[0]
     assert "'no name\\n' is not offered: the name cannot be used" in refusals[1]
+
+
+@pytest.mark.parametrize(
+    ("steady_s", "at_start_s", "later_s"), [(math.inf, 0.01, math.inf), (0.0, math.inf, 0.01)]
+)
+async def test_only_a_connection_that_lasted_makes_the_pauses_short_again(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    steady_s: float,
+    at_start_s: float,
+    later_s: float,
+) -> None:
+    """The first pause is changed after the start, so that it shows who goes back to it."""
+    (tmp_path / "tools.json").write_text("[]")
+    connected = asyncio.Queue[None]()
+
+    def listed(_: object) -> None:
+        monkeypatch.setattr(connection, "FIRST_PAUSE_S", later_s)
+        connected.put_nowait(None)
+
+    endpoint = Endpoint("odd", (sys.executable, "-S", str(SERVER), str(tmp_path)))
+    kept = Connection(endpoint, listed, lambda _: None)
+    monkeypatch.setattr(connection, "STEADY_S", steady_s)
+    monkeypatch.setattr(connection, "FIRST_PAUSE_S", at_start_s)
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        running = group.create_task(kept.run())
+        await connected.get()
+        with pytest.raises(ToolError):
+            await kept.call("dies", {}, lambda _: None)
+        await connected.get()
+        running.cancel()
 
 
 async def test_an_end_does_not_wait_for_a_call(tmp_path: Path) -> None:
