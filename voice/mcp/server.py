@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cached_property, partial
 from typing import Any
@@ -70,9 +71,9 @@ class AgentServer:
         self._sound = sound
         self._scope = SessionScope("mcp", agent.name, LOCAL, agent.shop)
         self._numbers = itertools.count(1)
-        # There is one loudspeaker and one microphone, and the microphone would hear the
-        # loudspeaker.
-        self._sounding = asyncio.Lock()
+        # One thread, because the microphone would hear the loudspeaker. A request that its client
+        # cancels keeps the thread until it is done.
+        self._sounding = ThreadPoolExecutor(1, thread_name_prefix="sound")
         names = (name for name in agent.tools if name not in ("say", "listen"))
         offered = [spec for spec in toolbox.specs(names, self._scope) if not _converses(spec)]
         self._specs = {spec.name: spec for spec in (*offered, _SAY, _LISTEN)}
@@ -128,8 +129,7 @@ class AgentServer:
         return _result(result.content, result.error)
 
     async def _blocking(self, work: Callable[[], str]) -> str:
-        async with self._sounding:
-            return await asyncio.to_thread(work)
+        return await asyncio.get_running_loop().run_in_executor(self._sounding, work)
 
     def _say(self, text: object) -> str:
         if not isinstance(text, str) or not 0 < len(text) <= LONGEST_TEXT:

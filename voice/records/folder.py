@@ -167,10 +167,18 @@ class Conversations:
         """A conversation as a ZIP file; empty if there is none."""
         packed = io.BytesIO()
         paths = [path for kind in (WORDS, SOUND) if (path := self.file(name, kind))]
-        with zipfile.ZipFile(packed, "w") as archive:
-            for path in paths:
-                archive.write(path, f"{name}/{path.name}")
-        return packed.getvalue() if paths else b""
+        with suppress(FileNotFoundError):
+            with zipfile.ZipFile(packed, "w") as archive:
+                for path in paths:
+                    archive.write(path, f"{name}/{path.name}")
+            return packed.getvalue() if paths else b""
+        return b""
+
+    def sound(self, name: str) -> bytes:
+        """A conversation's sound; empty if there is none."""
+        with suppress(FileNotFoundError):
+            return path.read_bytes() if (path := self.file(name, SOUND)) else b""
+        return b""
 
     def of(self, caller: Caller) -> list[Document]:
         """All conversations of a caller."""

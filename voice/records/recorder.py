@@ -30,6 +30,7 @@ from voice.events import (
     ReplyHeld,
     ReplyReleased,
     ReplyStarted,
+    SessionEnded,
     SessionEvent,
 )
 from voice.inputs import SessionOptions
@@ -331,6 +332,8 @@ class Recording:
         """Write the rest, because the conversation is over."""
         self._recorder.live.pop(self.name, None)
         self._over = True
+        # A client that failed to take an event was given none of those behind it.
+        self._transcript.observe(SessionEnded("failed"))
         self.write(last=True)
 
     def _submit(self, work: Callable[..., None], *arguments: Any) -> None:

@@ -208,7 +208,7 @@ class Transcript:
     def observe(self, event: SessionEvent) -> bool:
         """Take a session event; returns whether it is worth writing at once."""
         match event:
-            case SessionEnded(reason):
+            case SessionEnded(reason) if self._ended is None:
                 by = (who for who, reasons in _ENDED_BY.items() if reason in reasons)
                 self._ended = {"by": next(by, "error"), "reason": reason}
                 self._ended_ms = self._track.now_ms

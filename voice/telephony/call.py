@@ -127,8 +127,12 @@ class StreamConnection:
     async def close(self, code: int, reason: str) -> None:
         """As `CallConnection.close`; TCP has neither codes nor reasons."""
         self._writer.close()
-        with suppress(OSError):
-            await self._writer.wait_closed()
+        try:
+            with suppress(OSError):
+                await self._writer.wait_closed()
+        finally:
+            # The connection to a peer that does not read would stay open.
+            self._writer.transport.abort()
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,8 +181,9 @@ class CallBridge:
             self._end_entry()
 
     def _end_entry(self) -> None:
+        if not self._entries:
+            self._entries_due_s = self._clock() + LONGEST_TURN_S
         self._entries.append(" ".join(self._keys) or "hash")
-        self._entries_due_s = self._clock() + LONGEST_TURN_S
         self._keys.clear()
 
     def _reply_to_entries(self) -> None:

@@ -19,6 +19,8 @@ from wyoming.info import (
 from voice.session.resources import Resources
 
 _ENGLISH = ["en"]
+# Looked up once, since that reads files.
+_VERSION = version("quicksilver-voice")
 
 
 def description(resources: Resources) -> Info:
@@ -42,5 +44,5 @@ def _artifact(name: str) -> dict[str, Any]:
         "attribution": Attribution("Quicksilver", ""),
         "installed": True,
         "description": name,
-        "version": version("quicksilver-voice"),
+        "version": _VERSION,
     }

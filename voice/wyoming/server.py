@@ -111,8 +111,10 @@ class WyomingServer:
             async with asyncio.TaskGroup() as group:
                 sending = group.create_task(_send(outbox, writer, ping_s))
                 services = Services(self._resources, conversations, outbox, group)
-                await _receive(reader, services, outbox, idle_s)
-                await services.close()
+                try:
+                    await _receive(reader, services, outbox, idle_s)
+                finally:
+                    services.close()
                 await outbox.put(None)
                 await sending
         except* (OSError, TimeoutError):
@@ -121,7 +123,7 @@ class WyomingServer:
             # A bad peer affects only itself. The errors' texts may quote the conversation.
             _log.error("a connection failed\n%s", origins(error))
         finally:
-            writer.close()
+            await _hang_up(writer)
 
 
 async def _receive(
@@ -144,6 +146,8 @@ async def _receive(
             await services.take(event)
         except VoiceError as error:
             await outbox.put(Error(str(error), getattr(error, "code", "invalid_value")).event())
+        # As in `RealtimeConnection`: let other tasks run between events that have already arrived.
+        await asyncio.sleep(0)
 
 
 async def _send(outbox: Outbox, writer: asyncio.StreamWriter, ping_s: float | None) -> None:
@@ -164,6 +168,17 @@ async def _turn_away(writer: asyncio.StreamWriter) -> None:
         async with asyncio.timeout(SEND_S):
             await async_write_event(Error("too many connections", "capacity").event(), writer)
     writer.close()
+
+
+async def _hang_up(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    try:
+        with suppress(OSError, TimeoutError):
+            async with asyncio.timeout(SEND_S):
+                await writer.wait_closed()
+    finally:
+        # The connection to a peer that does not read would stay open.
+        writer.transport.abort()
 
 
 class _Bounded:

@@ -17,7 +17,7 @@ from wyoming.tts import SynthesizeStopped
 
 from voice.audio import pcm16_from_samples, samples_from_pcm16
 from voice.errors import ModelError, ProtocolError
-from voice.realtime.wire import WireModel, audio_chunks, validated
+from voice.realtime.wire import WireModel, audio_chunks, new_id, validated
 from voice.server.speech_api import LONGEST_CHARS, spoken_text
 from voice.session.resources import Resources
 from voice.speech.segmenter import SegmentCutter
@@ -84,7 +84,7 @@ class Services:
         self._resources = resources
         self._conversations = conversations
         self._outbox = outbox
-        self._own_id = f"connection {id(self)}"
+        self._own_id = new_id("connection")
         """Id of the conversation of a client that names none."""
         self._satellite = Satellite(resources, outbox, group)
         self._ears: Ears | None = None
@@ -95,7 +95,7 @@ class Services:
         self._characters = 0
         self._sounding = False
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """End what belongs to the connection, because the client has left."""
         self._satellite.close()
         self._conversations.forget(self._own_id)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
+import threading
 import wave
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,12 @@ from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
 from tests.clients.environments import npm_home
+from tests.support.embedded import embedded_config
 from tests.support.patience import PATIENCE_S
+from voice.config import load_agent
+from voice.mcp.server import AgentServer
+from voice.tools import Toolbox
+from voice.types import Samples
 
 INSPECTOR = ("@modelcontextprotocol/inspector-cli@0.15.0",)
 
@@ -61,6 +69,40 @@ async def test_the_official_client(repo_root: Path, tmp_path: Path) -> None:
         with wave.open(str(tmp_path / "said.wav")) as file:
             assert file.getnframes() > file.getframerate()
         assert "timer" in text(await client.call_tool("listen", {"seconds": 9})).lower()
+
+
+class Loudspeaker:
+    """Plays until it may end."""
+
+    def __init__(self) -> None:
+        self.begun, self.may_end = threading.Event(), threading.Event()
+        self.playing = self.most = 0
+
+    def play(self, samples: Samples, rate_hz: int) -> None:
+        self.playing += 1
+        self.most = max(self.most, self.playing)
+        self.begun.set()
+        assert self.may_end.wait(PATIENCE_S)
+        self.playing -= 1
+
+    def blocks(self) -> Generator[Samples, None, None]:
+        raise AssertionError("nobody listens")
+
+
+async def test_what_a_client_calls_off_is_over_before_the_next_begins() -> None:
+    config = embedded_config("tools.database=:memory:", "tts.engine=espeak")
+    toolbox, speaker = Toolbox(config.tools, config.turn), Loudspeaker()
+    server = AgentServer(config, load_agent(config.agent), toolbox, speaker)
+    async with Client(server.server()) as client:
+        first = asyncio.create_task(client.call_tool("say", {"text": "one"}))
+        await asyncio.to_thread(speaker.begun.wait, PATIENCE_S)
+        first.cancel()
+        second = asyncio.create_task(client.call_tool("say", {"text": "two"}))
+        await asyncio.wait([second], timeout=1)
+        speaker.may_end.set()
+        assert text(await second) == "Said."
+    assert speaker.most == 1
+    await toolbox.close()
 
 
 @pytest.mark.e2e

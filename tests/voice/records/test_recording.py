@@ -37,7 +37,7 @@ from tests.support.virtual_time import now, virtual
 from voice.callers import Caller
 from voice.config import RecordsConfig
 from voice.errors import ConfigError, ModelError, ProtocolError, StoreError
-from voice.events import FinalTranscript, ReplyEnded, ReplyHeard, ReplyToolResult
+from voice.events import FinalTranscript, ReplyEnded, ReplyHeard, ReplyToolResult, SessionEvent
 from voice.llm.base import Prompt
 from voice.records import recorder as recording
 from voice.records import transcript
@@ -401,6 +401,19 @@ async def test_what_nobody_foresaw_costs_the_record_and_no_conversation(
         assert kept.recorder.live == {}
     assert "is not kept on: RuntimeError" in caplog.text
     assert SAID not in caplog.text
+
+
+@virtual
+async def test_a_conversation_whose_client_takes_nothing_more_is_over(kept: Kept) -> None:
+    def take(event: SessionEvent) -> None:
+        raise ProtocolError("the line does not take audio")
+
+    async with kept.recorder.running():
+        session = kept.recorder.open(parts(Model(answers)), caller=ADA)
+        asyncio.get_running_loop().call_soon(session.create_response)
+        with pytest.raises(ExceptionGroup):
+            await session.run(take)
+    assert kept.one()[0]["ended"] == {"by": "error", "reason": "failed"}
 
 
 @virtual

@@ -119,6 +119,9 @@ class Unreachable(asyncio.Transport):
     def close(self) -> None:
         pass
 
+    def abort(self) -> None:
+        pass
+
 
 async def test_a_peer_that_cannot_be_reached_any_more_has_gone() -> None:
     reader, transport = asyncio.StreamReader(), Unreachable()
@@ -130,6 +133,26 @@ async def test_a_peer_that_cannot_be_reached_any_more_has_gone() -> None:
     assert await connection.receive() is None
     await connection.send(b"x")
     await connection.close(1000, "")
+
+
+async def test_a_connection_to_who_does_not_read_is_closed_all_the_same() -> None:
+    taken: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
+    server = await asyncio.start_server(lambda *one: taken.put_nowait(one), "127.0.0.1", 0)
+    async with server:
+        _, far = await asyncio.open_connection(*server.sockets[0].getsockname())
+        reader, writer = await taken.get()
+        socket, connection = writer.get_extra_info("socket"), StreamConnection(reader, writer)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.1):
+                while True:
+                    await connection.send(bytes(2**20))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await connection.close(1000, "")
+        async with asyncio.timeout(PATIENCE_S):
+            while socket.fileno() != -1:
+                await asyncio.sleep(0.01)
+        far.close()
 
 
 async def test_a_caller_who_hangs_up() -> None:

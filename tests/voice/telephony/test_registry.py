@@ -96,7 +96,7 @@ def feed(codec: CallCodec, sent: list[LineMessage]) -> None:
 
 @pytest.mark.parametrize(("name", "make"), codecs())
 @given(sent=st.lists(messages, max_size=6))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_fuzzed_messages(name: str, make: Callable[[], CallCodec], sent: list[LineMessage]) -> None:
     feed(make(), sent)
     for start in STARTS[name]:

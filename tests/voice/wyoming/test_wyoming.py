@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import signal
+import socket
+import struct
 import sys
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
@@ -286,6 +288,52 @@ async def test_who_sends_nothing_is_let_go(port: int, monkeypatch: pytest.Monkey
     monkeypatch.setattr(server_module, "IDLE_S", 0.05)
     async with client(port) as connected:
         assert await connected.read_event() is None
+
+
+async def test_who_asks_very_often_holds_up_nobody(port: int) -> None:
+    passes, asked = 0, 500
+
+    async def go_on() -> None:
+        nonlocal passes
+        while True:
+            passes += 1
+            await asyncio.sleep(0)
+
+    async with client(port) as connected:
+        assert connected._writer is not None
+        others = asyncio.create_task(go_on())
+        connected._writer.write(b'{"type": "ping"}\n' * asked)
+        for _ in range(asked):
+            assert (await read(connected)).type == "pong"
+        others.cancel()
+    assert passes >= asked
+
+
+async def test_who_reads_nothing_is_let_go(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "SEND_S", 0.5)
+    loop = asyncio.get_running_loop()
+    with socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.connect(("127.0.0.1", port))
+        deaf.setblocking(False)
+        with pytest.raises(ConnectionError):
+            async with asyncio.timeout(PATIENCE_S):
+                while True:
+                    await loop.sock_sendall(deaf, b'{"type": "describe"}\n' * 1000)
+
+
+async def test_nothing_is_left_of_a_conversation_whose_client_broke_off(port: int) -> None:
+    before = len(asyncio.all_tasks())
+    async with client(port) as connected:
+        await send(connected, Transcript(text="what is twelve times seven"))
+        await until(connected, "handled")
+        assert connected._writer is not None
+        line = connected._writer.get_extra_info("socket")
+        # Closing then resets the connection.
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    async with asyncio.timeout(PATIENCE_S):
+        while len(asyncio.all_tasks()) > before:
+            await asyncio.sleep(0.01)
 
 
 class Room(AsyncEventHandler):
