@@ -144,12 +144,12 @@ class RemoteRecognizer:
     def transcribe(self, audio: Samples, language: str = "", times: bool = False) -> Transcribed:
         """See `Recognizer.transcribe`."""
         found = self.decode(audio, self.config.beam_size, None, language, times=times)
-        return Transcribed(found.text, found.language, found.find_words() if times else ())
+        return found.transcribed(times)
 
     def translate(self, audio: Samples, language: str = "") -> Transcribed:
         """See `Recognizer.translate`."""
         found = self.decode(audio, self.config.beam_size, None, language, translate=True)
-        return Transcribed(found.text, "en")
+        return replace(found.transcribed(), language="en")
 
 
 class RemoteSynthesizer:

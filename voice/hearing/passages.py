@@ -33,6 +33,9 @@ class Passage:
         text: Its words in written form.
         language: Code of their language.
         words: The words with their times in the recording, if times were asked for.
+        confidence: Mean probability of the recogniser's tokens, in [0, 1].
+        tokens: The recogniser's tokens; empty if it has none.
+        speech: Mean probability that this is speech, in [0, 1].
     """
 
     start_s: float
@@ -40,6 +43,9 @@ class Passage:
     text: str
     language: str = "en"
     words: tuple[Word, ...] = ()
+    confidence: float = 1.0
+    tokens: tuple[int, ...] = ()
+    speech: float = 1.0
 
 
 def passages(
@@ -66,9 +72,18 @@ def passages(
         first = max(0, start - around)
         heard = transcribe(samples[first * FRAME_SAMPLES : (end + around) * FRAME_SAMPLES])
         if heard.text:
-            words = tuple(word.later(first * FRAME_MS / 1000) for word in heard.words)
             times = start * FRAME_MS / 1000, end * FRAME_MS / 1000
-            yield Passage(*times, heard.text, heard.language, words)
+            # The first word is aligned with the silence before it.
+            words = [word.later(first * FRAME_MS / 1000).within(*times) for word in heard.words]
+            yield Passage(
+                *times,
+                heard.text,
+                heard.language,
+                tuple(words),
+                heard.confidence,
+                heard.tokens,
+                float(spoken[start:end].mean()),
+            )
 
 
 def _utterances(spoken: np.ndarray, threshold: float) -> Iterator[tuple[int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
@@ -12,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from voice.access.keys import Grant
+from voice.access.requests import server_sent
 from voice.errors import ProtocolError
 from voice.realtime.wire import WireModel, parse_json, validated
 from voice.speech.audio_files import MEDIA_TYPES, encoded
@@ -27,12 +29,16 @@ LONGEST_CHARS = 4096
 """Length of a text to speak, as in OpenAI's API."""
 
 
+class _VoiceId(WireModel):
+    id: str
+
+
 class _SpeechRequest(WireModel):
     input: str = Field(min_length=1, max_length=LONGEST_CHARS)
-    voice: str = ""
+    voice: str | _VoiceId = ""
     response_format: Literal["mp3", "opus", "aac", "flac", "wav", "pcm"] = "mp3"
     speed: float = Field(default=1.0, ge=0.25, le=4.0)
-    stream_format: Literal["audio"] = "audio"
+    stream_format: Literal["audio", "sse"] = "audio"
 
 
 class SpeechApi:
@@ -63,7 +69,8 @@ class SpeechApi:
         wanted = validated(_SpeechRequest, parse_json(await self._body(request)))
         threads = self._resources.synthesis_threads
         loop = asyncio.get_running_loop()
-        voice = await loop.run_in_executor(threads, self._resources.voice, wanted.voice)
+        name = wanted.voice if isinstance(wanted.voice, str) else wanted.voice.id
+        voice = await loop.run_in_executor(threads, self._resources.voice, name)
         sound = spoken_text(voice, wanted.input, wanted.speed)
         if (first := await loop.run_in_executor(threads, next, sound, None)) is None:
             raise ProtocolError("input: there is nothing in it to be spoken", param="input")
@@ -74,7 +81,18 @@ class SpeechApi:
             while (piece := await loop.run_in_executor(threads, next, pieces, None)) is not None:
                 yield piece
 
+        if wanted.stream_format == "sse":
+            return StreamingResponse(_events(stream()), media_type="text/event-stream")
         return StreamingResponse(stream(), media_type=MEDIA_TYPES[wanted.response_format])
+
+
+async def _events(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """The pieces of a file as OpenAI's server-sent events. Speech is not counted in tokens."""
+    async for piece in pieces:
+        audio = base64.b64encode(piece).decode()
+        yield server_sent({"type": "speech.audio.delta", "audio": audio})
+    usage = dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), 0)
+    yield server_sent({"type": "speech.audio.done", "usage": usage})
 
 
 def spoken_text(voice: Synthesizer, text: str, speed: float) -> Iterator[tuple[Samples, int]]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import io
-import json
+import math
+import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,8 +18,9 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
+from dlm.server.request_checks import bounded
 from voice.access.keys import Grant
-from voice.access.requests import bounded
+from voice.access.requests import server_sent
 from voice.dictation.editor import edited, is_dictation
 from voice.errors import ProtocolError
 from voice.hearing.asr.transcribed import Transcribed, Word
@@ -29,12 +32,13 @@ if TYPE_CHECKING:
     from voice.hearing.asr import Recognizer
     from voice.session.resources import Resources
 
-LARGEST_BYTES = 25 * 1024 * 1024
+LARGEST_MIB = 25
 """Size of a recording, as in OpenAI's API."""
 LONGEST_S = 3600
 """Length of a decoded recording, since a small file of Opus can hold an hour."""
 CUE_CHARACTERS, CUE_S = 84, 7.0
 """Longest subtitle: two lines, shown for as long as people read one."""
+_LEAST_PROBABILITY = 1e-10
 _FORMATS = "wav,mp3,ogg,flac,mov,mp4,m4a,matroska,webm,aac"
 """The FFmpeg demuxers that may be used; others, such as playlists, open what a file names."""
 
@@ -45,6 +49,7 @@ class _Fields(WireModel):
     prompt: str = ""
     response_format: Literal["json", "text", "srt", "vtt", "verbose_json"] = "json"
     stream: Literal["true", "false", "True", "False"] = "false"
+    temperature: float = Field(default=0.0, ge=0, le=1, strict=False)
     timestamp_granularities: list[Literal["segment", "word"]] = Field(default=[])
 
     @property
@@ -160,7 +165,7 @@ async def _meant(each: AsyncIterator[Passage]) -> AsyncIterator[Passage]:
     """Edit the utterances as one text: what follows a pause may take back what came before."""
     heard = [passage async for passage in each]
     if text := edited(" ".join(passage.text for passage in heard)).strip("\n"):
-        yield Passage(heard[0].start_s, heard[-1].end_s, text, heard[0].language)
+        yield replace(heard[0], end_s=heard[-1].end_s, text=text, tokens=())
 
 
 def _language(fields: _Fields, recognizer: Recognizer) -> str:
@@ -181,8 +186,13 @@ def _language(fields: _Fields, recognizer: Recognizer) -> str:
 
 
 async def _form(request: Request) -> tuple[_Fields, bytes]:
+    kind = request.headers.get("content-type", "nothing").partition(";")[0]
+    if kind != "multipart/form-data":
+        raise ProtocolError(f"Content-Type: got {kind[:60]}; expected multipart/form-data")
+    largest = LARGEST_MIB * 1024 * 1024
+    too_large = ProtocolError(f"file: larger than {LARGEST_MIB} MiB", "too_large", "file")
     # The fields beside the file are small.
-    body = bounded(request, LARGEST_BYTES + 65_536, "file")
+    body = bounded(request.stream(), largest + 65_536, too_large)
     try:
         form = await MultiPartParser(request.headers, body, max_files=1).parse()
     except (MultiPartException, KeyError) as error:
@@ -194,7 +204,12 @@ async def _form(request: Request) -> tuple[_Fields, bytes]:
         several = "timestamp_granularities"
         given = {**form, several: form.getlist(f"{several}[]")}
         fields = validated(_Fields, given)
-        return fields, await file.read()
+        if fields.stream.lower() == "true" and fields.response_format not in ("json", "text"):
+            message = "response_format: a stream has events of text; expected json or text"
+            raise ProtocolError(message, param="response_format")
+        if len(recording := await file.read()) > largest:
+            raise too_large
+        return fields, recording
     finally:
         await form.close()
 
@@ -218,12 +233,8 @@ async def _events(each: AsyncIterator[Passage]) -> AsyncIterator[str]:
     async for passage in each:
         delta = f" {passage.text}" if text else passage.text
         text += delta
-        yield _event({"type": "transcript.text.delta", "delta": delta})
-    yield _event({"type": "transcript.text.done", "text": text})
-
-
-def _event(value: dict[str, Any]) -> str:
-    return f"data: {json.dumps(value)}\n\n"
+        yield server_sent({"type": "transcript.text.delta", "delta": delta})
+    yield server_sent({"type": "transcript.text.done", "text": text})
 
 
 def _answer(heard: Sequence[Passage], seconds: float, fields: _Fields, task: str) -> Response:
@@ -239,7 +250,7 @@ def _answer(heard: Sequence[Passage], seconds: float, fields: _Fields, task: str
         case "verbose_json":
             wanted = fields.timestamp_granularities
             return JSONResponse({"task": task, **_verbose(heard, seconds, wanted)})
-    return JSONResponse({"text": text})
+    return JSONResponse({"text": text, "usage": _usage(seconds)})
 
 
 def _verbose(heard: Sequence[Passage], seconds: float, wanted: Sequence[str]) -> dict[str, Any]:
@@ -249,25 +260,44 @@ def _verbose(heard: Sequence[Passage], seconds: float, wanted: Sequence[str]) ->
     code = max(lengths, key=lengths.__getitem__, default="en")
     whole: dict[str, Any] = {
         "language": _name(code),
-        "duration": _ms(seconds),
+        "duration": _rounded(seconds),
         "text": " ".join(passage.text for passage in heard),
+        "usage": _usage(seconds),
     }
     if "word" in wanted:
         words = [word for passage in heard for word in passage.words]
         whole["words"] = [
-            {"word": w.text, "start": _ms(w.start_s), "end": _ms(w.end_s)} for w in words
+            {"word": w.text, "start": _rounded(w.start_s), "end": _rounded(w.end_s)} for w in words
         ]
     if "segment" in wanted or not wanted:
-        whole["segments"] = [
-            {"id": index, "start": _ms(p.start_s), "end": _ms(p.end_s), "text": p.text}
-            for index, p in enumerate(heard)
-        ]
+        whole["segments"] = [_segment(index, passage) for index, passage in enumerate(heard)]
     return whole
 
 
-def _ms(seconds: float) -> float:
-    """Seconds rounded to the millisecond, without floating-point noise."""
-    return round(seconds, 3)
+def _segment(index: int, passage: Passage) -> dict[str, Any]:
+    written = passage.text.encode()
+    return {
+        "id": index,
+        # Where the decoded audio begins, in Whisper's frames of 10 ms.
+        "seek": round(100 * passage.start_s),
+        "start": _rounded(passage.start_s),
+        "end": _rounded(passage.end_s),
+        "text": passage.text,
+        "tokens": passage.tokens,
+        "temperature": 0.0,
+        "avg_logprob": _rounded(math.log(max(passage.confidence, _LEAST_PROBABILITY))),
+        "compression_ratio": _rounded(len(written) / len(zlib.compress(written))),
+        "no_speech_prob": _rounded(1 - passage.speech),
+    }
+
+
+def _usage(seconds: float) -> dict[str, Any]:
+    return {"type": "duration", "seconds": _rounded(seconds)}
+
+
+def _rounded(number: float) -> float:
+    """A number rounded to thousandths, as seconds to the millisecond."""
+    return round(number, 3)
 
 
 def _name(code: str) -> str:

@@ -42,8 +42,15 @@ def conversations(decode_s: float, cores: int) -> int:
     return max(1, int(cores * SHARE / (DECODES_PER_S * decode_s + REST)))
 
 
-def measured(recognizer: Recognizer) -> tuple[int, str]:
-    """How many conversations fit at once, and a line that says why."""
+def capacity(recognizer: Recognizer, configured: int = 0) -> tuple[int, str]:
+    """How many conversations are held at once, and a line that says why.
+
+    Args:
+        recognizer: Measured if need be.
+        configured: The number that the operator has set; 0 for as many as fit.
+    """
+    if configured:
+        return configured, f"calls: {configured} at once, as configured (server.max_sessions)"
     ours = hasattr(os, "sched_getaffinity")
     cores = len(os.sched_getaffinity(0)) if ours else os.cpu_count() or 1
     decode_s = UNMEASURED_S

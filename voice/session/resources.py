@@ -24,7 +24,7 @@ from voice.hearing.vad import Vad, make_vad
 from voice.inputs import SessionOptions
 from voice.llm.base import Prompt, ReplyModel
 from voice.llm.loading import load_model
-from voice.session.capacity import measured
+from voice.session.capacity import capacity
 from voice.session.load_monitor import RECOGNITION_THREADS, LoadMonitor
 from voice.session.variants import Assigned, Variants, resident_mib
 from voice.speech.tts import Synthesizer, Voices, installed_voices, make_synthesizer
@@ -118,7 +118,7 @@ class Resources:
             recognizer, ear_line = hearing.result()
             synthesizer, voice_line = speaking.result()
             detector.result()
-        held, capacity_line = measured(recognizer)
+        held, capacity_line = capacity(recognizer, config.server.max_sessions)
         loaded = cls(
             config=config,
             agent=agent,

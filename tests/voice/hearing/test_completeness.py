@@ -73,7 +73,7 @@ def test_a_short_answer_is_the_whole_text(text: str, short: bool) -> None:
 
 def test_digits_without_end_cost_little() -> None:
     # The square of their number would be minutes.
-    begun_s = time.process_time()
+    begun_s = time.thread_time()
     assert reads_complete("one " * 100_000 + "what") is not Completeness.COMPLETE
     assert reads_complete("4 " * 100_000) is Completeness.NEUTRAL
-    assert time.process_time() - begun_s < 30
+    assert time.thread_time() - begun_s < 30

@@ -203,7 +203,7 @@ def test_a_turn_begins_below_the_threshold_and_goes_on_above() -> None:
     assert player.play(100, 0.35).kinds() == [SpeechStarted, Pause]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(1, 60), st.booleans()), max_size=30))
 def test_events_are_well_formed_whatever_is_heard(runs: list[tuple[int, bool]]) -> None:
     player = Player()

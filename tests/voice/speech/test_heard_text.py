@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from voice.errors import ProtocolError
@@ -138,7 +138,6 @@ WORDS = st.sampled_from(["Hello", "$49.95", "3:35 p.m.", "👍", "don't", "…",
 TEXTS = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
 
 
-@settings(deadline=None)
 @given(
     texts=st.lists(TEXTS, min_size=1, max_size=4),
     lengths=st.lists(st.integers(0, 3000), min_size=8, max_size=8),

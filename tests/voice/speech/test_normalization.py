@@ -4,7 +4,7 @@ import time
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from voice.speech.normalization import spoken, spoken_words
@@ -195,7 +195,6 @@ WRITTEN = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(WRITTEN)
 def test_only_words_and_marks_come_out_each_with_the_end_of_a_written_word(text: str) -> None:
     words = spoken_words(text)
@@ -226,9 +225,9 @@ def test_the_words_of_an_amount_end_with_it() -> None:
     ],
 )
 def test_the_time_is_linear_in_the_length(pattern: str) -> None:
-    began = time.process_time()
+    began = time.thread_time()
     spoken(pattern * (8000 // len(pattern)))
-    assert time.process_time() - began < 2.0
+    assert time.thread_time() - began < 2.0
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from voice.speech.segmenter import HARD_CHARS, LONGEST_CHARS, SegmentCutter
@@ -119,13 +119,12 @@ def test_text_without_white_space_does_not_wait_for_ever() -> None:
 
 def test_white_space_without_end_costs_little() -> None:
     # Its square would be hours.
-    begun_s = time.process_time()
+    begun_s = time.thread_time()
     assert cut(f"Yes.{' ' * 50_000}Then all went well. So", 1)[-1] == " So"
     assert cut(f"{' ' * 500_000}x", 500_000) == [f"{' ' * 500_000}x"]
-    assert time.process_time() - begun_s < 60
+    assert time.thread_time() - begun_s < 60
 
 
-@settings(deadline=None)
 @given(REPLIES)
 def test_keeps_all_text(text: str) -> None:
     segments = cut(text)
@@ -133,7 +132,6 @@ def test_keeps_all_text(text: str) -> None:
     assert all(segment.strip() for segment in segments)
 
 
-@settings(deadline=None)
 @given(REPLIES, st.integers(1, 9))
 def test_pieces_of_arrival_make_no_difference(text: str, step: int) -> None:
     assert cut(text, step) == cut(text)

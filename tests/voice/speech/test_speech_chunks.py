@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from voice.speech.normalization import spoken
@@ -78,7 +78,6 @@ def test_syllables(word: str, length: float) -> None:
     assert syllables(word) == length
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60), st.text(max_size=60), st.integers(0, 50_000))
 def test_ends_are_in_order_and_within(text: str, said: str, total: int) -> None:
     timings = estimated_timings(segment(text, said), total)
@@ -143,6 +142,24 @@ def test_word_starts_move_with_the_silence_taken_off() -> None:
     *_, last = assemble(segment("one two"), RATE_HZ, [piece])
     attack = RATE_HZ * 5 // 1000
     assert [word.end_sample for word in last.words] == [1600 + attack, 3200 + attack]
+
+
+@pytest.mark.parametrize("speed", [0.25, 0.7, 1.5, 4.0])
+def test_words_of_faster_speech_end_where_they_are_heard(speed: float) -> None:
+    sound = np.concatenate([tone(1000), silence(1000), tone(500)])
+    piece = Piece(sound, (WordStart(4, 15 * RATE_HZ // 10),))
+    *sounds, last = assemble(segment("one two"), RATE_HZ, [piece], speed)
+    ends_s = [word.end_sample / RATE_HZ for word in last.words]
+    assert ends_s == pytest.approx([1 / speed, 2.5 / speed], rel=0.05, abs=0.1)
+    assert sum(len(chunk.samples) for chunk in sounds) == last.words[-1].end_sample
+
+
+@pytest.mark.parametrize("speed", [0.25, 4.0])
+def test_faster_speech_comes_with_its_piece_too(speed: float) -> None:
+    pieces = iter([Piece(tone(1000)), Piece(tone(1000))])
+    first = next(assemble(segment("a b."), RATE_HZ, pieces, speed))
+    assert len(first.samples) == pytest.approx(RATE_HZ / speed, rel=0.15)
+    assert next(pieces, None) is not None
 
 
 @pytest.mark.parametrize(("text", "ms"), [("so,", CLAUSE_PAUSE_MS), ("so.", SENTENCE_PAUSE_MS)])

@@ -100,7 +100,8 @@ class SphinxRecognizer:
         stream = self.open(0)
         for frame in Framer().push(np.pad(audio, (0, -len(audio) % FRAME_SAMPLES))):
             stream.accept(frame)
-        return Transcribed(stream.finish().shown, "en")
+        heard = stream.finish()
+        return Transcribed(heard.shown, "en", confidence=heard.confidence)
 
     def translate(self, audio: Samples, language: str = "") -> Transcribed:
         """See `Recognizer.translate`; it recognises only English anyway."""

@@ -71,6 +71,7 @@ class Decoded:
         language_confidence: How sure the language is, in [0, 1]; 1 if it was given.
         find_words: Tells when each word was said. Slow; may be called from any thread; may raise
             `ModelError`.
+        tokens: The tokens as they were decoded, before numbers became figures.
     """
 
     text: str
@@ -78,6 +79,12 @@ class Decoded:
     language: str = "en"
     language_confidence: float = 1.0
     find_words: Callable[[], tuple[Word, ...]] = field(default=tuple, compare=False, repr=False)
+    tokens: tuple[int, ...] = ()
+
+    def transcribed(self, times: bool = False) -> Transcribed:
+        """The same for a recording, with the times of the words if they are wanted."""
+        words = self.find_words() if times else ()
+        return Transcribed(self.text, self.language, words, self.confidence, self.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +173,12 @@ class WhisperRecognizer:
     def transcribe(self, audio: Samples, language: str = "", times: bool = False) -> Transcribed:
         """See `Recognizer.transcribe`."""
         found = self.decode(audio, self.config.beam_size, None, language)
-        return Transcribed(found.text, found.language, found.find_words() if times else ())
+        return found.transcribed(times)
 
     def translate(self, audio: Samples, language: str = "") -> Transcribed:
         """See `Recognizer.translate`."""
         found = self.decode(audio, self.config.beam_size, None, language, translate=True)
-        return Transcribed(found.text, "en")
+        return replace(found.transcribed(), language="en")
 
     @property
     def translates(self) -> bool:
@@ -231,6 +238,7 @@ class WhisperRecognizer:
             longest.language,
             longest.language_confidence,
             partial(_words_of, heard),
+            tuple(token for part in heard.values() for token in part.tokens),
         )
 
     def _decode_window(
@@ -276,7 +284,8 @@ class WhisperRecognizer:
                 text = repair(repair.likeliest(wordings), judge)
             text = in_figures(text)
         words = partial(word_times, self._model.model, tokenizer, encoded, text, seconds)
-        return Decoded(text, math.exp(min(0.0, log_probability)), language, sure, words)
+        confidence = math.exp(min(0.0, log_probability))
+        return Decoded(text, confidence, language, sure, words, tuple(tokens))
 
     def _judge(self, encoded: Any, tokenizer: Any, text: str) -> list[Token]:
         """Where each token of a text ends, and its log probability given the sound."""

@@ -43,7 +43,8 @@ class Synthesizer(Protocol):
     def synthesize(self, segment: Segment, speed: float = 1.0) -> Iterator[SpeechChunk]:
         """Speak a segment.
 
-        The sound begins within 10 ms of the first sample and ends with a pause of fixed length.
+        The sound begins within 10 ms of the first sample and ends with a pause of fixed length,
+        which ``speed`` divides like everything else.
 
         Args:
             segment: Its ``spoken`` text is read; any text is allowed.

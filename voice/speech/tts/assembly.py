@@ -1,4 +1,4 @@
-"""Turns a voice's audio into the speech chunks of a segment: silence trimmed, words timed.
+"""Turns a voice's audio into a segment's chunks: at the wanted speed, trimmed, with timed words.
 
 It is the same for all voices. T and U are numbers of samples.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from voice.speech.tts.tempo import stretched
 from voice.speech.tts.timing import AUDIBLE, WordStart, word_timings
 from voice.types import Samples, Segment, SpeechChunk
 
@@ -29,7 +30,7 @@ _UNREADABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """Part of a segment's audio as the voice made it.
+    """Part of a segment's audio as the voice made it, at its own pace.
 
     Attributes:
         samples: (T,) int16 mono.
@@ -46,9 +47,9 @@ def readable(text: str) -> str:
 
 
 def assemble(
-    segment: Segment, sample_rate_hz: int, pieces: Iterable[Piece]
+    segment: Segment, sample_rate_hz: int, pieces: Iterable[Piece], speed: float = 1.0
 ) -> Iterator[SpeechChunk]:
-    """The chunks of a segment, without the silence at its start.
+    """The chunks of a segment at a speaking rate, without the silence at its start.
 
     The last chunk holds the pause after the segment and the timing of its words; it is empty if
     there was nothing to say.
@@ -56,16 +57,23 @@ def assemble(
     trimmer = SilenceTrimmer(sample_rate_hz)
     audible: list[Samples] = []
     starts: list[WordStart] = []
-    for piece in pieces:
-        starts.extend(piece.starts)
-        samples = trimmer.push(piece.samples)
+
+    def sounds() -> Iterator[Samples]:
+        for piece in pieces:
+            starts.extend(piece.starts)
+            yield piece.samples
+
+    for sound in stretched(sounds(), sample_rate_hz, speed):
+        samples = trimmer.push(sound)
         if len(samples):
             audible.append(samples)
             yield SpeechChunk(segment, samples, sample_rate_hz, last=False)
     ends_sentence = segment.spoken.rstrip().endswith((".", "!", "?"))
-    pause = trimmer.finish(SENTENCE_PAUSE_MS if ends_sentence else CLAUSE_PAUSE_MS)
+    pause_ms = SENTENCE_PAUSE_MS if ends_sentence else CLAUSE_PAUSE_MS
+    pause = trimmer.finish(pause_ms / speed)
     shifted = [
-        WordStart(start.spoken_char, max(0, start.sample - trimmer.dropped)) for start in starts
+        WordStart(word.spoken_char, max(0, round(word.sample / speed) - trimmer.dropped))
+        for word in starts
     ]
     heard = np.concatenate(audible) if audible else pause
     words = word_timings(segment, heard, shifted)

@@ -22,7 +22,6 @@ from voice.speech.tts.timing import WordStart
 from voice.types import Samples, Segment, SpeechChunk
 
 _WORDS_PER_MINUTE = 175
-_SLOWEST, _FASTEST = 80, 450
 _OUTPUT_SYNCHRONOUS = 2
 _OPTION_DONT_EXIT = 0x8000
 _BUFFER_MS = 200
@@ -93,12 +92,10 @@ class _Library:
                 f"espeak-ng: got the voice {voice!r}; expected one like 'en-us' or 'en'"
             )
 
-    def speak(
-        self, text: str, words_per_minute: int, pitch: int
-    ) -> tuple[Samples, list[tuple[int, int]]]:
+    def speak(self, text: str, pitch: int) -> tuple[Samples, list[tuple[int, int]]]:
         """Audio of a text, (T,) int16, and for each word its index in the text and its first ms."""
         self._audio, self._starts = [], []
-        self._lib.espeak_SetParameter(_PARAMETER_RATE, words_per_minute, 0)
+        self._lib.espeak_SetParameter(_PARAMETER_RATE, _WORDS_PER_MINUTE, 0)
         self._lib.espeak_SetParameter(_PARAMETER_PITCH, pitch, 0)
         encoded = text.encode()
         status = self._lib.espeak_Synth(
@@ -156,10 +153,9 @@ class EspeakSynthesizer:
 
     def synthesize(self, segment: Segment, speed: float = 1.0) -> Iterator[SpeechChunk]:
         """See `voice.speech.tts.Synthesizer.synthesize`."""
-        return assemble(segment, self.sample_rate_hz, self._pieces(segment.spoken, speed))
+        return assemble(segment, self.sample_rate_hz, self._pieces(segment.spoken), speed)
 
-    def _pieces(self, text: str, speed: float) -> Iterator[Piece]:
-        rate = round(min(max(_WORDS_PER_MINUTE * speed, _SLOWEST), _FASTEST))
+    def _pieces(self, text: str) -> Iterator[Piece]:
         made = 0
         for match in _PIECE.finditer(readable(text)):
             if not match.group().strip():
@@ -167,7 +163,7 @@ class EspeakSynthesizer:
             with _LOCK:
                 library = _library()
                 library.choose(self._voice)
-                samples, words = library.speak(match.group(), rate, self._pitch)
+                samples, words = library.speak(match.group(), self._pitch)
             starts = tuple(
                 WordStart(match.start() + char, made + ms * self.sample_rate_hz // 1000)
                 for char, ms in words

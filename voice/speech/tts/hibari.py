@@ -38,8 +38,6 @@ _PIECE = re.compile(
 )
 """A sentence; a long one is cut at white space if there is any."""
 
-_SLOWEST, _FASTEST = 0.25, 4.0
-
 
 class HibariSynthesizer:
     """Speaks with one of hibari's voices; any number of threads may use it.
@@ -65,21 +63,21 @@ class HibariSynthesizer:
 
     def synthesize(self, segment: Segment, speed: float = 1.0) -> Iterator[SpeechChunk]:
         """See `voice.speech.tts.Synthesizer.synthesize`."""
-        return assemble(segment, self.sample_rate_hz, self._pieces(segment.spoken, speed))
+        return assemble(segment, self.sample_rate_hz, self._pieces(segment.spoken), speed)
 
-    def _pieces(self, text: str, speed: float) -> Iterator[Piece]:
+    def _pieces(self, text: str) -> Iterator[Piece]:
         made = 0
         for match in _PIECE.finditer(readable(text)):
             if not any(char.isalnum() for char in match.group()):
                 continue
             try:
-                piece = self._speak(match.group(), match.start(), made, speed)
+                piece = self._speak(match.group(), match.start(), made)
             except Exception as error:  # onnxruntime raises classes of its own
                 raise ModelError(f"{self.name} failed to speak: {error}") from error
             made += len(piece.samples)
             yield piece
 
-    def _speak(self, text: str, first_char: int, first_sample: int, speed: float) -> Piece:
+    def _speak(self, text: str, first_char: int, first_sample: int) -> Piece:
         """Audio of a piece of text that begins at ``first_char`` in the segment's text."""
         from hibari import dsp
 
@@ -88,7 +86,7 @@ class HibariSynthesizer:
             return Piece(np.empty(0, np.int16))
         inputs = {
             "ids": np.asarray([[0, *symbols, 0]], np.int64),
-            "speed": np.asarray([min(max(speed, _SLOWEST), _FASTEST)], np.float32),
+            "speed": np.ones(1, np.float32),
         }
         *spectrum, durations = self._hibari.sess.run(None, inputs)
         audio = dsp.synth(*(part[0] for part in spectrum), np.random.default_rng(0))

@@ -53,18 +53,15 @@ class PiperSynthesizer:
 
     def synthesize(self, segment: Segment, speed: float = 1.0) -> Iterator[SpeechChunk]:
         """See `voice.speech.tts.Synthesizer.synthesize`."""
-        return assemble(segment, self.sample_rate_hz, self._pieces(segment.spoken, speed))
+        return assemble(segment, self.sample_rate_hz, self._pieces(segment.spoken), speed)
 
-    def _pieces(self, text: str, speed: float) -> Iterator[Piece]:
-        from piper import SynthesisConfig
-
+    def _pieces(self, text: str) -> Iterator[Piece]:
         if not any(char.isalpha() for char in text):
             return
-        settings = SynthesisConfig(length_scale=self._voice.config.length_scale / speed)
         sentences: list[list[int]] = []
         made = 0
         text = readable(text)
-        chunks = iter(self._voice.synthesize(text, settings, include_alignments=True))
+        chunks = iter(self._voice.synthesize(text, include_alignments=True))
         while (chunk := self._next(chunks)) is not None:
             sentences.append([made + start for start in _word_starts(chunk)])
             made += len(chunk.audio_int16_array)

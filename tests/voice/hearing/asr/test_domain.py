@@ -79,7 +79,7 @@ class TestDomain:
         assert max(map(len, domain.names)) <= 60
 
     @given(st.recursive(st.integers() | st.text(max_size=20), _schemas, max_leaves=8))
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=50)
     def test_any_schema_can_be_read(self, schema: Any) -> None:
         Domain().including((ToolSpec("a_tool", "", {"properties": schema, "enum": schema}),))
 
@@ -89,7 +89,7 @@ sounds = st.lists(st.integers(0, len(PHONES) - 1), min_size=1, max_size=9).map(t
 
 class TestSounds:
     @given(st.lists(st.tuples(sounds, sounds), min_size=1, max_size=6))
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     def test_many_distances_at_once_are_those_of_each_pair(
         self, pairs: list[tuple[Phones, Phones]]
     ) -> None:
@@ -183,13 +183,13 @@ class TestRepair:
         assert repair.likeliest([(heard, -1.0), (other, score)]) == (other if taken else heard)
 
     @given(st.text(max_size=60) | st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join))
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     def test_only_names_are_put_in(self, repair: Repair, text: str) -> None:
         before, after = spoken_form(text).split(), spoken_form(repair(text, judging())).split()
         assert {*after} - {*before} <= Domain.of(SHOP).including((DOCTOR,)).words
 
     @given(st.lists(st.sampled_from(WORDS), max_size=9))
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     def test_whoever_is_sure_is_believed(self, repair: Repair, words: list[str]) -> None:
         sure = judging(**dict.fromkeys(words, -1e-7))
         assert repair(" ".join(words), sure) == " ".join(words)

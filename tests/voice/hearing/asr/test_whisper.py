@@ -243,7 +243,7 @@ def test_weights_that_are_no_numbers_are_told(tmp_path: Path) -> None:
 
 
 @given(st.floats(0, 70), st.lists(st.floats(0, 70), max_size=8), st.sampled_from([6.0, 10.0, 30.0]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_long_audio_is_cut_where_it_is_quiet(
     seconds: float, pauses: list[float], longest_s: float
 ) -> None:
