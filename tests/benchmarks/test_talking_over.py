@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from benchmarks.voice.talking_over import (
     withdrawn,
 )
 from tests.support.fake_realtime import FakeRealtime, tone
+from tests.support.steady_time import steady
 from voice.demo.virtual_audio import room_tone
 from voice.speech.normalization import spoken
 from voice.speech.tts.espeak import EspeakSynthesizer
@@ -31,23 +31,19 @@ LINES = demo_lines("assistant")
 PIECE_S = 0.2
 
 
-@dataclass
 class Greeting(FakeRealtime):
-    """It greets in pieces that come as they are needed, and is silent about some things."""
-
-    pieces: int = 10
-    untold: tuple[str, ...] = ()
+    """It greets in pieces that come as they are needed, and does not notice speech."""
 
     async def _send(self, socket: ServerConnection, kind: str, **fields: Any) -> None:
-        if kind in self.untold:
+        if kind == "input_audio_buffer.speech_started":
             return
         if kind != "response.output_audio.delta":
             await super()._send(socket, kind, **fields)
         if kind == "session.updated":
-            asyncio.get_running_loop().create_task(self._reply(socket, 0))
+            asyncio.get_running_loop().create_task(self._reply(socket, 1))
         if kind == "response.output_audio.delta":
             piece = base64.b64encode(tone(PIECE_S).tobytes()).decode()
-            for _ in range(self.pieces):
+            for _ in range(10):
                 await super()._send(socket, kind, **fields | {"delta": piece})
                 # A piece is always ahead.
                 await asyncio.sleep(0.9 * PIECE_S)
@@ -61,11 +57,7 @@ def sentence(lead_s: float, seconds: float) -> Sound:
     return Sound("sentence", np.concatenate([lead, loud]), len(lead))
 
 
-async def over_a_greeting(server: Greeting, sound: Sound, after_s: float) -> TalkedOver | None:
-    async with server.running() as url:
-        return await disturb(url, sound, after_s)
-
-
+@steady
 async def test_an_interruption_is_timed_from_the_first_sound_of_speech() -> None:
     server = FakeRealtime(quiet_packets=20, reply=tone(3.0))
     async with server.running() as url:
@@ -78,12 +70,13 @@ async def test_an_interruption_is_timed_from_the_first_sound_of_speech() -> None
     assert 0 < cut.after_ms < cut.decided_ms
 
 
+@steady
 async def test_an_agent_that_ignores_a_sound_to_its_own_end_is_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("benchmarks.voice.talking_over.DECIDED_AFTER_S", 0.1)
-    server = Greeting(untold=("input_audio_buffer.speech_started",))
-    over = await over_a_greeting(server, sentence(0.1, 3.0), 0.3)
+    async with Greeting().running() as url:
+        over = await disturb(url, sentence(0.1, 3.0), 0.3)
     assert over is not None
     assert (over.stopped, over.silence_ms) == (False, None)
 

@@ -36,10 +36,19 @@ FAKE_MICROPHONE = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-medi
 
 
 def microphone_from(wav: Path) -> tuple[str, ...]:
-    """Flags that make a recording the microphone; it plays once, from when the page opens it."""
+    """Flags that make a recording the microphone; it plays once, from when it is opened."""
     return (*FAKE_MICROPHONE, f"--use-file-for-fake-audio-capture={wav}%noloop")
 
 
+HOLD_MICROPHONE = """(() => {
+    const media = navigator.mediaDevices, ask = media.getUserMedia.bind(media);
+    media.getUserMedia = async (wanted) => {
+        const context = new AudioContext(), line = context.createMediaStreamDestination();
+        window.speak = async () =>
+            void context.createMediaStreamSource(await ask(wanted)).connect(line);
+        return line.stream;
+    };
+})()"""
 WATCH_STATES = """(() => {
     const { body } = document;
     window.states = [body.dataset.state];
@@ -98,6 +107,14 @@ class Page:
             throw new Error("waited too long");
         }})()"""
         return await self.evaluate(watch)
+
+    async def hold_microphone(self) -> None:
+        """The page has silence from the microphone until `speak` opens it."""
+        await self.evaluate(HOLD_MICROPHONE)
+
+    async def speak(self) -> None:
+        """Open the microphone that was held."""
+        await self.evaluate("speak()")
 
     async def watch_states(self) -> None:
         """Keep the states that the page goes through from now on, for `passed`."""

@@ -10,7 +10,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import soundfile
 
 from tests.e2e.chromium import chromium_page, microphone_from
@@ -19,18 +18,13 @@ from voice.demo.recordings import load
 from voice.types import SAMPLE_RATE_HZ
 
 SIZE = {"width": 900, "height": 1010, "deviceScaleFactor": 1.4, "mobile": False}
-AFTER_GREETING_S, SILENCE_AFTER_S = 6.0, 30.0
 ANSWERED = "quicksilver.turns.at(-1)?.user?.final && quicksilver.turns.at(-1)?.replies.at(-1)?.done"
 
 
 def microphone(folder: Path) -> Path:
-    """A recording of somebody who lets the agent greet, and asks for a timer."""
-    before, after = (
-        np.zeros(round(s * SAMPLE_RATE_HZ), np.int16) for s in (AFTER_GREETING_S, SILENCE_AFTER_S)
-    )
+    """A recording of somebody who asks for a timer."""
     file = folder / "user.wav"
-    sound = np.concatenate([before, load("assistant-1-timer"), after])
-    soundfile.write(file, sound, SAMPLE_RATE_HZ, subtype="PCM_16")
+    soundfile.write(file, load("assistant-1-timer"), SAMPLE_RATE_HZ)
     return file
 
 
@@ -43,7 +37,12 @@ async def picture(folder: Path) -> bytes:
     ):
         await page.call("Emulation.setDeviceMetricsOverride", **SIZE)
         await page.until("document.querySelector('#agent-name').innerText")
+        await page.watch_states()
+        await page.hold_microphone()
         await page.click("#talk")
+        await page.passed("speaking")
+        await page.passed("listening")
+        await page.speak()
         await page.until(ANSWERED)
         await page.until("document.querySelector('.turn:last-child .latency summary')")
         await page.until("quicksilver.turns.at(-1).moments.at(-1)?.kind === 'silence'")

@@ -111,7 +111,7 @@ async def test_a_spoken_turn_is_shown_and_heard(server: ScriptedServer) -> None:
         assert await page.text("#announcer") == "Timer · 10 min: Timer set for 10 minutes."
         assert "ms voice to voice" in await page.text(".latency")
         (turn,) = await page.evaluate("quicksilver.turns")
-        assert 20 < turn["voiceToVoiceMs"] < 10_000
+        assert 20 < turn["voiceToVoiceMs"] < 1000 * PATIENCE_S
         reports = [e for e in server.received if e["type"] == "quicksilver.played"]
         assert reports[-1]["item_id"] == "m1"
         assert reports[-1]["audio_end_ms"] in (799, 800)
@@ -176,7 +176,8 @@ async def test_denoising_that_comes_at_once_is_shown_step_by_step(server: Script
         order = [text for text, _ in shown if text in texts]
         assert order == texts
         at_ms = {text: ms for text, ms in reversed(shown)}
-        assert at_ms[texts[2]] - at_ms[texts[0]] > 100
+        # Twice 60 ms, less what it takes to show the first.
+        assert at_ms[texts[2]] - at_ms[texts[0]] > 50
         assert await page.evaluate("quicksilver.state") == "speaking"
 
 

@@ -24,7 +24,7 @@ from tests.support.serving import receive_until, send
 from voice.callers import LOCAL, Owner
 from voice.demo.client import RealtimeClient, at_client_rate
 from voice.demo.recordings import load
-from voice.server.seldom import MOST
+from voice.server.seldom import MOST, PER_S
 from voice.tools.database import Database
 from voice.tools.store import AlertKind, Store
 from voice.types import SAMPLE_RATE_HZ
@@ -111,6 +111,7 @@ async def test_where_no_file_is_left_a_call_goes_on_and_others_wait(repo_root: P
         before = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
         taken = set(map(int, os.listdir(f"/proc/{process.pid}/fd")))
         free = min(set(range(len(taken) + 1)) - taken)
+        began_s = time.monotonic()
         resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (free, before[1]))
         newcomers = [asyncio.create_task(opened(stack, url)) for _ in range(CROWD)]
         for _ in range(3):
@@ -124,7 +125,8 @@ async def test_where_no_file_is_left_a_call_goes_on_and_others_wait(repo_root: P
             assert await process.wait() == 0
         assert process.stderr is not None
         log = (await process.stderr.read()).decode()
-    assert 1 <= log.count("out of system resource") <= MOST, log
+    most = MOST + PER_S * (time.monotonic() - began_s)
+    assert 1 <= log.count("out of system resource") <= most, log
 
 
 async def opened(stack: AsyncExitStack, url: str) -> None:
@@ -164,7 +166,8 @@ async def test_what_has_begun_is_finished_once_and_what_was_not_heard_is_kept(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
     with closing(Database(file)) as database:
         store, due = Store(database, Owner("slow", LOCAL)), time.time() - 5
-        store.add_alert(AlertKind.REMINDER, "water the plants in all of the rooms", due, "before")
+        # It takes longer to say than the other call needs to come to its tool on a busy machine.
+        store.add_alert(AlertKind.REMINDER, "water the plants, " * 20, due, "before")
     settings = (f'tools.database="{file}"', 'tools.modules=["slow"]', "server.max_sessions=2")
     async with program("--agent", str(agent), cwd=repo_root, settings=settings) as (
         process,

@@ -59,15 +59,16 @@ def wanted(options: argparse.Namespace) -> list[Take]:
 
 
 def audible(found: Sequence[Take]) -> list[Take]:
-    """The conversations whose callers' voices are installed; prints why others are left out.
+    """The conversations whose callers can be heard; prints why others are left out.
 
     Raises:
-        ConfigError: No caller's voice is installed.
+        ConfigError: No caller's voice is installed and makes a sound.
     """
     missing: dict[str, ConfigError] = {}
     for voice in {take.scenario.behaviour.voice for take in found}:
         try:
-            voiced(voice, "yes", 1.0)
+            if not voiced(voice, "yes", 1.0).size:
+                raise ConfigError(f"voice: {voice!r} makes no sound")
         except ConfigError as error:
             missing[voice] = error
     kept = []

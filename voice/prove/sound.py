@@ -143,14 +143,14 @@ def told(text: str) -> str:
 
 @cache
 def voiced(voice: str, text: str, rate: float) -> Samples:
-    """A text in a voice, without the silence around it.
+    """A text in a voice, without the silence around it; empty if it has no sound, like "…".
 
     Raises:
         ConfigError: There is no such voice.
     """
     engine, _, name = voice.partition(":")
     if engine == "flite":
-        samples = at_client_rate(flite(text, name, rate), SAMPLE_RATE_HZ)
+        made, made_hz = flite(text, name, rate), SAMPLE_RATE_HZ
     else:
         synthesizer = _voices().of(voice)
         if synthesizer is None:
@@ -158,7 +158,10 @@ def voiced(voice: str, text: str, rate: float) -> Samples:
             raise ConfigError(f"voice: got {voice!r}; expected one of {known}, or flite:NAME")
         chunks = synthesizer.synthesize(Segment(0, 0, text, spoken(text)), rate)
         made = np.concatenate([chunk.samples for chunk in chunks])
-        samples = soxr.resample(made, synthesizer.sample_rate_hz, RATE_HZ)
+        made_hz = synthesizer.sample_rate_hz
+    if not made.any():
+        return made[:0]
+    samples = at_client_rate(made, made_hz)
     start, end = speech_span(samples, RATE_HZ)
     return samples[start:end]
 

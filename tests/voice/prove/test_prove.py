@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 
 from tests.support.fake_realtime import FakeRealtime, tone
@@ -19,6 +20,8 @@ from voice.prove import sound
 from voice.prove.figures import against, scorecard
 from voice.prove.judge import judge
 from voice.prove.page import page
+from voice.speech.tts import Voices
+from voice.types import SpeechChunk
 
 SMOKE = "timer|long-pause|interrupted|listens-along"
 KEY = "QUICKSILVER_API_KEY"
@@ -43,6 +46,21 @@ def test_callers_whose_voice_is_not_installed_are_left_out(tmp_path, capsys):
     assert told.count("\n") == 1
     with pytest.raises(ConfigError, match="hibari:nobody"):
         command.audible([take for take in both if take.name == "other"])
+
+
+class Silent:
+    name, sample_rate_hz = "silent:one", 16_000
+
+    def synthesize(self, segment, speed=1.0):
+        yield SpeechChunk(segment, np.zeros(16_000, np.int16), self.sample_rate_hz, last=True)
+
+
+def test_a_caller_whose_voice_makes_no_sound_is_told_of(tmp_path, monkeypatch):
+    file = tmp_path / "one.toml"
+    file.write_text(f'{TIMER}behaviour.voice = "silent:one"\n')
+    monkeypatch.setattr(sound, "_voices", lambda: Voices({Silent.name: Silent}))
+    with pytest.raises(ConfigError, match="voice: 'silent:one' makes no sound"):
+        command.audible(command.takes([command.load(str(file))], None, [1]))
 
 
 class Reader(HTMLParser):

@@ -51,6 +51,8 @@ def test_hesitation_is_where_the_seed_says_and_not_in_short_lines():
 def test_a_line_of_silence_has_no_speech():
     said = speaker().say("[pause 500]")
     assert (said.text, said.end, len(said.samples)) == ("", 0, RATE_HZ // 2)
+    said = speaker().say("…")
+    assert (said.text, said.end, len(said.samples)) == ("…", 0, 0)
 
 
 def test_noise_is_so_much_below_the_speech():

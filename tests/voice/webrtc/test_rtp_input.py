@@ -77,7 +77,7 @@ def test_each_key_counts_once() -> None:
     ]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 2**32), st.integers(0, 0xFFFF))
 def test_whatever_comes_memory_is_bounded_and_order_is_kept(seed: int, first: int) -> None:
     stream, draw = RtpInput(decode), random.Random(seed)
