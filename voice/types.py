@@ -201,6 +201,7 @@ class Reading:
             its question.
         outright: For a free value, reads words that show by themselves that they are the value.
         unasked: The same, used while the value is not yet known.
+        counts: Whether the value says how many of the thing are meant.
     """
 
     read: Callable[[str], object]
@@ -212,6 +213,7 @@ class Reading:
     free: bool = False
     outright: Callable[[str], object] | None = None
     unasked: Callable[[str], object] | None = None
+    counts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +278,8 @@ class ToolSpec:
     looks_up: bool = False
     """Whether it looks up questions for which the model calls no tool; the question is the value of
     all its required parameters."""
+    knows: tuple[str, ...] = ()
+    """Words, in the singular, for what it can tell: "menu"."""
 
     @property
     def properties(self) -> Mapping[str, Mapping[str, Any]]:
@@ -287,6 +291,11 @@ class ToolSpec:
     def required(self) -> tuple[str, ...]:
         """The parameters that every call has."""
         return tuple(self.parameters.get("required", ()))
+
+    @property
+    def counting(self) -> str:
+        """The parameter that says how many of the thing are meant; empty if there is none."""
+        return next((name for name, one in self.readings.items() if one.counts), "")
 
     @property
     def free_texts(self) -> tuple[str, ...]:
@@ -353,6 +362,8 @@ class Position:
             agent.
         asked: Name of the value that the user was last asked for.
         times: How often in a row the user was asked for it.
+        handed: Names of the values that were known when the agent began; nothing in the dialogue
+            that it sees says them.
     """
 
     agent: str
@@ -363,6 +374,7 @@ class Position:
     hidden: frozenset[str] = frozenset()
     asked: str = ""
     times: int = 0
+    handed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

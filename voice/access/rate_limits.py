@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from weakref import WeakValueDictionary
 
 from voice.access.keys import MAX_EPHEMERAL_KEYS
@@ -17,6 +18,8 @@ AUDIO_BYTES_PER_S = 64_000
 AUDIO_BURST_S = 60
 TOO_FAST = "audio comes faster than it can be spoken"
 RETRY_AFTER_S = 5
+FREED_WITHIN_S = 1.0
+"""How long a new conversation waits for a slot, as one that has just ended may still hold it."""
 
 
 class SessionSlots:
@@ -32,6 +35,7 @@ class SessionSlots:
         self.taken = 0
         self._per_key = per_key
         self._of_keys: Counter[str] = Counter()
+        self._freed = asyncio.Event()
 
     def refused(self, account: str = "") -> AccessDenied | None:
         """Why one more conversation is refused, with when to try again; None if it is not refused.
@@ -50,9 +54,17 @@ class SessionSlots:
         text = f"{count} taken; try again in {RETRY_AFTER_S} seconds"
         return AccessDenied(text, 503, "capacity")
 
-    @contextmanager
-    def slot(self, account: str = "") -> Iterator[AccessDenied | None]:
-        """Hold a slot while the context lasts; yields why there is none, as `refused` does."""
+    @asynccontextmanager
+    async def slot(self, account: str = "") -> AsyncIterator[AccessDenied | None]:
+        """Hold a slot while the context lasts; yields why there is none, as `refused` does.
+
+        Waits at most `FREED_WITHIN_S` for one.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FREED_WITHIN_S):
+                while self.refused(account):
+                    self._freed.clear()
+                    await self._freed.wait()
         if refused := self.refused(account):
             yield refused
             return
@@ -65,6 +77,7 @@ class SessionSlots:
             self._of_keys[account] -= 1
             if not self._of_keys[account]:
                 del self._of_keys[account]
+            self._freed.set()
 
 
 class TokenBucket:

@@ -18,7 +18,7 @@ from pydantic import Field, field_validator, model_validator
 from voice.config.agent import AgentConfig as AgentConfig
 from voice.config.cluster import ClusterConfig
 from voice.config.compare import CompareConfig
-from voice.config.flow import mistakes
+from voice.config.flow import hint, mistakes
 from voice.config.mcp import McpServerConfig
 from voice.config.moments import ShippedMoments
 from voice.config.options import Section, Url, find_file, key_of, read_options, with_overrides
@@ -533,11 +533,14 @@ def load_team(name_or_path: str) -> tuple[AgentConfig, ...]:
 
 def _file_beside(file: Path, name: str) -> Path:
     """The file of an agent that the agent of a file hands over to."""
-    beside = file.with_name(f"{name}.toml")
-    try:
-        return beside if beside.is_file() else find_file(name, CONFIGS_DIR / "agents")
-    except ConfigError as error:
-        raise ConfigError(f"{file}: hand_over: {error}") from error
+    folders = CONFIGS_DIR / "agents", file.parent
+    known = {one.stem: one for folder in folders for one in sorted(folder.glob("*.toml"))}
+    if name not in known:
+        raise ConfigError(
+            f"{file}: hand_over: got {name!r}, for which there is no file;"
+            f" {hint(name, known.keys() - {file.stem})}"
+        )
+    return known[name]
 
 
 def _read_agent(file: Path) -> AgentConfig:

@@ -13,14 +13,14 @@ from pydantic import Field, PrivateAttr, field_validator
 from voice.config.answers import AnswerConfig
 from voice.config.flow import Calls, KeptConfig, StepConfig
 from voice.config.moments import Moment, Moments, found_anywhere
-from voice.config.options import Section
+from voice.config.options import AgentSection
 from voice.config.shop import ShopConfig
 
 LONGEST_EXAMPLE = 80
 """Characters that a button of the page holds."""
 
 
-class TakesOverConfig(Section):
+class TakesOverConfig(AgentSection):
     """How other agents hand a conversation over to this one; its `greeting` comes then."""
 
     when: str = ""
@@ -38,7 +38,7 @@ class TakesOverConfig(Section):
         return found_anywhere("takes_over.patterns", self.patterns)
 
 
-class AgentConfig(Section):
+class AgentConfig(AgentSection):
     """An agent: what it is told, what it says first, what it can do and what it expects to hear."""
 
     _file: str = PrivateAttr("")
@@ -90,7 +90,8 @@ class AgentConfig(Section):
     """Answer to any other question in a flow; empty leaves it to the model."""
     moments: dict[str, Moment] = Field(default_factory=dict)
     """Fixed answers that are given at once to certain messages, by name. They override those of
-    configs/moments/english.toml for `emergency`, `self_harm`, `abuse`, `rudeness` and `person`."""
+    configs/moments/english.toml for `emergency`, `self_harm`, `abuse`, `rudeness`, `person` ("are
+    you a person?") and `name` ("who are you?")."""
 
     @property
     def where(self) -> str:

@@ -9,10 +9,10 @@ from functools import cached_property
 from pydantic import field_validator
 
 from voice.config.moments import found_anywhere, plain_words
-from voice.config.options import Section
+from voice.config.options import AgentSection
 
 
-class AnswerConfig(Section):
+class AnswerConfig(AgentSection):
     """A question that many ask, and what is said to it."""
 
     asked: tuple[str, ...]

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from voice.config.moments import found_anywhere
-from voice.config.options import Section, listed
+from voice.config.options import AgentSection, listed
 
 PLACE = re.compile(r"\{(\w+)\}")
 """In a sentence, a known value."""
@@ -46,7 +46,7 @@ Kind = Literal[
 """What a value is, where no tool of its own reads it: `voice.tools.kinds`."""
 
 
-class NeedConfig(Section):
+class NeedConfig(AgentSection):
     """A value that has to be known before a step ends, and where it comes from."""
 
     kind: Kind = ""
@@ -76,7 +76,7 @@ class NeedConfig(Section):
         return tuple(one for one in self.ask if (offering in one) is (self.offers in known))
 
 
-class BranchConfig(Section):
+class BranchConfig(AgentSection):
     """Where a step goes instead, by a known value."""
 
     value: str
@@ -87,7 +87,7 @@ class BranchConfig(Section):
     """Name of a step, or of an agent of `hand_over`."""
 
 
-class StepConfig(Section):
+class StepConfig(AgentSection):
     """A step of a flow."""
 
     instructions: str = ""
@@ -114,11 +114,13 @@ class StepConfig(Section):
         needs = given.get("needs") if isinstance(given, dict) else None
         if not isinstance(needs, dict):
             return given
-        made = {
-            name: {**need, "tool": f"note_{name}", "argument": name}
-            for name, need in needs.items()
-            if isinstance(need, dict) and "kind" in need
-        }
+        made = {}
+        for name, need in needs.items():
+            if isinstance(need, dict) and need.get("kind"):
+                if need.get("tool"):
+                    both = f"got both kind {need['kind']!r} and tool {need['tool']!r}"
+                    raise ValueError(f"needs.{name}: {both}; expected one of them")
+                made[name] = {**need, "tool": f"note_{name}", "argument": name}
         tools = (*given.get("tools", ()), *(need["tool"] for need in made.values()))
         return {**given, "tools": tuple(dict.fromkeys(tools)), "needs": {**needs, **made}}
 
@@ -129,7 +131,7 @@ class StepConfig(Section):
         return (*branches, *([("goes_to", self.goes_to)] if self.goes_to else []))
 
 
-class KeptConfig(Section):
+class KeptConfig(AgentSection):
     """A thing that a flow makes and that stays, such as an appointment, and what is done with it.
 
     What callers want is read by `voice.understanding.acts`, in every step.
@@ -202,7 +204,8 @@ def _need_mistakes(where: str, need: NeedConfig, values: list[str]) -> Iterator[
     if not need.argument and not need.ask:
         yield f"{where}.ask: got none; expected a question, since what is done waits for a yes"
     if (need.kind == "choice") != bool(need.of):
-        yield f"{where}.of: got {list(need.of)} and kind {need.kind!r}; expected a choice's"
+        expected = "expected options for kind 'choice', and for no other kind"
+        yield f"{where}.of: got the options {list(need.of)} for kind {need.kind!r}; {expected}"
     if need.offers and need.offers not in values:
         what = f"got {need.offers!r}, which no step needs; {hint(need.offers, values)}"
         yield f"{where}.offers: {what}"

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from pydantic import Field
 
 from voice.config.moment_weights import likely_kind
-from voice.config.options import Section
+from voice.config.options import AgentSection
 
 OATHS = r"fuckin|fucking|freaking|frigging|bloody|(?:god)?damn"
 """Words that add nothing to what they stand before."""
@@ -72,6 +72,15 @@ _QUESTION = re.compile(
     r" (?:i|we|you|he|she|it|they|there|that|this|the|my|your|(?:some|any)(?:one|body))\b).*",
     re.I | re.S,
 )
+_NO_LETTERS = re.compile(r"\\.|\(\?P[<=]\w+|\(\?[a-z]*i[a-z]*[:)].*", re.S)
+"""In a pattern, what stands for no letter itself, and all of one that ignores capitals."""
+_CAPITAL = re.compile("[A-Z]+")
+AGENT = "{agent}"
+"""In the words of a moment: who the agent is by its instructions."""
+_WHO = re.compile(
+    r"\b[Yy]ou are ((?:an?|the) [^.,;:\n]+?|[A-Z][^.,;:\n]*?)"
+    r"(?: (?:that|who|which|and)\b|[.,;:\n]|$)"
+)
 LONGEST_TEXT = 2000
 """Characters, the last ones: of a longer text nobody waits for an answer at once."""
 
@@ -88,6 +97,16 @@ def plain_words(text: str) -> str:
     return " ".join(words.split())
 
 
+def who(instructions: str) -> str:
+    """Who an agent is by its instructions.
+
+    >>> who("You are the front desk of the Heron Hotel. Be brief."), who("Be brief.")
+    ('the front desk of the Heron Hotel', 'a computer program')
+    """
+    found = _WHO.search(instructions)
+    return found[1] if found else "a computer program"
+
+
 def is_question(text: str) -> bool:
     """Whether words ask something, which is no news.
 
@@ -102,7 +121,7 @@ def _without_questions(text: str) -> str:
     return " ".join("question" if is_question(one) else one for one in _PARTS.split(text))
 
 
-class Moment(Section):
+class Moment(AgentSection):
     """One kind of moment, and the words for it."""
 
     say: str = ""
@@ -128,7 +147,7 @@ class Moment(Section):
     """Sentences that are of no kind."""
 
 
-class ShippedMoments(Section):
+class ShippedMoments(AgentSection):
     """configs/moments/english.toml: how people speak of the moments that every agent knows."""
 
     lists: dict[str, str] = Field(default_factory=dict)
@@ -274,5 +293,8 @@ def found_anywhere(where: str, patterns: tuple[str, ...]) -> re.Pattern[str]:
             re.compile(pattern)
         except re.error as error:
             raise ValueError(f"{where}: got {pattern!r}, which is malformed: {error}") from error
+        if capital := _CAPITAL.search(_NO_LETTERS.sub("", pattern)):
+            what = f"got {pattern!r}, which finds nothing, since words are in lower case"
+            raise ValueError(f"{where}: {what}; expected {capital[0].lower()!r}")
     one_of = "|".join(f"(?:{pattern})" for pattern in patterns)
     return re.compile(rf"(?<!\S)(?:{one_of})(?!\S)" if patterns else r"(?!)")

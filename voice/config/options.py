@@ -17,7 +17,14 @@ from types import MappingProxyType
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_core import ErrorDetails
 
 from voice.errors import ConfigError
@@ -35,6 +42,21 @@ class Section(BaseModel):
         # inf as a timeout is refused by asyncio, long after the start.
         allow_inf_nan=False,
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _check_truth(cls, value: object, info: ValidationInfo) -> object:
+        # To pydantic the text "no" is false, and the number 1 is true.
+        truth = cls.model_fields[info.field_name or ""].annotation is bool
+        if truth and not isinstance(value, bool):
+            raise ValueError(f"got {value!r}; expected true or false, without quotes")
+        return value
+
+
+class AgentSection(Section):
+    """Base of what an agent's file holds, where a number is no text."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=False)
 
 
 def _check_networks(networks: tuple[str, ...]) -> tuple[str, ...]:
@@ -89,7 +111,7 @@ Url = Annotated[str, AfterValidator(_check_url)]
 S = TypeVar("S", bound=Section)
 
 _EXPECTED = {
-    "missing": "a value",
+    "string_type": "a text",
     "tuple_type": "a list",
     "dict_type": "a section",
     "model_type": "a section",
@@ -245,23 +267,32 @@ def _explain(
         return f"{where}: unknown key; {hint}"
     if kind == "value_error":
         return f"{where}: {problem['ctx']['error']}"
+    if kind == "missing":
+        wanted = _type_at(model, path)
+        what = {str: "a text", tuple: "a list"}.get(get_origin(wanted) or wanted, "a value")
+        return f"{where}: got nothing; expected {what}"
     expected = _EXPECTED.get(kind) or message.removeprefix("Input should be ")
-    got = "nothing" if kind == "missing" else repr(problem["input"])
-    return f"{where}: got {got}; expected {expected}"
+    return f"{where}: got {problem['input']!r}; expected {expected}"
 
 
 def _names_at(model: type[Section], path: list[str]) -> list[str]:
+    inner = _type_at(model, path)
+    return list(inner.model_fields) if _is_section(inner) else []
+
+
+def _type_at(model: type[Section], path: list[str]) -> Any:
+    """The type of the option at a path; None if there is none."""
     inner: Any = model
     for name in path:
         if get_origin(inner) is dict:
             inner = get_args(inner)[1]
         elif get_origin(inner) is tuple:
             inner = get_args(inner)[0]
-        elif _is_section(inner):
+        elif _is_section(inner) and name in inner.model_fields:
             inner = inner.model_fields[name].annotation
         else:
-            return []
-    return list(inner.model_fields) if _is_section(inner) else []
+            return None
+    return inner
 
 
 def _is_section(annotation: Any) -> bool:

@@ -7,10 +7,10 @@ from decimal import Decimal
 from pydantic import Field
 
 from voice.config.answers import AnswerConfig
-from voice.config.options import Section
+from voice.config.options import AgentSection
 
 
-class ShopConfig(Section):
+class ShopConfig(AgentSection):
     """A shop, as an agent's file has it."""
 
     currency: str = "USD"

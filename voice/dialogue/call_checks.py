@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, takewhile
 
-from voice.dialogue.history import History
+from voice.dialogue.fillers import UNDER_WAY
+from voice.dialogue.flow_words import NOT_UNDERSTOOD
+from voice.dialogue.history import Entry, History
 from voice.dialogue.lead import Lead
 from voice.dialogue.reply import Reply
-from voice.dialogue.requests import Request, Requests, distinct
+from voice.dialogue.requests import Request, Requests, distinct, to_be_done
+from voice.dialogue.tool_calls import signature
+from voice.inputs import SessionOptions
 from voice.tools.spoken_results import spoken_result
-from voice.types import Message, ToolCall, ToolSpec
+from voice.types import Message, Role, ToolCall, ToolSpec
 from voice.understanding.conditions import unkept
 from voice.understanding.confirmation import (
     HeldBack,
@@ -21,12 +25,22 @@ from voice.understanding.confirmation import (
     confirmed_ones,
     readable_ones,
 )
-from voice.understanding.corrections import corrected, on_the_same, repeated
+from voice.understanding.corrections import corrected, ended, on_the_same, repeated, taken_back
 from voice.understanding.details import detailed, shared_out
 from voice.understanding.english import as_read
-from voice.understanding.low_confidence import in_doubt, named, names_nothing
-from voice.understanding.missed_requests import carried
-from voice.understanding.opposites import Opposed, asks_to_end, opposed, setters
+from voice.understanding.low_confidence import (
+    ANYTHING_TO_DO,
+    I_SEE,
+    declines,
+    denies,
+    in_doubt,
+    leaves_open,
+    named,
+    names_nothing,
+)
+from voice.understanding.missed_requests import LeftOut, carried, left_out
+from voice.understanding.number_grounding import is_grounded
+from voice.understanding.opposites import KEPT, Opposed, asks_to_end, opposed, setters
 from voice.understanding.optional_values import (
     completed,
     each_time_again,
@@ -42,9 +56,13 @@ from voice.understanding.reference_resolution import (
     made_instead,
     on_the_named,
 )
-from voice.understanding.remarks import asked_for
+from voice.understanding.remarks import asked_for, only_tells
 from voice.understanding.unsaid_values import unsaid
 
+STILL_WAITS = "the call that was required has been made before and waits for its output"
+
+DONE_ALREADY = "That is done already."
+OR_LEAVE_IT = "To leave it, say: never mind."
 _WHICH = re.compile(r"\b(?:which|what)\b.*\?\s*$", re.IGNORECASE)
 
 
@@ -109,6 +127,16 @@ class CallChecks:
         whole, tools = not self.takes_apart(reply), self.own_tools(reply)
         return Requests.of(self._dialogue, whole, tools, question.to_what)
 
+    def handed(self, reply: Reply) -> Requests | None:
+        """The requests that another agent is handed: all, or the current one and those behind."""
+        if self._limits.rephrases:
+            return None
+        apart = reply.requests
+        if apart is None:
+            asked = self._dialogue.without({one.item_id for one in self._since_asked()})
+            apart = Requests.of(asked, not self.takes_apart(reply), self.own_tools(reply))
+        return apart and apart.once_more()
+
     def passed_over(self, reply: Reply, question: Question) -> bool:
         """Whether the user's last message takes a "yes" to a question for granted."""
         said, tools = self._dialogue.newest_said, self.own_tools(reply)
@@ -158,6 +186,28 @@ class CallChecks:
             calls = (detail,) if detail else ()
         return tuple(replace(call, call_id=self._ids("call")) for call in calls)
 
+    def instead(self, reply: Reply, pieces: Sequence[str]) -> str:
+        """What is said in place of pieces of the model's answer; empty if they may be spoken.
+
+        If a number in them comes from nowhere, the tools' own words are said. A first piece that
+        says "I cannot do that" gives way to "I see." if the user only told something.
+        """
+        if pieces and not (reply.segments or self._limits.rephrases):
+            request = self.request(reply)
+            if declines(pieces[0]) and only_tells(request):
+                return I_SEE
+            if told := self._lead.not_known(reply.options, request):
+                return told
+            answering = self._tools.get(reply.options.answers)
+            if answering and denies(pieces[0], answering.knows):
+                return NOT_UNDERSTOOD
+        if not reply.own_words:
+            return ""
+        said = (entry.message.content for entry in reply.seen(self._dialogue))
+        sources = [reply.own_words, *said]
+        grounded = all(is_grounded(piece, sources) for piece in pieces)
+        return "" if grounded else reply.own_words
+
     def opposed(self, reply: Reply, calls: tuple[ToolCall, ...]) -> Opposed:
         """The calls that do the opposite of what the user asked for."""
         newest = reply.seen(self._dialogue).newest_said
@@ -170,16 +220,60 @@ class CallChecks:
         whole = self._dialogue.newest_said
         return opposed(newest, calls, values, choosing, texts, whole)
 
+    def taken_back(self, reply: Reply, refused: Opposed) -> tuple[ToolCall, ...]:
+        """Calls that take back what the user had made and denies now: "no sandwich after all"."""
+        if refused.answer != KEPT:
+            return ()
+        seen = self._dialogue.view(self._limits.max_history)
+        back = taken_back(refused.calls, seen, self.own_tools(reply))
+        return tuple(replace(call, call_id=self._ids("call")) for call in back)
+
+    def gone(self, reply: Reply) -> tuple[str, Question] | None:
+        """What is said to "leave it" about a thing that was just ended, and the question in it."""
+        if not reply.requests or reply.options.tool_choice != "auto":
+            return None
+        seen = self._dialogue.view(self._limits.max_history)
+        calls = ended(self.request(reply), seen[:-1], self.own_tools(reply))
+        made = tuple(replace(call, call_id=self._ids("call")) for call in calls[1:])
+        again = f" Shall I {made[0].name.partition('_')[0]} it again?" if made else ""
+        return (DONE_ALREADY + again, Question(made)) if calls else None
+
+    def with_a_way_out(self, question: str) -> str:
+        """A question for a value; once it has been asked twice in a row, with a way out."""
+        entries = (entry.message for entry in reversed([*self._dialogue]))
+        said = (one.content for one in entries if one.role is Role.AGENT and one.content.strip())
+        asked = [question in one for one in islice(said, 2)]
+        stuck = len(asked) == 2 and all(asked)
+        return f"{NOT_UNDERSTOOD} {OR_LEAVE_IT} {question}" if stuck else question
+
+    def repeats(self, reply: Reply, calls: Sequence[ToolCall]) -> bool:
+        """Whether calls only look up again what another request of the message has looked up."""
+        if not reply.requests or not reply.requests.later:
+            return False
+        made = [(c.name, c.arguments) for e in self._since_asked() for c in e.message.tool_calls]
+        own = self.own_tools(reply)
+        return bool(calls) and all(
+            one.name in own and own[one.name].read_only and (one.name, one.arguments) in made
+            for one in calls
+        )
+
     def held_back(self, reply: Reply, calls: tuple[ToolCall, ...]) -> HeldBack:
         """The calls that are made at once, and the question asked in place of the others.
 
-        A model that rephrases is told by the tool what it could not read, and asks by itself.
+        A call that the client has and has not answered is not made again. A model that rephrases is
+        told by the tool what it could not read, and asks by itself.
         """
+        waiting = self.waiting(reply.options, self._dialogue)
+        if calls and not (calls := tuple(c for c in calls if signature(c) not in waiting)):
+            return HeldBack((), UNDER_WAY)
         most = self._limits.max_tool_calls - reply.calls_made
         calls = calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
         if self._lead.under(reply.base):
             # Tools of other steps cannot be called here, whatever the model does.
             calls = tuple(call for call in calls if call.name in reply.options.agent_tools)
+        if reply.handed and self.like_nothing(reply, calls):
+            # "Reception, please" asks for nothing more.
+            calls = ()
         if again := reply.again:
             calls = tuple(call for call in calls if again.served_by(call, self._tools))
         if not self._limits.rephrases:
@@ -194,6 +288,21 @@ class CallChecks:
         offered = {*reply.options.agent_tools, *(call.name for call in calls)}
         tools = {n: one for n, one in self._lead.asking_first().items() if n in offered}
         return confirmed_ones(calls, tools, self._dialogue.newest_said)
+
+    def waiting(self, options: SessionOptions, seen: History) -> dict[str, str]:
+        """The client's calls that have no output yet: signature → call id, of the newest such call.
+
+        An approved call runs here under another id, and so replaces the one that was asked about.
+        """
+        client_names = {tool.name for tool in options.client_tools}
+        waiting: dict[str, str] = {}
+        for entry in seen:
+            for call in entry.message.tool_calls:
+                if call.name in client_names or call.name not in self._tools:
+                    waiting[signature(call)] = call.call_id
+            if (answered := entry.message.call_id) in waiting.values():
+                waiting = {what: one for what, one in waiting.items() if one != answered}
+        return waiting
 
     def _unsaid(self, reply: Reply, calls: tuple[ToolCall, ...], seen: Sequence[Message]) -> str:
         """The question for a required value that nobody said; empty for none.
@@ -283,6 +392,45 @@ class CallChecks:
             return True
         undoes = all(one.undoes and not one.required for one in specs)
         return not carried(said, calls, self._tools) or (undoes and not asks_to_end(said))
+
+    def fixed_words(self, reply: Reply) -> str:
+        """The fixed words for the message, said without asking the model; none out of band."""
+        seen = reply.seen(self._dialogue)
+        readings = () if self._limits.out_of_band else (*seen.user_texts(1), seen.unanswered())
+        return self._lead.words_for(reply.options, seen.newest_reply, *readings)
+
+    def left_out(self, reply: Reply) -> LeftOut:
+        """The parts of the current request that its calls do not carry."""
+        seen, apart = reply.seen(self._dialogue).view(self._limits.max_history), reply.requests
+        # The words of one request of several may be those of another.
+        single = apart is not None and not (apart.left or apart.later)
+        missing = left_out(seen, self._tools, self.own_tools(reply) if single else ())
+        calls = (call for entry in self._since_asked() for call in entry.message.tool_calls)
+        # Those of the agent that had the conversation before are not in the request's view.
+        values = [str(value) for call in calls for value in call.arguments.values()]
+        parts = (one for one in missing.parts if not any(v and v in one for v in values))
+        return replace(missing, parts=tuple(parts)) if reply.handed else missing
+
+    def _since_asked(self) -> list[Entry]:
+        """The entries since the user's last message, the newest first."""
+        entries = reversed([*self._dialogue])
+        return [*takewhile(lambda one: one.message.role is not Role.USER, entries)]
+
+    def left_open(self, reply: Reply) -> str:
+        """The question behind the model's words if they leave open whether anything was done."""
+        if self._limits.rephrases or not leaves_open(reply.text, self.request(reply)):
+            return ""
+        told = self.not_to_be_had(reply, self.own_tools(reply), counted=True)
+        return told or ("" if reply.text.rstrip().endswith("?") else ANYTHING_TO_DO)
+
+    def at_a_loss(self, reply: Reply, calls: Sequence[ToolCall]) -> tuple[str, Question]:
+        """What is said in place of calls like nothing that was asked for, and what it asks."""
+        request = self.request(reply)
+        to_what = to_be_done(request)
+        told = self._lead.not_known(reply.options, request)
+        told = told or self.not_to_be_had(reply, [call.name for call in calls])
+        asked = f"Sorry, what shall I {to_what}?" if to_what else NOT_UNDERSTOOD
+        return told or asked, Question(to_what=to_what)
 
     def not_to_be_had(self, reply: Reply, names: Iterable[str], counted: bool = False) -> str:
         """Why a thing that the request names cannot be had, in a tool's words; empty if it can.

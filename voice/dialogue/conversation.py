@@ -155,7 +155,7 @@ class Conversation:
     @property
     def quiet(self) -> bool:
         """Whether neither side is speaking, and no user turn is waiting for an answer."""
-        return self._agent.silent and not self._turns
+        return self._agent.silent and not self._turns and self._due is not Due.REPLY
 
     @property
     def proposed(self) -> tuple[ToolCall, ...]:
@@ -183,8 +183,7 @@ class Conversation:
             case _:
                 out = self._noted(event) if isinstance(event, News) else self._reply_input(event)
         out += self._ask_requested()
-        if self._due is Due.REPLY and self._agent.current is None:
-            out += self._answer()
+        out += self._answer_waiting()
         out += self._announce()
         # Whoever set an announcement learns whether it was heard before the session ends.
         return sorted(out, key=lambda command: isinstance(command, HangUp))
@@ -245,13 +244,13 @@ class Conversation:
         out = agent.cancel(reply_id)
         if agent is self._agent:
             self._announcements.hush()
-        return self._settled(reply_id, out)
+        return self._settled(reply_id, out) + self._answer_waiting()
 
     def interrupt(self) -> list[Command]:
         """Stop everything that the agent is saying, if anything: the user has heard enough."""
         self._announcements.hush()
         if self._agent.current is not None:
-            return self._agent.cancel(None)
+            return self._agent.cancel(None) + self._answer_waiting()
         return [] if self._agent.silent else self._agent.interrupt("client_cancelled")
 
     def truncate(self, item_id: str, text: str) -> None:
@@ -360,7 +359,7 @@ class Conversation:
             case Announce():
                 self._announcements.add(event)
             case EndRequested(reason):
-                return self._agent.end(reason)
+                return self._agent.end(reason, talked_over=bool(self._turns))
             case EndOfMessageFailed(turn_id, message):
                 return [Emit(Failure(turn_id, "llm", message))]
             case IdleElapsed():
@@ -503,13 +502,18 @@ class Conversation:
             apology = NOT_CAUGHT
         return out if manual else out + self._answer(apology)
 
+    def _answer_waiting(self) -> list[Command]:
+        """Answer words that came during a reply, once that is over."""
+        return self._answer() if self._due is Due.REPLY and self._agent.current is None else []
+
     def _answer(self, apology: str = "") -> list[Command]:
         """Do what is due, unless more may follow; if nothing is, say the ``apology``, if any."""
         if self._more_follows:
             return []
         current, options = self._agent.current, self._options
-        if current and self._due is Due.REPLY and current.reply_id not in self._requested:
-            # The current reply was begun before these words; they are answered after it.
+        waits = current.reply_id not in self._requested if current else self._untranscribed
+        if self._due is Due.REPLY and waits:
+            # A reply that was begun before these words comes first, and so do the client's words.
             return []
         due, self._due = self._due, Due.NOTHING
         if current or not (options.turn_detection and options.create_response):

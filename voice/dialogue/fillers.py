@@ -7,6 +7,8 @@ import re
 from voice.understanding.english import bare
 
 ONE_MOMENT = "One moment."
+UNDER_WAY = "That is being done."
+"""Also what the model reads as the result of a call whose output the client has not sent yet."""
 STOPPED = "Okay, I stopped that."
 CANNOT_STOP = "That cannot be stopped any more."
 

@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import replace
 
 from voice.config.moments import Moments
-from voice.dialogue.flow_words import ONE_MORE_THING, WELCOME, spoken
+from voice.dialogue.flow_words import ONE_MORE_THING, WELCOME, spoken, without_questions
 from voice.dialogue.step_messages import StepMessages
 from voice.dialogue.team import Team
 from voice.types import Confirmation, Position, ToolSpec
@@ -116,6 +116,16 @@ class Flow:
         """The agent says something other than its question: a "yes" no longer answers it."""
         self.position = self.team.unasked(self.position)
 
+    def greet(self) -> str:
+        """The greeting of the agent that has taken over, once, without its question.
+
+        For a message in which that agent has understood something already.
+        """
+        if not self.handed_over:
+            return ""
+        arrival, self._arrival, self.handed_over = self._arrival, "", False
+        return without_questions(arrival)
+
     def next_words(self) -> str:
         """The words that end a reply: those of a new step, once, and the next question."""
         arrival, self._arrival = self._arrival, ""
@@ -130,7 +140,8 @@ class Flow:
         greeting = self.team.agent(self.position).greeting
         needs = self.team.step(self.position).needs.items()
         first = next((name for name, need in needs if need.ask), "")
-        # A greeting already asks the first question.
-        asks = bool(arrival) and arrival == greeting and self.position.asked in ("", first)
-        asked = "" if asks else question
-        return " ".join(filter(None, (beside, arrival, asked)))
+        if arrival and arrival == greeting:
+            # A greeting already asks the first question, and must not ask for what is known.
+            asks = self.position.asked in ("", first)
+            arrival, question = (arrival, "") if asks else (without_questions(arrival), question)
+        return " ".join(filter(None, (beside, arrival, question)))

@@ -45,6 +45,15 @@ def with_values(text: str, known: Mapping[str, str]) -> str:
     return PLACE.sub(lambda place: spoken(known.get(place[1], "")), text)
 
 
+def without_questions(text: str) -> str:
+    """The sentences that ask nothing.
+
+    >>> without_questions("This is the nurse's line. What number can we reach you at?")
+    "This is the nurse's line."
+    """
+    return " ".join(one for one in re.split(r"(?<=[.!?])\s+", text) if not one.endswith("?"))
+
+
 def spoken(value: str) -> str:
     """A known value as it is spoken: an ISO date as weekday, month and day.
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
+from voice.dialogue.fillers import UNDER_WAY
 from voice.errors import ProtocolError
 from voice.tools.spoken_results import DONE
 from voice.types import Message, Role, ToolCall
@@ -160,10 +161,17 @@ class History:
         """The user's last message, as `as_read` gives it; empty if there is none."""
         return next(iter(self.user_texts(1)), "")
 
+    @property
+    def newest_reply(self) -> str:
+        """What the user has heard last of the agent; empty if that is nothing."""
+        agents = (e.message for e in reversed(self._entries) if e.message.role is Role.AGENT)
+        return next((message.content for message in agents if message.content.strip()), "")
+
     def user_texts(self, count: int) -> tuple[str, ...]:
         """The last ``count`` user messages that are not empty, newest first, through `as_read`."""
-        texts = [e.message.content for e in self._entries if e.message.role is Role.USER]
-        return tuple(as_read(text) for text in reversed(texts[-count:]) if text)
+        users = (e.message for e in reversed(self._entries) if e.message.role is Role.USER)
+        texts = (message.content for message in users if message.content)
+        return tuple(map(as_read, islice(texts, count)))
 
     def unanswered(self) -> str:
         """All that the user has said since the agent was last heard, through `as_read`."""
@@ -176,17 +184,19 @@ class History:
                 said.insert(0, message.content)
         return as_read(" ".join(said))
 
-    def view(self, limit: int) -> tuple[Message, ...]:
+    def view(self, limit: int, waiting: Collection[str] = ()) -> tuple[Message, ...]:
         """The newest messages as the model sees them, ``limit`` at most.
 
-        Empty messages, calls without a result and results without a call are left out. An empty
-        result reads `DONE`, or the model would make the call again. Consecutive calls are merged
+        Empty messages, calls without a result and results without a call are left out; but calls
+        with an id in ``waiting`` are shown with the result `UNDER_WAY`. An empty result reads
+        `DONE`, or the model would make the call again. Consecutive calls are merged
         into one message, as are consecutive user messages; a call whose result came late is moved
         to just before that result. If the dialogue is too long, the view begins with a user
         message, and always includes the last one, even if that exceeds the limit.
         """
         messages: list[Message] = []
-        for message in _results_behind_calls(self._in_parts()):
+        parts = _with_waiting(self._in_parts(self._newest(limit)), waiting)
+        for message in _results_behind_calls(parts):
             if messages and (joined := _joined(messages[-1], message)):
                 messages[-1] = joined
             else:
@@ -198,13 +208,32 @@ class History:
         last = users[-1] if users else len(messages)
         return tuple(messages[last if start is None else start :])
 
-    def _in_parts(self) -> list[Message]:
+    def _newest(self, count: int) -> list[Entry]:
+        """The entries that the view's last ``count`` messages are made of, or some more.
+
+        Making messages of all entries would take longer the longer the conversation lasts.
+        """
+        start, texts, asked = 0, 0, False
+        for at, entry in reversed([*enumerate(self._entries)]):
+            said_by = entry.message.role if entry.message.content.strip() else None
+            asked = asked or said_by is Role.USER
+            # Each text of the agent's is a message of its own.
+            texts += said_by is Role.AGENT
+            if said_by is Role.AGENT and asked and texts > count:
+                start = at
+                break
+        old, new = self._entries[:start], self._entries[start:]
+        answered = {entry.message.call_id for entry in new}
+        late = [e for e in old if any(c.call_id in answered for c in e.message.tool_calls)]
+        return late + new
+
+    def _in_parts(self, entries: list[Entry]) -> list[Message]:
         """The messages, with each one that calls interrupted split around those calls."""
-        known = {entry.item_id for entry in self._entries}
+        known = {entry.item_id for entry in entries}
         before: dict[str, list[Message]] = {}
         behind: dict[str, list[Message]] = {}
         out: list[Message] = []
-        for entry in self._entries:
+        for entry in entries:
             breaks = [one for one in entry.breaks if one[1] in known]
             ends = [None, *(length for length, _ in breaks), None]
             content = entry.message.content
@@ -233,6 +262,16 @@ class History:
     def _place(self, item_id: str) -> int | None:
         entries = enumerate(self._entries)
         return next((index for index, entry in entries if entry.item_id == item_id), None)
+
+
+def _with_waiting(messages: list[Message], waiting: Collection[str]) -> list[Message]:
+    """The messages, with the result `UNDER_WAY` behind each call with an id in ``waiting``."""
+    out: list[Message] = []
+    for message in messages:
+        calls = (call for call in message.tool_calls if call.call_id in waiting)
+        out.append(message)
+        out += [Message(Role.TOOL, UNDER_WAY, call_id=c.call_id, name=c.name) for c in calls]
+    return out
 
 
 def _results_behind_calls(messages: list[Message]) -> list[Message]:

@@ -5,30 +5,37 @@ For a single agent without a flow it decides nothing, so that replies need not c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from voice.config.called_for import called_for
-from voice.config.moments import Moments
+from voice.config.moments import AGENT, plain_words, who
 from voice.dialogue.commands import Command, Emit
 from voice.dialogue.flow import Flow
+from voice.dialogue.flow_words import GREETING, NOT_UNDERSTOOD, at_a_loss
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
-from voice.dialogue.team import hand_over_tool
+from voice.dialogue.team import HAND_OVER, hand_over_tool
 from voice.events import FlowChanged
 from voice.inputs import SessionOptions
 from voice.tools.registry import ToolError
-from voice.tools.spoken_numbers import amount
+from voice.tools.spoken_numbers import amount, digits
 from voice.tools.spoken_results import spoken_result
 from voice.types import Position, Role, ToolCall, ToolResult, ToolSpec
-from voice.understanding.english import asks, asks_of_the_agent, may_ask
+from voice.understanding.english import asks, asks_of_the_agent, bare, may_ask
 from voice.understanding.remarks import asking_sentence
-from voice.understanding.slot_values import answer_to
+from voice.understanding.slot_values import answer_to, clauses
 
 FROM_THE_BEGINNING = "Okay, from the beginning."
 WHAT_TO_CHANGE = "Okay. What would you like to change?"
+_ASKS_FOR_A_NUMBER = re.compile(
+    r"\b(?:which|how (?:many|much|long|old|far)|what\b[^.!?]*"
+    r"\b(?:number|code|pin|id|room|table|flat|time|year|age|size|amount))\b[^.!?]*\?\s*$",
+    re.IGNORECASE,
+)
 
 
 class Lead:
@@ -98,6 +105,51 @@ class Lead:
         question = may_ask(message) and not asks_of_the_agent(message)
         if self.drives(reply) or not (auto and question):
             return None
+        return self._looking_up(options, message)
+
+    def say_beside(self, reply: Reply, message: str, says: str) -> list[tuple[str, dict[str, Any]]]:
+        """Have the answer to a message's side questions said before the flow's next question.
+
+        Returns:
+            The call that looks them up, if that finds more than the agent can say.
+        """
+        flow = self.under(reply.base)
+        if flow is None:
+            return []
+        cannot_say = flow.team.agent(flow.position).cannot_say
+        unanswered = bool(cannot_say) and cannot_say in says and not self._rephrases
+        asked = ", ".join(filter(may_ask, clauses(message))) if unanswered else ""
+        found = self._looking_up(reply.options, asked) if asked else None
+        flow.say_beside(says.replace(cannot_say, "").strip() if found else says)
+        if found:
+            # Its result is told, whatever the next question reads back.
+            reply.agree()
+        return [found] if found else []
+
+    def values_beside(
+        self, reply: Reply, message: str
+    ) -> tuple[tuple[str, Mapping[str, str]], ...]:
+        """The tools to call for values beside what a message calls a tool for by patterns."""
+        flow = self.under(reply.base)
+        if flow is None or self._rephrases:
+            return ()
+        messages = flow.messages(self._tools)
+        return messages.values(messages.not_called(message))
+
+    def at_a_loss(self, reply: Reply, said: str) -> str:
+        """What is said to a message in which nothing was understood, unless it is said later."""
+        flow = self.under(reply.base)
+        # Otherwise the flow's question alone is answer enough.
+        needed = bare(said, GREETING) or (flow and (flow.hushed or not flow.asking))
+        sorry = at_a_loss(said) if said and needed else ""
+        if flow and sorry != NOT_UNDERSTOOD:
+            flow.say_beside(sorry)
+            return ""
+        return sorry
+
+    def _looking_up(
+        self, options: SessionOptions, message: str
+    ) -> tuple[str, dict[str, Any]] | None:
         for spec in (self._tools[name] for name in options.agent_tools if name in self._tools):
             if spec.looks_up:
                 given = dict.fromkeys(spec.parameters["required"], message)
@@ -110,7 +162,10 @@ class Lead:
             offers = flow.offer in flow.team.agent(flow.position).hand_over
             if offers and answer_to(message, ()):
                 yield hand_over_tool(flow.offer), {}
-            yield from flow.messages(self._tools).wanted(message)
+            for name, values in flow.messages(self._tools).wanted(message):
+                # Whoever has just taken over does not hand on the message that led there.
+                if not (flow.handed_over and name.startswith(HAND_OVER)):
+                    yield name, values
         elif options.agent_tools and not options.client_tools:
             yield from called_for(message, options.calls)
             if (alone := asking_sentence(message)) != message:
@@ -130,7 +185,8 @@ class Lead:
         flow = self.under(reply.base)
         if flow is None:
             return False
-        return flow.handed_over or (not self._rephrases and bool(flow.position.step))
+        handed = flow.handed_over and not reply.handed
+        return handed or (not self._rephrases and bool(flow.position.step))
 
     def asking_first(self) -> Mapping[str, ToolSpec]:
         """The tools, with those that the flow asks about made to wait for a "yes"."""
@@ -147,15 +203,32 @@ class Lead:
         if self._flow is not None:
             self._flow.aside()
 
-    def words_for(self, moments: Moments, *readings: str) -> str:
-        """The fixed words for a message; empty for none."""
-        if self._flow is None:
-            return moments.words_for(*readings)
-        return self._flow.words_for(moments, *readings)
+    def words_for(self, options: SessionOptions, asked: str, *readings: str) -> str:
+        """The fixed words for a message; empty for none.
+
+        Args:
+            options: Those of the reply.
+            asked: What the agent said last. A bare number that it asked for, such as that of room
+                112, calls nobody.
+            readings: The message.
+        """
+        if _ASKS_FOR_A_NUMBER.search(asked):
+            readings = tuple(one for one in readings if not _is_number(one))
+        flow, moments = self._flow, options.moments
+        says = flow.words_for(moments, *readings) if flow else moments.words_for(*readings)
+        if AGENT not in says:
+            return says
+        # A model of many words knows from its instructions who it is.
+        return "" if self._rephrases else says.replace(AGENT, who(options.instructions))
 
     def note(self) -> str:
-        """What an agent is told about the conversation it was handed; otherwise empty."""
-        return self._flow.team.note(self._flow.position) if self._flow else ""
+        """What an agent is told about the conversation it was handed; otherwise empty.
+
+        A small model without steps sees the message that led to it, and would be confused.
+        """
+        flow = self._flow
+        alone = flow and not (self._rephrases or flow.team.agent(flow.position).steps)
+        return flow.team.note(flow.position) if flow and not alone else ""
 
     def seen(self, dialogue: History) -> History:
         """The part of the dialogue that is for the agent that has the conversation."""
@@ -175,7 +248,11 @@ class Lead:
         before, said = self._flow.position, dialogue.newest_said
         after = self._flow.team.learned(before, call, result, said)
         if after.agent != before.agent:
-            after = replace(after, hidden=frozenset(entry.item_id for entry in dialogue))
+            steps = self._flow.team.agent(after).steps
+            users = (one.item_id for one in reversed([*dialogue]) if one.message.role is Role.USER)
+            # An agent without steps answers the message that led to it.
+            own = "" if steps else next(users, "")
+            after = replace(after, hidden=frozenset(one.item_id for one in dialogue) - {own})
         return self.move(after)
 
     def move(self, to: Position) -> list[Command]:
@@ -186,6 +263,10 @@ class Lead:
 
     def _told(self, flow: Flow) -> Command:
         return Emit(FlowChanged(flow.position, tuple(flow.team.missing(flow.position))))
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[\d ]+", digits(plain_words(text))) is not None
 
 
 def _asks_for_facts(options: SessionOptions, message: str) -> bool:

@@ -145,6 +145,12 @@ class Reply:
         """Whether any of it is spoken."""
         return self.options.speak and self.segments > 0
 
+    @property
+    def requires_call(self) -> bool:
+        """Whether the client requires a call, and there is nothing else to show for the reply."""
+        required = self.options.tool_choice not in ("auto", "none")
+        return required and not (self.text or self.calls_made)
+
     def enter(self, phase: Phase) -> None:
         """Go on to a phase.
 
@@ -219,8 +225,13 @@ class Reply:
         self.also = call, at
 
     def carry(self) -> None:
-        """Note that the message has been read once more, which happens only once."""
-        self.carried = True
+        """Note that the message is read once more, which happens only once."""
+        self.carried, self.agreed = True, False
+
+    @property
+    def handed(self) -> bool:
+        """Whether an agent without steps is answering a message that was handed to it."""
+        return self.carried and self.requests is not None
 
     def go_on_as(self, options: SessionOptions) -> None:
         """Go on with the options of another agent or step."""

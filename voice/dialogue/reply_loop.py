@@ -190,12 +190,13 @@ class ReplyLoop:
         if reply is None:
             return []
         self.ending, self._parting = self._parting, ""
+        options = reply.base or reply.options
         if reply.phase is not Phase.COMPLETE and not reply.told:
-            return [*self.begin(turn_id, reply.options), *self.ask(reply.context, reply)]
+            return [*self.begin(turn_id, options), *self.ask(reply.context, reply)]
         rest = self._playback.unheard(reply)
         if not rest.strip():
             return self.hang_up()
-        return [*self.begin(turn_id, reply.options), *self.answer(rest)]
+        return [*self.begin(turn_id, options), *self.answer(rest)]
 
     def truncate(self, item_id: str, text: str) -> None:
         """Keep only what the client has played of a reply; nothing if it was withdrawn."""
@@ -207,8 +208,12 @@ class ReplyLoop:
         Raises:
             ProtocolError: No reply is in progress, or it has another id.
         """
-        if self.current is None or reply_id not in (None, self.current.reply_id):
-            raise ProtocolError("no reply is in progress", "response_cancel_not_active")
+        code = "response_cancel_not_active"
+        if reply_id not in (None, self.current.reply_id if self.current else None):
+            problem = f"response {reply_id[:80]!r} is not in progress"
+            raise ProtocolError(problem, code, "response_id")
+        if self.current is None:
+            raise ProtocolError("no reply is in progress", code)
         return self.interrupt("client_cancelled")
 
     def stop_tools(self, turn_id: int, options: SessionOptions) -> list[Command]:
@@ -218,8 +223,14 @@ class ReplyLoop:
             return []
         return stopping + self.say(STOPPED if stopping else CANNOT_STOP, turn_id, options)
 
-    def end(self, reason: str) -> list[Command]:
-        """End the session once everything has been heard."""
+    def end(self, reason: str, talked_over: bool = False) -> list[Command]:
+        """End the session once everything has been heard.
+
+        If the user has stopped the reply and talks (``talked_over``), that withdraws the end.
+        """
+        if talked_over and self.silent:
+            self._parting = reason
+            return []
         self.ending = reason
         return self.hang_up()
 

@@ -144,7 +144,8 @@ class Requests:
     ) -> Requests | None:
         """The requests of the user's last message, self-repairs applied.
 
-        None if the dialogue's last entry is not a user message.
+        None if the dialogue does not end with a user message. Empty entries, such as a cough's, do
+        not count.
 
         Args:
             dialogue: Ends with the message.
@@ -153,7 +154,8 @@ class Requests:
             to_what: The action the agent asked about, such as "turn off" in "what shall I turn
                 off?"; an answer that only names a thing is prefixed with it.
         """
-        last = next(reversed(list(dialogue)), None)
+        entries = [one for one in dialogue if one.message.content or one.message.tool_calls]
+        last = entries[-1] if entries else None
         if last is None or last.message.role is not Role.USER:
             return None
         said = last.message.content
@@ -168,7 +170,7 @@ class Requests:
         answers = VERBS.isdisjoint(said_plainly) and len(meant.split()) <= _SHORT
         if to_what and answers and said_plainly - GRAMMAR:
             meant = f"{to_what} {_NO_THING.sub('', meant)}"
-        before = [entry.message for entry in dialogue][-_RECENT:-1]
+        before = [entry.message for entry in entries[-_RECENT:-1]]
         apart = (pointed_out(one, before) for one in ((meant,) if whole else requests(meant)))
         is_thing = partial(_is_thing, tools)
         first, *left = (Request(part) for one in apart for part in told_apart(one, is_thing))
@@ -177,6 +179,10 @@ class Requests:
     def behind_a_yes(self) -> Requests:
         """The same requests after a "yes", which the message takes for granted."""
         return replace(self, first=Request("yes"), left=(self.first, *self.left))
+
+    def once_more(self) -> Requests:
+        """The same requests, begun anew with the current one; the others are not seen any more."""
+        return Requests(self.item_id, Request(""), (self.current, *self.left))
 
     @property
     def current(self) -> Request:

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from voice.dialogue.call_checks import CallChecks, Limits
+from voice.dialogue.call_checks import STILL_WAITS, CallChecks, Limits
 from voice.dialogue.commands import Command, Emit, Generate, SpeakEnd, StopGenerating
-from voice.dialogue.fillers import ONE_MOMENT
-from voice.dialogue.flow_words import GREETING, NOT_UNDERSTOOD, OKAY, at_a_loss
+from voice.dialogue.fillers import ONE_MOMENT, UNDER_WAY
+from voice.dialogue.flow import Flow
+from voice.dialogue.flow_words import NOT_UNDERSTOOD, OKAY
 from voice.dialogue.history import History
 from voice.dialogue.lead import FROM_THE_BEGINNING, WHAT_TO_CHANGE, Lead
 from voice.dialogue.reply import Phase, Reply
 from voice.dialogue.reply_playback import ReplyPlayback
-from voice.dialogue.requests import Request, requests, to_be_done
+from voice.dialogue.requests import Request, requests
 from voice.dialogue.tool_calls import ToolCalls
 from voice.events import Failure, ReplyStatus, ReplyToolResult
 from voice.inputs import (
@@ -34,21 +35,16 @@ from voice.llm.base import Prompt
 from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
 from voice.understanding.confirmation import HeldBack, Question, confirmed_ones
 from voice.understanding.corrections import followed, with_the_rest
-from voice.understanding.english import as_said, bare
+from voice.understanding.english import as_said
 from voice.understanding.farewell import says_goodbye
 from voice.understanding.low_confidence import (
-    ANYTHING_TO_DO,
     I_SEE,
     NOT_SURE,
     asked_about,
-    declines,
-    denies_the_menu,
-    leaves_open,
     wants_a_change,
     worth_asking,
 )
-from voice.understanding.missed_requests import left_out, not_understood
-from voice.understanding.number_grounding import is_grounded
+from voice.understanding.missed_requests import not_understood
 from voice.understanding.remarks import only_tells
 from voice.understanding.tool_sentences import closing_question, own_words
 
@@ -124,7 +120,7 @@ class Rounds:
             reply.leave_open(question.calls)
         if context is not None:
             reply.see(context, known)
-        if fixed := self._fixed_words(reply):
+        if fixed := self._checks.fixed_words(reply):
             return self.answer_aside(reply, fixed)
         apart = self._checks.requests(reply, question) if context is None else None
         # Before any pattern takes the message: "send it" also says yes to the open question.
@@ -139,6 +135,9 @@ class Rounds:
         if correcting := self._checks.corrected(reply):
             reply.agree()
             return self.call(reply, correcting)
+        if gone := self._checks.gone(reply):
+            told, self._question = gone
+            return self._conclude(reply, told)
         if reply.requests and reply.options.tool_choice == "auto":
             seen = self._dialogue.view(self._limits.max_history)
             reply.follow(followed(seen, self._checks.own_tools(reply)))
@@ -166,10 +165,11 @@ class Rounds:
         system = tuple(Message(Role.SYSTEM, text) for text in told if text)
         # Calls made by the program would confuse a model that need not report their results.
         called = () if self._limits.rephrases else (*options.calls, options.answers)
+        waiting = {*self._checks.waiting(options, seen).values()}
         hidden = {*filter(None, called)} - {*options.agent_tools}
         shown = (
             one
-            for one in self._lead.seen(seen).view(self._limits.max_history)
+            for one in self._lead.seen(seen).view(self._limits.max_history, waiting)
             if hidden.isdisjoint((one.name, *(call.name for call in one.tool_calls)))
         )
         tools = (self._tools[name] for name in options.agent_tools if name in self._tools)
@@ -225,7 +225,7 @@ class Rounds:
         handing_over = any(call.name in client_names for call in calls)
         reply.enter(Phase.HANDING_OVER if handing_over else Phase.TOOLS)
         reply.count_calls(len(calls))
-        out = self.calls.begin(reply, calls, client_names)
+        out = self._greet(reply) + self.calls.begin(reply, calls, client_names)
         return out if reply.pending else out + self._close(reply)
 
     def _take(self, reply: Reply, message: str) -> list[Command] | None:
@@ -244,11 +244,11 @@ class Rounds:
         taken = flow.messages(readable).taken(message)
         if taken is None:
             return None
-        flow.say_beside(taken.says)
+        calls = self._made((*taken.calls, *self._lead.say_beside(reply, message, taken.says)))
         if taken.moves:
             moved = self._lead.move(taken.moves)
-            if taken.calls:
-                return moved + self.call(reply, self._made(taken.calls))
+            if calls:
+                return moved + self.call(reply, calls)
             if taken.hushes:
                 flow.hush()
                 return moved + self._conclude(reply)
@@ -257,11 +257,11 @@ class Rounds:
             return moved + self._say_behind(reply, okay) + self._conclude(reply)
         if taken.refuses:
             return self.answer_aside(reply, WHAT_TO_CHANGE)
-        if not taken.calls:
+        if not calls:
             return self._conclude(reply)
         if taken.agrees:
             reply.also_call(ToolCall(self._ids("call"), taken.agrees, {}), flow.position)
-        return self.call(reply, self._made(taken.calls))
+        return self.call(reply, calls)
 
     def _made(self, calls: Iterable[tuple[str, Mapping[str, str]]]) -> tuple[ToolCall, ...]:
         return tuple(ToolCall(self._ids("call"), name, {**given}) for name, given in calls)
@@ -269,12 +269,12 @@ class Rounds:
     def _called_for(self, reply: Reply, message: str, whole: bool = False) -> list[Command] | None:
         """Call the tool whose pattern a message, or one of its requests, matches; None for none.
 
-        Outside a flow it is also None for a ``whole`` message of several requests, or with words
+        Without steps it is also None for a ``whole`` message of several requests, or with words
         that become arguments, as in "remember that my car is red and set a timer": its requests are
         looked at one by one.
         """
         wanted = self._lead.wanted(reply.base or reply.options, message, self._dialogue)
-        in_parts = whole and not (self._lead.under(reply.base) or self._limits.rephrases)
+        in_parts = whole and not (self._lead.drives(reply) or self._limits.rephrases)
         if wanted is None:
             return None
         if in_parts and (wanted[1].keys() - {"message"} or len(requests(message)) > 1):
@@ -285,12 +285,9 @@ class Rounds:
         if held.question:
             return self._conclude(reply, held.question)
         reply.agree()
-        flow = self._lead.under(reply.base)
-        if whole and flow and not self._limits.rephrases:
-            messages = flow.messages(self._tools)
-            if values := messages.values(messages.not_called(message)):
-                reply.also_call(call)
-                return self.call(reply, self._made(values))
+        if whole and (values := self._lead.values_beside(reply, message)):
+            reply.also_call(call)
+            return self.call(reply, self._made(values))
         return self.call(reply, held.made)
 
     def _ask_request(self, reply: Reply) -> list[Command]:
@@ -311,12 +308,6 @@ class Rounds:
         reply.hear_out(text)
         return self._playback.speak(reply, reply.tell() if reply.wrote else [])
 
-    def _fixed_words(self, reply: Reply) -> str:
-        """The fixed words for the message, said without asking the model; none out of band."""
-        seen = reply.seen(self._dialogue)
-        readings = () if self._limits.out_of_band else (*seen.user_texts(1), seen.unanswered())
-        return self._lead.words_for(reply.options.moments, *readings)
-
     def _answered(self, reply: Reply, event: ModelAnswered) -> list[Command]:
         """Speak the rest of the answer, then run its calls, or say something in their place."""
         reply.count_tokens(event.input_tokens, event.output_tokens)
@@ -332,10 +323,12 @@ class Rounds:
         calls = event.calls
         if reply.follows and not reply.calls_made:
             calls = tuple(with_the_rest(c, reply.follows, self._tools[c.name]) for c in calls)
+        if self._checks.repeats(reply, calls):
+            reply.miss([self._checks.request(reply)])
+            return out + self._conclude(reply)
         refused = self._checks.opposed(reply, calls)
-        held = self._checks.held_back(
-            reply, tuple(call for call in calls if call not in refused.calls)
-        )
+        kept = tuple(call for call in calls if call not in refused.calls)
+        held = self._checks.held_back(reply, kept or self._checks.taken_back(reply, refused))
         doubted = self._checks.doubts(reply, held, event.confidence)
         told, question = self._checks.refused(reply, held.made)
         if told:
@@ -354,6 +347,9 @@ class Rounds:
 
     def _without_calls(self, reply: Reply, held: HeldBack) -> list[Command]:
         """Go on after an answer without calls, or with calls that are not made."""
+        if held.question == UNDER_WAY and reply.requires_call:
+            reply.end_as(ReplyStatus.FAILED, STILL_WAITS)
+            return self._close(reply)
         if self._tells(reply):
             return self._tell_all(reply)
         if reply.again:
@@ -365,23 +361,16 @@ class Rounds:
             return self._conclude(reply, I_SEE)
         if held.question and not (self._lead.drives(reply) and self._ends(held.unconfirmed)):
             self._question = Question(held.unconfirmed)
-            return self._conclude(reply, held.question)
+            return self._conclude(reply, self._checks.with_a_way_out(held.question))
         elif self._lead.drives(reply):
-            said = as_said(self._dialogue.newest_said)
-            flow = self._lead.under(reply.base)
-            # Otherwise the flow's question alone is answer enough.
-            needed = bare(said, GREETING) or (flow and (flow.hushed or not flow.asking))
-            sorry = at_a_loss(said) if said and needed else ""
-            if flow and sorry != NOT_UNDERSTOOD:
-                flow.say_beside(sorry)
-                return self._conclude(reply)
+            sorry = self._lead.at_a_loss(reply, as_said(self._dialogue.newest_said))
             return self._say_behind(reply, sorry) + self._conclude(reply)
+        elif reply.handed:
+            # Its greeting is answer enough, unless it has a better question.
+            return self._conclude(reply, reply.comment * reply.comment.rstrip().endswith("?"))
         elif not reply.wrote:
             return self._failed(reply, "the model's answer is empty", malformed=True)
-        elif not self._limits.rephrases and leaves_open(reply.text, self._checks.request(reply)):
-            told = self._checks.not_to_be_had(reply, self._checks.own_tools(reply), counted=True)
-            asked = told or ("" if reply.text.rstrip().endswith("?") else ANYTHING_TO_DO)
-            reply.ask_back(asked)
+        reply.ask_back(self._checks.left_open(reply))
         return self._conclude(reply)
 
     def _in_doubt(self, reply: Reply, calls: tuple[ToolCall, ...]) -> list[Command]:
@@ -395,12 +384,8 @@ class Rounds:
                 return self._conclude(reply, NOT_UNDERSTOOD)
             return self._say_behind(reply, NOT_SURE) + self.call(reply, calls)
         if self._checks.like_nothing(reply, calls):
-            to_what = to_be_done(self._checks.request(reply))
-            self._question = Question(to_what=to_what)
-            told = self._lead.not_known(reply.options, self._checks.request(reply))
-            told = told or self._checks.not_to_be_had(reply, [call.name for call in calls])
-            asked = f"Sorry, what shall I {to_what}?" if to_what else NOT_UNDERSTOOD
-            return self._conclude(reply, told or asked)
+            told, self._question = self._checks.at_a_loss(reply, calls)
+            return self._conclude(reply, told)
         reply.doubt(calls)
         return self._conclude(reply)
 
@@ -424,7 +409,8 @@ class Rounds:
             self._lead.aside()
         if instead.endswith("?"):
             reply.leave_open(())
-        out = self._say_behind(reply, instead)
+        out = self._greet(reply) if instead else []
+        out += self._say_behind(reply, instead)
         if reply.next_request(self._dialogue):
             return out + self._ask_request(reply)
         if not reply.doubted:
@@ -469,17 +455,37 @@ class Rounds:
         if flow and also and (at is None or flow.position.known == at.known):
             reply.also_call(None)
             return self.call(reply, (also,))
-        if flow and (flow.handed_over or flow.anew) and not reply.carried:
-            # Values that come with the request for another agent, or another thing, may be for it.
+        if flow and flow.handed_over and not reply.carried:
+            return self._playback.speak(reply, reply.tell()) + self._take_over(reply, flow)
+        if flow and flow.anew and not reply.carried:
+            # Values that come with the request for another thing may be for it.
             said = as_said(self._dialogue.newest_said)
-            messages = flow.messages(self._tools)
-            read = messages.values if flow.handed_over else messages.values_anew
-            if values := read(said):
+            if values := flow.messages(self._tools).values_anew(said):
                 reply.carry()
                 return self.call(reply, self._made(values))
         if flow and flow.reads_back and not reply.agreed:
             return self._conclude(reply)
         return self._playback.speak(reply, reply.tell()) + self._conclude(reply)
+
+    def _take_over(self, reply: Reply, flow: Flow) -> list[Command]:
+        """Let the agent that takes over read the message that led to it."""
+        requests = self._checks.handed(reply)
+        reply.carry()
+        if reply.base:
+            reply.go_on_as(self._lead.here(reply.base))
+        if not flow.team.agent(flow.position).steps:
+            reply.take_apart(requests)
+            return self._conclude(reply)
+        left = requests.left if requests and reply.requests else ()
+        said = " ".join(one.text for one in left) or self._dialogue.newest_said
+        reply.take_apart(None)
+        values = flow.messages(self._tools).values(as_said(said))
+        return self.call(reply, self._made(values)) if values else self._conclude(reply)
+
+    def _greet(self, reply: Reply) -> list[Command]:
+        """Say the new agent's greeting before what it has understood in the message."""
+        flow = self._lead.under(reply.base)
+        return self._say_behind(reply, flow.greet()) if flow and reply.carried else []
 
     def _say_behind(self, reply: Reply, *sentences: str) -> list[Command]:
         return self._playback.speak(reply, [f" {sentence}" for sentence in sentences if sentence])
@@ -488,7 +494,8 @@ class Rounds:
         """Whether other words are spoken in place of the model's in this round."""
         follows = reply.follows is not None and not reply.calls_made
         again = reply.again is not None or reply.looks_up
-        return again or follows or self._tells(reply) or self._lead.drives(reply)
+        led = reply.handed or self._lead.drives(reply)
+        return again or follows or led or self._tells(reply)
 
     def _tells(self, reply: Reply) -> bool:
         """Whether the tools' own words are spoken in this round."""
@@ -496,7 +503,7 @@ class Rounds:
 
     def _tell_all(self, reply: Reply) -> list[Command]:
         """Say what tools have answered; ask once more about words that no call has carried."""
-        missing = left_out(reply.seen(self._dialogue).view(self._limits.max_history), self._tools)
+        missing = self._checks.left_out(reply)
         out = self._playback.speak(reply, reply.tell())
         reply.ask_back(closing_question(reply.comment))
         if reply.requests and not reply.again and self._checks.takes_apart(reply):
@@ -560,33 +567,21 @@ class Rounds:
         choice = "auto" if reply.calls_made else asked
         if words_only or reply.calls_made >= self._limits.max_tool_calls:
             choice = "none"
-        prompt = self.prompt(reply.options, reply.seen(self._dialogue), choice)
-        reply.ask_again("" if self._limits.out_of_band else own_words(prompt.messages))
+        # Told that it is putting the user through, a model would say so again.
+        own = {reply.item_id} if reply.handed else set[str]()
+        prompt = self.prompt(reply.options, reply.seen(self._dialogue).without(own), choice)
+        told = [one for one in prompt.messages if one.content != UNDER_WAY]
+        reply.ask_again("" if self._limits.out_of_band else own_words(told))
         if self._limits.out_of_band:
             prompt = replace(prompt, priority=OUT_OF_BAND_PRIORITY)
         return Generate(reply.reply_id, prompt, self._limits.out_of_band, not self._replaces(reply))
 
     def _speak_grounded(self, reply: Reply, pieces: list[str]) -> list[Command]:
-        """Speak pieces of the model's answer, or replace it where it must not be spoken.
-
-        If a number in it comes from nowhere, the tools' own words are said. A first piece that says
-        "I cannot do that" gives way to "I see." if the user only told something.
-        """
+        """Speak pieces of the model's answer, or what must be said in their place."""
         pieces = reply.unrepeated(pieces)
-        first = bool(pieces) and not (reply.segments or self._limits.rephrases)
-        if first and declines(pieces[0]) and only_tells(self._checks.request(reply)):
-            return self._say_instead(reply, I_SEE)
-        if first and (told := self._lead.not_known(reply.options, self._checks.request(reply))):
+        if told := self._checks.instead(reply, pieces):
             return self._say_instead(reply, told)
-        if first and reply.options.answers and denies_the_menu(pieces[0]):
-            return self._say_instead(reply, NOT_UNDERSTOOD)
-        if not reply.own_words:
-            return self._playback.speak(reply, pieces)
-        said = (entry.message.content for entry in reply.seen(self._dialogue))
-        sources = [reply.own_words, *said]
-        if all(is_grounded(piece, sources) for piece in pieces):
-            return self._playback.speak(reply, pieces)
-        return self._say_instead(reply, reply.own_words)
+        return self._playback.speak(reply, pieces)
 
     def _say_instead(self, reply: Reply, text: str) -> list[Command]:
         reply.drop_rest()

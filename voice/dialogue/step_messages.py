@@ -111,11 +111,7 @@ class StepMessages:
         """The tools, with arguments, that a message calls by patterns or for the kept thing."""
         agent = self._agent
         yield from called_for(message, self._step.calls, agent.calls)
-        words = plain_words(message)
-        for other in agent.hand_over:
-            found = self._team.named(other).takes_over.found.finditer(words)
-            if not all(_NOT_WANTED.search(words[: one.start()]) for one in found):
-                yield hand_over_tool(other), {}
+        yield from ((hand_over_tool(other), {}) for other in self._others(message))
         act, kept = self._act(message), agent.kept
         if act is Act.CHANGE and kept.change:
             yield kept.change, self._told_of_kept(message, kept.change)
@@ -125,6 +121,14 @@ class StepMessages:
             yield kept.end, self._told_of_kept(message, kept.end)
         elif act is Act.TELL and kept.tell:
             yield kept.tell, {}
+
+    def _others(self, message: str) -> Iterator[str]:
+        """The agents that a message asks for by patterns."""
+        words = plain_words(message)
+        for other in self._agent.hand_over:
+            found = self._team.named(other).takes_over.found.finditer(words)
+            if not all(_NOT_WANTED.search(words[: one.start()]) for one in found):
+                yield other
 
     def _act(self, message: str) -> Act | None:
         """What a message wants done with the kept thing; None for nothing.
@@ -160,7 +164,7 @@ class StepMessages:
 
     def _another(self, message: str) -> dict[str, str]:
         """How another one is to be like the last, unless the message says what it is for."""
-        how = beside(message)
+        how = beside(message, self._agent.kept.things)
         return {"beside": how} if how and not self._fresh_values(message) else {}
 
     def values_anew(self, message: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
@@ -306,13 +310,15 @@ class StepMessages:
     def not_called(self, message: str) -> str:
         """A message without the clauses that call a tool by patterns.
 
-        Empty if it acts on the kept thing.
+        A request for another agent, and all behind it, is for that agent to read. Empty if the
+        message acts on the kept thing.
         """
-        agent, step = self._agent, self._step
+        agent, step, parts = self._agent, self._step, clauses(message)
         if self._act(message):
             return ""
-        left = (c for c in clauses(message) if not any(called_for(c, step.calls, agent.calls)))
-        return ", ".join(left)
+        until = (", ".join(parts[: at + 1]) for at in range(len(parts)))
+        own = (c for c, said in zip(parts, until, strict=True) if not any(self._others(said)))
+        return ", ".join(c for c in own if not any(called_for(c, step.calls, agent.calls)))
 
     def _readable(self) -> Iterator[Wanted]:
         """The values that may be given here and that the program can read."""
@@ -344,7 +350,7 @@ class StepMessages:
         kept = self._agent.kept
         begun = self._at.known and self._missing and not self._aside
         another = begun and act_on(clause, kept.things, spoken_of=True) is Act.ANOTHER
-        return kept.wait if another and beside(clause) else ""
+        return kept.wait if another and beside(clause, kept.things) else ""
 
     def _from(self, position: Position) -> StepMessages:
         return StepMessages(self._team, position, self._tools)
@@ -363,4 +369,5 @@ def _begins(one: Wanted, clause: str) -> bool:
 
 def _is_bare_wish(clause: str, things: Sequence[str]) -> bool:
     """Whether a clause wants another thing only in relation to the last: "one for my son too"."""
-    return act_on(clause, things, spoken_of=True) is Act.ANOTHER and bool(beside(clause))
+    wish = act_on(clause, things, spoken_of=True) is Act.ANOTHER
+    return wish and bool(beside(clause, things))

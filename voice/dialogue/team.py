@@ -20,7 +20,6 @@ from voice.inputs import SessionOptions
 from voice.types import Position, ToolCall, ToolResult, ToolSpec
 
 HAND_OVER = "hand_over_to_"
-START_OVER = "start_over"
 MOST_KNOWN = 64
 """Values; a flow that needs more than that is not for a voice."""
 
@@ -81,7 +80,9 @@ class Team:
     ) -> Position:
         """The position in an agent's first step that still lacks a value."""
         first = next(iter(self._agents[agent].steps), "")
-        return self._advanced(Position(agent, first, known or {}, (), reason, hidden))
+        known = known or {}
+        position = Position(agent, first, known, (), reason, hidden, handed=tuple(known))
+        return self._advanced(position)
 
     def learned(
         self, position: Position, call: ToolCall, result: ToolResult, said: str = ""
@@ -104,7 +105,7 @@ class Team:
             position = self.for_kept(position, call.name, result.error)
         if result.error:
             return self._refused(position, call.name)
-        if call.name == START_OVER:
+        if call.name == kept.another:
             values = {name: one for name, one in result.values.items() if one}
             return self.enter(position.agent, values, position.reason, position.hidden)
         for other in self.agent(position).hand_over:
@@ -248,11 +249,17 @@ class Team:
         return " ".join(filter(None, told))
 
     def note(self, position: Position) -> str:
-        """What an agent is told about the conversation it was handed; empty for the first one."""
+        """What an agent is told about the conversation it was handed; empty for the first one.
+
+        It does not grow with the values that the agent learns itself, which the dialogue shows: a
+        prompt with another beginning would find nothing in the KV cache.
+        """
         if not position.reason:
             return ""
         known = "; ".join(
-            f"{name.replace('_', ' ')}: {spoken(one)}" for name, one in position.known.items()
+            f"{name.replace('_', ' ')}: {spoken(position.known[name])}"
+            for name in position.handed
+            if name in position.known
         )
         return f"You were handed this conversation: {position.reason}" + (
             f" ({known})" * bool(known)
@@ -270,7 +277,9 @@ class Team:
         """A saved position; None if the text is invalid or names an unknown agent or step."""
         try:
             found = json.loads(saved)
-            position = Position(**{**found, "path": tuple(found["path"]), "hidden": frozenset()})
+            # The dialogue of the earlier conversation is gone.
+            own = {"hidden": frozenset(), "handed": tuple(found["known"])}
+            position = Position(**{**found, "path": tuple(found["path"]), **own})
             steps = self.agent(position).steps
             if {*position.path, position.step} - steps.keys() - {""}:
                 return None

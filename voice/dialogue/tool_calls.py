@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from voice.dialogue.commands import CancelTool, Command, Emit, RunTool
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
-from voice.events import ReplyStatus, ReplyToolCall
+from voice.events import ReplyToolCall
 from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
 from voice.understanding.english import agrees, normalised
 
 SAID_MESSAGES = 3
 """How many of the user's messages a tool may look at."""
-STILL_WAITS = "the call that was required has been made before and waits for its output"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +91,8 @@ class ToolCalls:
         taken: set[str] = set()
         emitted: list[Command] = []
         runs: list[Command] = []
-        waiting = self._waiting(reply.origin)
         for call in calls:
             client_side = call.name in client_names
-            if client_side and signature(call) in waiting:
-                continue
             item_id = self._ids("item")
             if not emitted:
                 self._dialogue.break_off(reply.item_id, item_id)
@@ -119,10 +115,6 @@ class ToolCalls:
             reply.pending.add(call.call_id)
             beside = tuple(c for c in calls if c is not call and c.name not in client_names)
             runs.append(RunTool(reply.reply_id, call, key, beside, said))
-        silent = not (emitted or reply.text or reply.calls_made > len(calls))
-        if silent and reply.options.tool_choice not in ("auto", "none"):
-            # A client that requires a call is told why it got none.
-            reply.end_as(ReplyStatus.FAILED, STILL_WAITS)
         return emitted + runs
 
     def answered(self, result: ToolResult) -> ToolCall | None:
@@ -163,23 +155,6 @@ class ToolCalls:
         self._called_off.discard(key)
         return news
 
-    def _waiting(self, origin: str) -> set[str]:
-        """Signatures of the calls made for a request that have no answer yet.
-
-        The model does not see such calls and makes them again, but a client must not get them
-        twice.
-        """
-        made: dict[str, str] = {}
-        answered = set()
-        for entry in reversed(list(self._dialogue)):
-            message = entry.message
-            if entry.item_id == origin or (message.role is Role.AGENT and message.content.strip()):
-                break
-            answered.add(message.call_id)
-            made |= {call.call_id: signature(call) for call in message.tool_calls}
-        settled = {told for call_id, told in made.items() if call_id in answered}
-        return {*made.values()} - settled
-
     def _settle(self, key: str, content: str) -> None:
         """Give the result of a run to all its calls that got a provisional one."""
         same = [call_id for call_id, (run, _) in self._unfinished.items() if run.key == key]
@@ -210,7 +185,7 @@ class ToolCalls:
     def _repeated(self, call: ToolCall, words: str, reply: Reply) -> list[str]:
         """Keys of calls by other replies that ask for the same, exact matches first.
 
-        The model does not see calls without an answer, so it makes them again; a user who was told
+        The model does not see calls that are running, so it makes them again; a user who was told
         that it takes longer may also ask again.
         """
         runs = [*self._running.values(), *(run for run, _ in self._unfinished.values())]

@@ -266,7 +266,7 @@ class Routes:
     def guarded(
         self, endpoint: Callable[[Request, Grant], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """The endpoint with checks of host, origin and key; bad requests get a 400."""
+        """The endpoint with checks of host, origin and key; bad requests get a 400 or 413."""
 
         async def guard(request: Request) -> Response:
             try:
@@ -276,7 +276,8 @@ class Routes:
                 self.metrics.refused(denied.code)
                 return _refusal(denied)
             except ProtocolError as error:
-                return refusal(400, str(error), error.code, error.param)
+                status = 413 if error.code == "too_large" else 400
+                return refusal(status, str(error), error.code, error.param)
             except StoreError as error:
                 return refusal(503, str(error), "store_failed")
 
@@ -299,7 +300,7 @@ class Routes:
             denial = refusal(400, str(error), error.code, error.param)
             await socket.send_denial_response(denial)
             return
-        with self.slots.slot(grant.account) as refused:
+        async with self.slots.slot(grant.account) as refused:
             await socket.accept(chosen_subprotocol(socket.scope["subprotocols"]))
             if refused is None:
                 await self._converse(socket, grant)

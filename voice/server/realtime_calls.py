@@ -101,7 +101,7 @@ class RealtimeCalls:
             return refusal(501, REMEDY, "webrtc_not_installed")
         offer, changes = await _offer(request)
         async with AsyncExitStack() as stack:
-            if refused := stack.enter_context(self._slots.slot(grant.account)):
+            if refused := await stack.enter_async_context(self._slots.slot(grant.account)):
                 self._metrics.refused(refused.code)
                 busy = refusal(refused.status, str(refused), refused.code)
                 busy.headers["Retry-After"] = str(RETRY_AFTER_S)

@@ -294,8 +294,10 @@ class Session:
             self._expect(domain)
 
     def _forget_turn(self) -> None:
-        # What the turn's drafts have read would be out of date by the next turn.
-        self._drafts.drop()
+        # What the turn's drafts have read would be out of date by the next turn. The end of a reply
+        # drops them as well; until then it may be reading one.
+        if self._conversation.active_reply is None:
+            self._drafts.drop()
         self._runner.execute(self._conversation.forget_turn())
 
     def add_item(self, item_id: str, message: Message, previous_item_id: str | None) -> None:

@@ -75,8 +75,9 @@ class ToolRuns:
         feed(ToolAnswered(run.reply_id, result))
         if result.unfinished:
             outcome = await self._toolbox.outcome(call, self._scope, key)
-            self._report_ending(key, scope, feed)
+            # The other way round the session would end before the outcome is said.
             feed(ToolFinished(outcome))
+            self._report_ending(key, scope, feed)
 
     def cancel(self, key: str) -> None:
         """Stop a call; its result says so."""
@@ -111,7 +112,7 @@ class ToolRuns:
             feed(ToolSlow(run.reply_id, run.call.call_id, progress.hinted))
 
     def _report_ending(self, key: str, scope: SessionScope, feed: Feed) -> None:
-        """Feed that a tool wants to end or transfer the session; this precedes its result.
+        """Feed that a tool wants to end or transfer the session.
 
         A repeated call is not run again, but its request counts again: the user may have talked
         over the goodbye, which withdraws the first request.

@@ -172,14 +172,18 @@ class TelephoneRoutes:
         peer = writer.get_extra_info("peername")[0]
         networks = map(ip_network, self._config.audiosocket_peers)
         allowed = is_loopback(peer) or in_networks(peer, networks)
-        with self._slots.slot() as refused, ExitStack() as stack:
+        with ExitStack() as stack:
             stack.callback(writer.close)
-            if not allowed or refused:
-                self._metrics.refused(refused.code if refused and allowed else "peer_not_allowed")
+            if not allowed:
+                self._metrics.refused("peer_not_allowed")
                 return
-            connection = StreamConnection(reader, writer)
-            connect = self._router.connector(stack)
-            await Call(connection, AudioSocket(), connect, self._router.limits).run()
+            async with self._slots.slot() as refused:
+                if refused:
+                    self._metrics.refused(refused.code)
+                    return
+                connection = StreamConnection(reader, writer)
+                connect = self._router.connector(stack)
+                await Call(connection, AudioSocket(), connect, self._router.limits).run()
 
     async def _serve(self, socket: WebSocket, name: str, twilio: TwilioCalls | None) -> None:
         protocol = PROTOCOLS[name]
@@ -190,7 +194,7 @@ class TelephoneRoutes:
             return
         offered = socket.scope["subprotocols"]
         chosen = next((one for one in offered if one in protocol.subprotocols), None)
-        with self._slots.slot() as refused, ExitStack() as stack:
+        async with self._slots.slot() as refused:
             if refused:
                 busy = self._refuse(refused)
                 busy.headers["Retry-After"] = str(RETRY_AFTER_S)
@@ -198,8 +202,9 @@ class TelephoneRoutes:
                 return
             await socket.accept(chosen)
             connection = SocketConnection(socket, self._config.max_message_bytes)
-            connect = self._router.connector(stack, twilio)
-            await Call(connection, protocol.codec(query), connect, self._router.limits).run()
+            with ExitStack() as stack:
+                connect = self._router.connector(stack, twilio)
+                await Call(connection, protocol.codec(query), connect, self._router.limits).run()
 
     def _check_token(self, headers: Mapping[str, str], in_path: str | None) -> None:
         if self._token is None:

@@ -108,6 +108,8 @@ class Readable:
         outright: For a free value, reads words that say what they are in any message: "I'm Anna".
         unasked: Like ``outright``, while the value is still unknown: "my knee hurts", but no mere
             remark.
+        counts: Whether the value says how many of the tool's thing are meant: the "two" of "two
+            teas".
     """
 
     read: Callable[[str, datetime], object]
@@ -118,6 +120,7 @@ class Readable:
     free: bool = False
     outright: Callable[[str, datetime], object] | None = None
     unasked: Callable[[str, datetime], object] | None = None
+    counts: bool = False
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -253,6 +256,7 @@ def tool(
     meant: Callable[[Mapping[str, Any]], str] | None = None,
     asks_next: str = "",
     looks_up: bool = False,
+    knows: Collection[str] = (),
 ) -> Callable[[F], F]:
     """Mark a function as a tool.
 
@@ -276,9 +280,12 @@ def tool(
         asks_next: The question that follows its result: "Anything else?".
         looks_up: Whether it is called with a question for which the model calls no tool, as its
             only required value, unless it ``refuses`` that question.
+        knows: Words, in the singular, for what it can tell. If it is an agent's tool for questions,
+            the model's reply that it does not know a "menu" is not spoken.
 
     Raises:
         TypeError: The decorator is written without brackets.
+        ValueError: The module has another tool of the function's name.
     """
     if given:
         name = getattr(given[0], "__name__", "a function")
@@ -292,13 +299,27 @@ def tool(
         "meant": meant,
         "asks_next": asks_next,
         "looks_up": looks_up,
+        "knows": tuple(knows),
     }
 
     def mark(function: F) -> F:
+        _check_only(function)
         setattr(function, _MARK, (told, asked, refuses))
         return function
 
     return mark
+
+
+def _check_only(function: Callable[..., Any]) -> None:
+    """Refuse a second tool of a name in a module, which would replace the first."""
+    name = function.__name__
+    before = getattr(function, "__globals__", {}).get(name)
+    if function.__qualname__ == name and inspect.isfunction(before) and hasattr(before, _MARK):
+        # A module that is loaded again has the same function at the same place.
+        first, second = (inspect.unwrap(one).__code__ for one in (before, function))
+        if (first.co_filename, first.co_firstlineno) != (second.co_filename, second.co_firstlineno):
+            where = f"{first.co_filename}, line {first.co_firstlineno}"
+            raise ValueError(f"{name}: got a second tool of this name; the first is in {where}")
 
 
 def tools_in(module: ModuleType) -> list[Tool]:
@@ -397,9 +418,15 @@ def _model(name: str, fields: Mapping[str, Any]) -> tuple[type[BaseModel], dict[
         return model, _schema(model)
     # pydantic has no common error for types; a class may bring its own schema, and its errors.
     except Exception as error:
+        if len(fields) > 1:
+            # This tells which one it is.
+            for key, field in fields.items():
+                _model(name, {key: field})
+        got = ", ".join(f"{key}: {inspect.formatannotation(fields[key][0])}" for key in fields)
         raise ConfigError(
-            f"tool {name}: got parameters that cannot be described to a model; expected types that"
-            f" JSON has, such as str: {_first_line(error)}"
+            f"tool {name}: got {got}, which cannot be described to a model; expected a type that"
+            " JSON has, such as str, or, for what the program provides, a place behind *:"
+            f" {_first_line(error)}"
         ) from error
 
 

@@ -554,6 +554,7 @@ def _read(value: Readable) -> Reading:
         free=value.free,
         outright=value.outright and partial(meaning, value.outright),
         unasked=value.unasked and partial(meaning, value.unasked),
+        counts=value.counts,
     )
 
 

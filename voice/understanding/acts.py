@@ -24,6 +24,8 @@ class Act(StrEnum):
     ANOTHER = "another"
 
 
+_THING = "THING"
+"""Stands for the thing in patterns for words in which its names have been replaced."""
 _POINTING = r"it|that|this|one|them|those|mine"
 _WORDS = r"(?:\w+ ){0,3}"
 _NOT_ABLE = r"(?:can not|could not|(?:not|be) (?:\w+ )?able to|unable to|not going to)"
@@ -46,6 +48,7 @@ _MY_DIARY = re.compile(
     r"|\b(?:have|do) (?:i|you|we) (?:got |have )?(?:(?:any|some)thing|me|us)"
     r" (?:\w+ ){0,2}?(?:booked|down|in the (?:book|diary|system)|for (?:me|us))\b"
     r"|\b(?:am|are) (?:i|we) (?:\w+ )?(?:booked|down for|expected)\b"
+    r"|\bwhat (?:\w+ ){0,2}?(?:i|we|you) (?:have |got )*(?:booked|ordered|reserved|arranged|down)\b"
 )
 """Questions about the kept thing that need not name it."""
 _ENDING = (
@@ -68,7 +71,7 @@ _OTHER_TIME = (
     r"\b(?:reschedul\w+|re ?arrang\w+|rebook\w*|postpon\w+)\b"
     r"|\b(?:need|want|like|prefer|get|find|choose|pick|suggest|(?:can|could|may) (?:i|we|you)"
     rf" (?:have|do|say|try))(?: \w+)? {_OTHER}"
-    r" (?:day|time|date|slot|hour|(?<!another )(?:appointment|visit))\b"
+    rf" (?:day|time|date|slot|hour|(?<!another ){_THING})\b"
     r"(?! (?:off?|for my|for our)\b)"
 )
 _OTHERWISE = (
@@ -86,11 +89,11 @@ _TELLING = (
     r"|\b(?:do|did|have|had|am|are|was|is) (?:i|we|he|she|they|there) (?:\w+ ){0,2}?"
     r"(?:have|got|booked|book|made|make|down|any|an?)\b(?!.* (?:see|get|come|free|available)\b)"
     r"|\b(?:if|whether|think|believe|sure|said|forgotten|forgot|remember) (?:that )?(?:i|we)"
-    r" (?:am|are|have|had|was)(?: got)?(?: an?)? ?(?:\w+ )?(?:booked|down|appointment|coming)\b"
+    rf" (?:am|are|have|had|was)(?: got)?(?: an?)? ?(?:\w+ )?(?:booked|down|{_THING}|coming)\b"
     r"|\b(?:check|confirm|look up|find|remind me(?: of| about)?|tell me(?: about)?|details of)"
     rf" {_MINE}"
-    r"|\bwhat (?:did|have) you (?:book|got down|down)\b|\bwhich appointment|\b(?:what|how many)"
-    r" appointments (?:have i|do i|are|i)\b"
+    rf"|\bwhat (?:did|have) you (?:book|got down|down)\b|\bwhich {_THING}|\b(?:what|how many)"
+    rf" {_THING}s (?:have i|do i|are|i)\b"
 )
 _STATE = re.compile(
     rf"(?:^|\b(?:so|and|but|then|wait|sorry) )(?:is|was|has) {_MINE}(?: \w+)? (?:been )?"
@@ -105,19 +108,19 @@ _TELLING_AGAIN = (
 """Asks for what was just said, which then need not be named."""
 _GETTING = (
     r"\b(?:book|make|arrange|schedule|give|need|needs|want|wants|like|get|see|fit"
-    r"|(?<!^i )(?<!do i )(?<!so i )have|has)\b"
+    r"|(?:can|could|may) (?:i|we) (?:\w+ )?have|(?<!\bi )(?<!\bwe )have(?! (?:i|we)\b)|has)\b"
     r"(?: \w+){0,5}?"
 )
 _NEXT_ONE = (
-    rf"{_GETTING} (?:another|a second|one|the same|an appointment|a new|an?other one)\b"
+    rf"{_GETTING} (?:another|a second|one|the same|an? {_THING}|a new|an?other one)\b"
     rf"|{_GETTING} (?:be seen|seen|see (?:an?|the|some\w+) ?\w*)\b"
-    r"|\b(?:one|another|the same)(?: one| appointment)? for (?:my|our|the|me|him|her)\b"
-    r"|\b(?:another|second) (?:one|appointment|visit|slot)\b"
+    rf"|\b(?:one|another|the same)(?: one| {_THING})? for (?:my|our|the|me|him|her)\b"
+    rf"|\b(?:another|second) (?:one|{_THING})\b"
     r"|\b(?:book|make|arrange|schedule) (?:one|an?|it|that|something)\b"
 )
 _BESIDE = re.compile(
     r"\b(?:as well|too|also|same time|next to|beside|after (?:it|that|me)|(?:one|another|the same)"
-    r"(?: one| appointment)? for (?:my|our|me|him|her|the \w+))\b"
+    rf"(?: one| {_THING})? for (?:my|our|me|him|her|the \w+))\b"
 )
 _NOT_DO = re.compile(rf"\b(?:do|should|must|please) not (?:{_ENDING}|{_MOVING})")
 _AVAILABLE = re.compile(
@@ -144,21 +147,24 @@ def act_on(
     words = plain_words(message)
     if not words or not things or _NOT_DO.search(words):
         return None
-    kept = any(re.search(rf"\b{thing}s?\b", words) for thing in things)
+    alike = _alike(words, things)
+    kept = _THING in alike
     booked = kept or re.search(r"\bbooked (?:in|for|on)\b", words) is not None
     named = booked or (spoken_of and re.search(rf"\b(?:{_POINTING})\b", words) is not None)
     if _MY_DIARY.search(words) or (named and _STATE.search(words)):
         return Act.TELL
     if begun:
-        return _named_act(words) if kept else None
+        return _named_act(alike) if kept else None
     absent = re.search(f"{_ABSENT}|{_MISSING}" if named else _ABSENT, words) is not None
     moving = re.search(_MOVING, _MOVED_HOUSE.sub("", words)) is not None
-    if (named and moving) or (re.search(_OTHER_TIME, words) and not _AVAILABLE.search(words)):
+    # A slot may be a name of the thing, but "another slot" is another time.
+    other_time = re.search(_OTHER_TIME, words) or re.search(_OTHER_TIME, alike)
+    if (named and moving) or (other_time and not _AVAILABLE.search(words)):
         return Act.CHANGE
     if absent or (named and re.search(_ENDING, words)):
         return Act.END
-    another = re.search(_NEXT_ONE, words) and not re.search(r"\bnot (?:\w+ )?have\b", words)
-    if spoken_of and another and (kept or _BESIDE.search(words) or _no_pronoun(words)):
+    another = re.search(_NEXT_ONE, alike) and not re.search(r"\bnot (?:\w+ )?have\b", words)
+    if spoken_of and another and (kept or _BESIDE.search(alike) or _no_pronoun(words)):
         return Act.ANOTHER
     otherwise = (named and re.search(_OTHERWISE, words)) or (
         spoken_of and re.search(_ANOTHER_DAY, words)
@@ -166,7 +172,7 @@ def act_on(
     if otherwise and not _AVAILABLE.search(words):
         return Act.CHANGE
     again = spoken_of and re.search(_TELLING_AGAIN, words)
-    if (again or (named and re.search(_TELLING, words))) and not _AVAILABLE.search(words):
+    if (again or (named and re.search(_TELLING, alike))) and not _AVAILABLE.search(words):
         return Act.TELL
     return None
 
@@ -190,10 +196,10 @@ def refuses(clause: str, things: Sequence[str]) -> bool:
     return bool(things) and refused is not None
 
 
-def beside(message: str) -> str:
-    """The words that relate another one to the last, such as "as well"; empty for none."""
-    found = _BESIDE.search(plain_words(message))
-    return found[0] if found else ""
+def beside(message: str, things: Sequence[str]) -> str:
+    """The words that relate another thing to the last, such as "as well"; empty for none."""
+    found = _BESIDE.search(_alike(plain_words(message), things))
+    return found[0].replace(_THING, things[0]) if found else ""
 
 
 def _named_act(words: str) -> Act | None:
@@ -202,6 +208,11 @@ def _named_act(words: str) -> Act | None:
         return Act.END
     told = re.search(_TELLING, words) and not _AVAILABLE.search(words)
     return Act.TELL if told else None
+
+
+def _alike(words: str, things: Sequence[str]) -> str:
+    """The words, with `_THING` in place of every name of the thing."""
+    return re.sub(rf"\b(?:{'|'.join(things)})(?=s?\b)", _THING, words)
 
 
 def _no_pronoun(words: str) -> bool:

@@ -32,6 +32,11 @@ _SAID = re.compile(rf"{_LEAD}(?P<value>.+?){_TAIL}")
 _DENIED = re.compile(rf"{_LEAD}(?:not|did you say|you said) (?:the |an? )?(?P<rest>.+)")
 _LENGTH = re.compile(r"\b(?:second|minute|hour|day)s?\b")
 _CLOCK = re.compile(r"noon|midnight|past|o'clock|:")
+_KEEPING = re.compile(
+    r"(?:(?:no|oh|wait|stop|sorry|actually|please|don't|hang on|hold on|on second thoughts?) )*"
+    r"(?:keep|leave) (?:it|that|them|(?:the|my) [\w' ]{1,20}?)(?: (?:as it is|in|on|then|please))*"
+)
+"""Asks to keep a thing, and for nothing else."""
 MAKING = frozenset(("set", "add", "order", "create", "book"))
 """Verbs that begin the names of tools which make something."""
 _LONGEST = 12
@@ -134,7 +139,8 @@ def repeated(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
 def pointed_out(message: str, messages: Sequence[Message]) -> str:
     """The message with words that refer back replaced: "how many days until then", "cancel it".
 
-    They refer to the newest day given to a call, the last sum, or the newest thing that was made.
+    They refer to the newest day given to a call, the number that was worked out last, or the newest
+    thing that was made.
     """
     calls = [call for one in reversed(messages) for call in reversed(one.tool_calls)]
     parts = [part for call in calls if len(part := call.name.split("_")) == 2]
@@ -146,17 +152,16 @@ def pointed_out(message: str, messages: Sequence[Message]) -> str:
         values = (str(value) for call in calls for value in call.arguments.values())
         day = next(filter(is_day, values), "")
         return _POINTING.sub(rf"\1\2 {day}", message) if day else message
-    if sum_ := _worked_out(messages) if _RECKONS.search(message) else "":
-        return _POINTING_AT.sub(sum_, message, count=1)
+    if number := _worked_out(messages) if _RECKONS.search(message) else "":
+        return _POINTING_AT.sub(number, message, count=1)
     thing = next((thing for verb, thing in parts if verb in MAKING), "")
     return _ENDING_IT.sub(rf"\1 the {thing}", message) if thing else message
 
 
 def _worked_out(messages: Sequence[Message]) -> str:
-    """The result of the newest calculation, if no other tool has been used since; else empty."""
-    told = next((one for one in reversed(messages) if one.role is Role.TOOL), None)
-    is_sum = told is not None and told.name == "calculate"
-    found = re.search(r" is (-?[\d.]+)\.$", told.content) if told and is_sum else None
+    """The bare number that the newest result of a tool comes to: "… is 84."; else empty."""
+    told = next((one.content for one in reversed(messages) if one.role is Role.TOOL), "")
+    found = re.fullmatch(r"(?:(?!\. ).)+ is (-?[\d.]+)\.", told)
     return found[1] if found else ""
 
 
@@ -169,7 +174,9 @@ def on_the_same(call: ToolCall, tool: ToolSpec, messages: Sequence[Message]) -> 
     thing = call.name.rpartition("_")[2]
     optional = tool.properties.keys() - {*tool.required, *call.arguments}
     asked = [at for at, one in enumerate(messages) if one.role is Role.USER][-2:]
-    calls = [one for message in messages[asked[0] :] for one in message.tool_calls] if asked else []
+    if not asked:
+        return call
+    calls = [one for message in messages[asked[0] :] for one in message.tool_calls]
     same = calls[-1].arguments.get(thing) if calls and calls[-1].name.endswith(thing) else None
     open_ = tool.read_only and not _POINTING_AT.search(messages[asked[-1]].content)
     if open_ or thing not in optional or not same:
@@ -199,6 +206,47 @@ def corrected(
         if calls and (old or new in _required_values(calls[-1], tools)):
             return calls
     return ()
+
+
+def taken_back(
+    denied: Sequence[ToolCall], before: Sequence[Message], tools: Mapping[str, ToolSpec]
+) -> tuple[ToolCall, ...]:
+    """The calls that take back what was made before and is not wanted any more.
+
+    Args:
+        denied: Calls for things that the message names only to say that they are not wanted.
+        before: The dialogue as the model sees it.
+        tools: The tools that run here, by name.
+    """
+    named = {call.name: _thing(str(next(iter(call.arguments.values()), ""))) for call in denied}
+    return tuple(
+        undo
+        for made in _made(before, tools)
+        if made.name in named and (thing := named[made.name].casefold().removesuffix("s"))
+        if made.name.partition("_")[0] in MAKING
+        if thing in str(next(iter(made.arguments.values()), "")).casefold()
+        if (undo := _undoing(made, tools))
+    )[:1]
+
+
+def ended(
+    message: str, before: Sequence[Message], tools: Mapping[str, ToolSpec]
+) -> tuple[ToolCall, ...]:
+    """For "no wait, leave it": the call that has just ended something, and the one that made it.
+
+    Empty if the message does not ask to keep a thing or nothing has just been ended, and without
+    the second call if that is not in the dialogue.
+    """
+    asked = max((at for at, one in enumerate(before) if one.role is Role.USER), default=0)
+    ends = [call for call in _made(before[asked:], tools) if tools[call.name].undoes]
+    if len(ends) != 1 or not _KEEPING.fullmatch(plain(message)):
+        return ()
+    (end,) = ends
+    for made in _made(before[:asked], tools):
+        undo = _undoing(made, tools) if made.name.partition("_")[0] in MAKING else None
+        if undo and undo.name == end.name and end.arguments.items() <= undo.arguments.items():
+            return end, made
+    return (end,)
 
 
 def _readings(words: str) -> Iterator[tuple[str, str]]:
@@ -323,11 +371,19 @@ def _changed(
     change = tools.get(f"change_{thing}")
     if change and (arguments := _of_change(change, thing, call.arguments, name, value)):
         return (_with(call, change.name, arguments),)
-    for undo in (f"cancel_{thing}", f"remove_{thing}", f"remove_from_{thing.removeprefix('to_')}"):
-        if undo in tools:
-            taken = {n: v for n, v in call.arguments.items() if n in tools[undo].properties}
-            return _with(call, undo, taken), after
+    if undo := _undoing(call, tools):
+        return undo, after
     return (after,) if verb == "set" else ()
+
+
+def _undoing(call: ToolCall, tools: Mapping[str, ToolSpec]) -> ToolCall | None:
+    """The call that takes back what a call has made; None if no tool does that."""
+    thing = call.name.partition("_")[2]
+    names = (f"cancel_{thing}", f"remove_{thing}", f"remove_from_{thing.removeprefix('to_')}")
+    for undo in (name for name in names if name in tools):
+        taken = {n: v for n, v in call.arguments.items() if n in tools[undo].properties}
+        return _with(call, undo, taken)
+    return None
 
 
 def _of_change(

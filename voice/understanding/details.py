@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from voice.tools.spoken_numbers import DIGITS
@@ -23,8 +24,10 @@ from voice.understanding.english import (
     as_read,
     asks,
     plain,
+    without_article,
     word_set,
 )
+from voice.understanding.low_confidence import in_words
 from voice.understanding.remarks import only_tells
 from voice.understanding.separate_items import parts_of
 
@@ -78,7 +81,8 @@ def _detailed(
     values, left = _values(words, change, named)
     if not values or not {*left} - NUMBERS <= _SMALL or _ANOTHER & {*words} or _swaps(words):
         return None
-    if not named and _is_another(words, left, values, made[-1]):
+    many = str(made[-1].arguments.get(change.counting, "one")) not in ("one", "1", "a")
+    if not named and _is_another(words, left, values, made[-1], many):
         return None
     (required,) = change.parameters["required"]
     return ToolCall(
@@ -97,19 +101,22 @@ def shared_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> tu
     if len(made) > 1:
         # "Three of the teas with milk, the rest with lemon."
         made = [call for call in made if re.search(_of_the(call), said, re.IGNORECASE)]
-    many = str(made[0].arguments.get("quantity", "")).lower() if len(made) == 1 else ""
-    change = tools.get(f"change_{made[0].name.partition('_')[2]}") if many else None
-    if last.role is not Role.USER or change is None:
+    change = tools.get(f"change_{made[0].name.partition('_')[2]}") if len(made) == 1 else None
+    if last.role is not Role.USER or change is None or change.counting not in made[0].arguments:
         return ()
+    many = str(made[0].arguments[change.counting]).lower()
     said = re.sub(_of_the(made[0]), "of them", said, flags=re.IGNORECASE)
     calls = []
-    (required,) = change.required
-    of = " ".join(str(made[0].arguments.get(one, "")) for one in ("size", "roast", required))
+    (required,), maker = change.required, tools[made[0].name]
+    alone = {name: value for name, value in made[0].arguments.items() if name != change.counting}
+    # "The large latte with oat milk" stays one of them, whatever the others are changed to.
+    own = "" if maker is change else in_words(replace(made[0], arguments=alone), maker)
+    thing = without_article(own) or alone.get(required, "")
     for count, detail in parts_of(said, _IN_WORDS.get(many, many)):
         values, left = _values(plain(detail).split(), change, "")
         if not values or not {*left} <= _SMALL:
             return ()
-        given = {required: " ".join(of.split()), "quantity": count, **values}
+        given = {required: thing, change.counting: count, **values}
         calls.append(ToolCall("", change.name, given))
     return tuple(calls)
 
@@ -243,13 +250,12 @@ def _read(
 
 
 def _is_another(
-    words: Sequence[str], left: Sequence[str], values: Mapping[str, str], made: ToolCall
+    words: Sequence[str], left: Sequence[str], values: Mapping[str, str], made: ToolCall, many: bool
 ) -> bool:
     """Whether words may ask for another thing: "and a small one" after a large one.
 
-    They may also mean one of several without saying so.
+    If ``many`` were made, they may also mean one of these without saying so.
     """
     again = any(made.arguments.get(name) not in (None, value) for name, value in values.items())
     corrects = {"it", "actually", "make", "no", "wait", "sorry", "that", "change"} & {*words}
-    several = str(made.arguments.get("quantity", "one")) not in ("one", "1", "a")
-    return (again and not corrects) or (several and "one" in left and "of" not in left)
+    return (again and not corrects) or (many and "one" in left and "of" not in left)

@@ -99,8 +99,8 @@ _ASKS_FOR_MORE = re.compile(
     r"|make (?:it|that|them)|instead)\b"
 )
 _MAY_ASK = re.compile(
-    r"(?:(?:and|but|or|so|well|then|oh) )*(?:can|could|should|shall|may|must|do|does|is|are|will"
-    r"|would|what|when|where|who|how|why|which)\b"
+    r"(?:(?:and|but|or|so|well|then|oh) )*(?:can|could|should|shall|may|must"
+    r"|do(?! (?:it|that|this|so)\b)|does|is|are|will|would|what|when|where|who|how|why|which)\b"
 )
 _OF_THE_AGENT = re.compile(
     r"\b(?:is any(?:one|body) (?:there|here|listening)\b"
@@ -121,7 +121,11 @@ def asks(text: str) -> bool:
 
 
 def may_ask(clause: str) -> bool:
-    """Whether words begin like a question, or like a request in question form."""
+    """Whether words begin like a question, or like a request in question form.
+
+    >>> may_ask("do you have tea"), may_ask("do it then")
+    (True, False)
+    """
     return _MAY_ASK.match(clause.lower()) is not None
 
 

@@ -75,7 +75,7 @@ def in_doubt(
 
 def asked_about(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> str:
     """The question whether calls are wanted, in the tools' own words or from their descriptions."""
-    meant = [_meant(call, tools[call.name]) for call in calls]
+    meant = [in_words(call, tools[call.name]) for call in calls]
     if all(meant):
         return f"{phrasing.sentence(phrasing.joined(meant))}, is that right?"
     wanted = dict.fromkeys(_phrase(call, tools[call.name]) for call in calls)
@@ -106,7 +106,7 @@ def worth_asking(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> tu
     another, and read-only calls beside ones that change something. If the tools have words of their
     own for all the calls, as for drinks, all are asked about.
     """
-    if all(_meant(call, tools[call.name]) for call in calls):
+    if all(in_words(call, tools[call.name]) for call in calls):
         return tuple(calls)
     kept: dict[tuple[str, str], ToolCall] = {}
     for call in calls:
@@ -155,7 +155,8 @@ def leaves_open(reply: str, message: str) -> bool:
     return bool(reply) and not answered and bool(asked) and not disagrees(message)
 
 
-def _meant(call: ToolCall, spec: ToolSpec) -> str:
+def in_words(call: ToolCall, spec: ToolSpec) -> str:
+    """What a call is about, in its tool's own words, "a large latte"; empty if it has none."""
     try:
         return spec.meant(call.arguments) if spec.meant else ""
     except ToolError:
@@ -167,11 +168,16 @@ def declines(reply: str) -> bool:
     return _DECLINING.search(plain(reply)) is not None
 
 
-def denies_the_menu(reply: str) -> bool:
-    """Whether a reply claims that it knows no menu or price, which a tool would know."""
+def denies(reply: str, things: Sequence[str]) -> bool:
+    """Whether a reply claims that it does not know one of some things, given in the singular.
+
+    >>> denies("Sorry, I don't know the prices.", ("menu", "price")), denies("Sorry!", ("menu",))
+    (True, False)
+    """
     said = plain(reply)
     denied = declines(reply) or re.search(r"\bdon't (?:know|have)\b", said)
-    return bool(denied) and re.search(r"\b(?:menu|prices?)\b", said) is not None
+    named = (re.search(rf"\b{re.escape(one)}s?\b", said) for one in things)
+    return bool(denied) and any(named)
 
 
 def _phrase(call: ToolCall, spec: ToolSpec) -> str:

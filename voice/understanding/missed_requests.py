@@ -61,18 +61,21 @@ class LeftOut:
     called: tuple[str, ...] = ()
 
 
-def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> LeftOut:
+def left_out(
+    messages: Sequence[Message], tools: Mapping[str, ToolSpec], offered: Iterable[str] = ()
+) -> LeftOut:
     """The parts of the last request that none of the calls after it carries.
 
     Nothing if all the calls only read. If one failed, its error says more, so only parts that begin
-    with a verb, as another request does, are returned.
+    with a verb, as another request does, are returned. Where the thing of an ``offered`` tool is
+    named, such as "a late check-out", that part counts wherever it stands.
     """
     request, calls, results = _last_request(messages)
     specs = [tools[call.name] for call in calls if call.name in tools]
     gathered = all(spec.asks_next for spec in specs)
-    failed = any(result.startswith("Error: ") for result in results)
     if not specs or all(spec.read_only for spec in specs):
         return LeftOut()
+    failed = any(result.startswith("Error: ") for result in results)
     words = list(WORD.finditer(request))
     folded = [word[0].casefold() for word in words]
     carried_by = carriers(folded, calls)
@@ -107,7 +110,26 @@ def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Left
                 said, calls, specs
             ):
                 parts.append(request[words[start].start() : words[end - 1].end()])
+    changing = {name for name in offered if name in tools and not tools[name].read_only}
+    for start, end in _things(folded, carried_by, changing, told):
+        part = request[words[start].start() : words[end - 1].end()]
+        if not any(part in one for one in parts):
+            parts.append(part)
     return LeftOut(tuple(parts[:_MOST_PARTS]), tuple(spec.name for spec in specs))
+
+
+def _things(
+    words: Sequence[str], carried_by: Sequence[int | None], tools: Iterable[str], told: set[str]
+) -> Iterator[tuple[int, int]]:
+    """Where words that no call carries name a tool's thing, "late check-out", not yet ``told``."""
+    things = {name.partition("_")[2].replace("_", "") for name in tools}
+    for start in range(len(words)):
+        for end in range(start + 1, min(start + _LONGEST, len(words)) + 1):
+            named = re.sub(r"\W", "", "".join(words[start:end])) in things
+            carried = any(one is not None for one in carried_by[start:end])
+            known = all(_is_grammar(word) or _stem(word) in told for word in words[start:end])
+            if named and not (carried or known):
+                yield start, end
 
 
 def _names_one(words: Sequence[str], start: int, end: int, specs: Sequence[ToolSpec]) -> bool:

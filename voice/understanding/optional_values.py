@@ -221,24 +221,23 @@ def each_time_again(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
 def _counted(call: ToolCall, words: Sequence[str], spec: ToolSpec) -> ToolCall:
     """The call, with the number before its thing, or before the thing's details, as quantity."""
     places = [*_places(call, words, spec)]
-    makes = call.name.partition("_")[0] in MAKING and "quantity" in spec.properties
-    if not makes or len(places) != 1:
+    makes, counting = call.name.partition("_")[0] in MAKING, spec.counting
+    if not (makes and counting) or len(places) != 1:
         return call
     details = {
         word
         for name, value in call.arguments.items()
         for word in WORD.findall(str(value).casefold())
-        if name != "quantity" and not _is_number(word)
+        if name != counting and not _is_number(word)
     }
     at = places[0] - 1
     while at >= 0 and words[at] in details:
         at -= 1
-    if at < 0 or not _is_number(words[at]) or words[at] == call.arguments.get("quantity"):
+    if at < 0 or not _is_number(words[at]) or words[at] == call.arguments.get(counting):
         return call
-    reading = spec.readings.get("quantity")
-    if reading and reading.read(words[at]) is None:
+    if spec.readings[counting].read(words[at]) is None:
         return call
-    return replace(call, arguments={**call.arguments, "quantity": words[at]})
+    return replace(call, arguments={**call.arguments, counting: words[at]})
 
 
 def _without_another(

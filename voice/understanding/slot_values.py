@@ -453,6 +453,8 @@ def _is_bare(value: str) -> bool:
     """Whether a value is only a number, and not a long one such as a telephone number."""
     words = value.lower().replace("-", " ").split()
     counts = all(word in _COUNTS or word.isdigit() for word in words)
+    # "Double five" is a number, but "double" is what somebody offers.
+    counts = counts and words[-1:] != ["double"]
     return counts and len(words) < _LONG and sum(map(str.isdigit, value)) < _LONG
 
 

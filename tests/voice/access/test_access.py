@@ -215,24 +215,25 @@ def test_ephemeral_keys_are_bounded() -> None:
     assert keys.grant_of(later.value) is not None
 
 
-def test_slots_are_given_back() -> None:
+async def test_slots_are_given_back() -> None:
     slots = SessionSlots(2, per_key=1)
-    with slots.slot() as first, slots.slot() as second:
+    async with slots.slot() as first, slots.slot() as second:
         assert (first, second, slots.taken) == (None, None, 2)
-        with slots.slot() as third:
+        async with slots.slot() as third:
             assert third is not None and third.code == "capacity"
         assert slots.taken == 2
-    with pytest.raises(KeyError), slots.slot():
-        raise KeyError
+    with pytest.raises(KeyError):
+        async with slots.slot():
+            raise KeyError
     assert slots.taken == 0
 
 
-def test_who_has_an_ephemeral_key_does_not_take_all_slots() -> None:
+async def test_who_has_an_ephemeral_key_does_not_take_all_slots() -> None:
     slots = SessionSlots(4, per_key=1)
-    with slots.slot("ada"), slots.slot("ada") as again, slots.slot("bob") as other:
+    async with slots.slot("ada"), slots.slot("ada") as again, slots.slot("bob") as other:
         assert again is not None and (again.status, again.code) == (429, "too_many_of_key")
         assert (other, slots.taken) == (None, 2)
-    with slots.slot("ada") as later:
+    async with slots.slot("ada") as later:
         assert later is None
 
 

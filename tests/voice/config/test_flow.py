@@ -25,8 +25,14 @@ def written(folder: Path, text: str, name: str = "desk") -> str:
     [
         (
             '[steps.first]\nneeds.name = { kind = "choice", ask = "Which?" }\n',
-            "steps.first.needs.name.of: got [] and kind 'choice'; expected a choice's",
+            "steps.first.needs.name.of: got the options [] for kind 'choice'; expected options for",
         ),
+        (
+            '[steps.first]\nneeds.name = { kind = "day", tool = "t", ask = "Which?" }\n',
+            "steps.first: needs.name: got both kind 'day' and tool 't'; expected one of them",
+        ),
+        ("[calls]\nring = ['ring me', 'Ring (?:her|him)\\B']\n", "calls: ring: got 'Ring (?:her"),
+        ("[asides.cost]\nasked = ['cost']\nsay = 5\n", "asides.cost.say: got 5; expected a text"),
         (
             '[steps.first]\nneeds.name = { kind = "person", offers = "nam", ask = "Who?" }\n',
             "steps.first.needs.name.offers: got 'nam', which no step needs; did you mean 'name'?",
@@ -79,7 +85,7 @@ def written(folder: Path, text: str, name: str = "desk") -> str:
         ),
         (
             '[steps.first]\nneeds.name = { tool = "note_name", argument = "name" }\n',
-            "steps.first.needs.name.ask: got nothing; expected a value",
+            "steps.first.needs.name.ask: got nothing; expected a list",
         ),
         (
             f'{FIRST}go_to = "second"\n',
@@ -103,7 +109,9 @@ def test_a_loop_with_an_exit_is_a_flow(tmp_path: Path) -> None:
 
 def test_agents_that_are_handed_over_to_are_read_as_well(tmp_path: Path) -> None:
     desk = written(tmp_path, f'{HEAD}hand_over = ["back"]\n')
-    with pytest.raises(ConfigError, match=r"desk\.toml: hand_over: back: got an unknown name"):
+    with pytest.raises(
+        ConfigError, match=r"desk\.toml: hand_over: got 'back', for which there is no file; exp"
+    ):
         load_team(desk)
     back = 'instructions = "x"\nhand_over = ["desk"]\n'
     written(tmp_path, f'name = "bock"\n{back}', "back")

@@ -56,7 +56,7 @@ def test_everyday_messages_bring_no_fixed_words(moments: Moments) -> None:
         if one["kind"] not in ("emergency", "rude", "feelings", "customers", "nonsense")
     ]
     assert len(said) > 400
-    assert [text for text in said if moments.name_of(text) not in ("", "person")] == []
+    assert [text for text in said if moments.name_of(text) not in ("", "person", "name")] == []
 
 
 @pytest.mark.parametrize("sentence", SENTENCES["free"])
@@ -66,7 +66,8 @@ def test_messages_that_only_sound_like_those(moments: Moments, sentence: str) ->
 
 def test_the_phrases_that_an_agent_expects_are_answered_by_its_model(agent: AgentConfig) -> None:
     """Those with slots as well, whatever stands in them."""
-    answered = {"are you a robot", "are you a person"}
+    answered = {"are you a robot", "are you a person", "who are you"}
+    answered |= {"what's your name", "what is your name", "who is this", "who am i speaking to"}
     for phrase in set(agent.phrases) - answered:
         parts = re.split(r"\{(\w+)\}", phrase)
         filled = [agent.values[p][0] if n % 2 else p for n, p in enumerate(parts)]
@@ -164,6 +165,6 @@ def test_lists_may_name_those_before_them() -> None:
 
 @pytest.mark.parametrize("words", ["i am ", "the has been ", "my my ", "he is not ", "a" * 50])
 def test_no_text_takes_long(moments: Moments, words: str) -> None:
-    started = time.process_time()
+    started = time.thread_time()
     moments.name_of(words * (2 * LONGEST_TEXT))
-    assert time.process_time() - started < 2
+    assert time.thread_time() - started < 2

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.script import CLIENT_TOOL, Script
-from voice.dialogue.commands import Generate, Speak, StopGenerating
+from tests.support.script import CLIENT_TOOL, TIME, Script
+from voice.dialogue.commands import Generate, RunTool, Speak, StopGenerating
 from voice.dialogue.conversation import MOST_OUT_OF_BAND, NOT_CAUGHT
 from voice.errors import ProtocolError
 from voice.events import (
@@ -126,6 +126,41 @@ def test_an_item_of_audio_is_waited_for() -> None:
     assert (told.item_id, told.text, told.seconds) == ("i1", "good day", 1.5)
 
 
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        (
+            ItemTranscribed("i1", Transcript(0, "good day", True, 0.9, 0), 1.5),
+            "Translate: good day into German",
+        ),
+        (ItemTranscriptionFailed("i1", "gone"), "Translate: into German"),
+    ],
+)
+def test_a_spoken_turn_is_answered_once_the_clients_audio_is_known(
+    event: ItemTranscribed | ItemTranscriptionFailed, told: str
+) -> None:
+    script = client(turn_detection=True)
+    add(script, "i1", "Translate:")
+    script.conversation.await_item("i1")
+    script.feed(SpeechStarted(1, 0), TurnEnded(1, 16_000, 16_000, EndReason.SILENCE))
+    script.feed(heard("into German"))
+    assert script.events(FinalTranscript)[0].text == "into German"
+    assert asked(script) == [] and not script.conversation.quiet
+    script.feed(event)
+    assert asked(script) == [[told]]
+
+
+def test_a_reply_that_waits_for_audio_answers_what_was_spoken_meanwhile_as_well() -> None:
+    script = client(turn_detection=True)
+    add(script, "i1", "")
+    script.conversation.await_item("i1")
+    script.feed(SpeechStarted(1, 0), TurnEnded(1, 16_000, 16_000, EndReason.SILENCE))
+    reply_id = script.request()
+    script.feed(heard("two"), ItemTranscribed("i1", Transcript(0, "one", True, 0.9, 0), 1.5))
+    script.feed(ModelSaid(reply_id, "Three."), ModelAnswered(reply_id, (), False, 1, 1))
+    assert asked(script) == [["one two"]]
+
+
 def test_an_item_of_audio_that_cannot_be_heard_is_told_of() -> None:
     script = client()
     add(script, "i1", "hello")
@@ -207,3 +242,10 @@ def test_a_response_that_is_over_is_not_asked_for() -> None:
 def test_an_unknown_option_is_named() -> None:
     with pytest.raises(ValueError, match="brightness"):
         with_changes(SessionOptions(), brightness=11)
+
+
+def test_a_tool_may_be_called_before_the_user_has_said_anything() -> None:
+    script = Script()
+    script.request()
+    script.model("", TIME, confidence=1.0)
+    assert [run.call for run in script.of(RunTool)] == [TIME]

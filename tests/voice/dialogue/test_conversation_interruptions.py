@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.script import TOOLS, Script
+from tests.support.script import TIMER, TOOLS, Script
+from voice.config import AgentConfig
+from voice.config.flow import NeedConfig, StepConfig
 from voice.dialogue.commands import (
     Draft,
     Generate,
@@ -15,6 +17,8 @@ from voice.dialogue.commands import (
     Speak,
     StopSpeaking,
 )
+from voice.dialogue.flow import Flow
+from voice.dialogue.team import Team
 from voice.events import (
     AudioStopped,
     FinalTranscript,
@@ -201,6 +205,69 @@ def test_a_cough_before_the_answer_was_there_asks_for_it_again() -> None:
     end(script, "")
     assert len(script.of(Generate)) == 2
     assert script.of(Generate)[0].prompt.messages == script.of(Generate)[1].prompt.messages
+
+
+def test_a_cough_before_the_answer_was_there_costs_no_request_of_the_message() -> None:
+    script = Script(holds=False)
+    script.user("set a timer for ten minutes and add milk to my list")
+    script.feed(SpeechStarted(2, LATER))
+    end(script, "")
+    assert script.last(Generate).prompt.messages[-1].content == "set a timer for ten minutes"
+    script.model("", TIMER, confidence=1.0)
+    script.tool(TIMER, "Timer set for 10 minutes.")
+    assert script.last(Generate).prompt.messages[-1].content == "add milk to my list"
+
+
+def test_a_cough_before_a_reply_to_nothing_was_there_asks_for_it_again() -> None:
+    script = Script(holds=False)
+    script.request()
+    script.feed(SpeechStarted(2, LATER))
+    end(script, "")
+    script.model("Hello, how are you?")
+    assert script.spoken() == "Hello, how are you?"
+
+
+def test_a_reply_that_a_cough_has_stopped_goes_on_in_its_flow() -> None:
+    asks = NeedConfig(tool="order_drink", argument="drink", ask=("Which drink?", "What drink?"))
+    steps = {"drink": StepConfig(needs={"drink": asks}, goes_to="end"), "end": StepConfig()}
+    calls = {"get_time": ("what time is it",)}
+    desk = AgentConfig(
+        name="desk", instructions="Be brief.", tools=("get_time",), calls=calls, steps=steps
+    )
+    script = Script(flow=Flow(Team((desk,))))
+    script.user("tell me a joke")
+    script.feed(SpeechStarted(2, LATER))
+    end(script, "")
+    script.model("Once there was a fox.")
+    assert "fox" not in script.spoken()
+    assert script.spoken().endswith("drink?")
+
+
+def test_who_talks_when_a_tool_asks_for_the_end_is_not_cut_off() -> None:
+    leaving = ToolCall("c9", "end_conversation", {})
+    script = Script(holds=False)
+    script.user("goodbye")
+    script.model("", leaving)
+    script.feed(SpeechStarted(2, LATER), EndRequested("ended by the agent"))
+    script.tool(leaving, "Goodbye.")
+    end(script, "wait one more thing")
+    script.model("Yes?")
+    script.sent()
+    script.played()
+    assert not script.of(HangUp)
+
+
+@pytest.mark.parametrize("stop", ["cancel", "interrupt"])
+def test_words_that_came_during_a_reply_are_answered_once_the_client_has_stopped_it(
+    stop: str,
+) -> None:
+    script = Script(interrupt_response=False)
+    script.user("tell me a story")
+    script.feed(SpeechStarted(2, LATER))
+    end(script, "what time is it")
+    assert len(script.of(Generate)) == 1
+    script.took(getattr(script.conversation, stop)())
+    assert script.last(Generate).prompt.messages[-1].content.endswith("what time is it")
 
 
 def go_on(script: Script, after_ms: int, text: str = "to the shopping list") -> None:

@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.script import Script
+from voice.config import load_agent
 from voice.config.moments import Moment, Moments
+from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Draft, Generate, HangUp, RunTool, Speak
 from voice.inputs import EndRequested
 from voice.types import Message, Role, SpeechStarted, ToolCall
@@ -47,6 +49,46 @@ def test_what_is_outside_the_conversation_is_the_clients_own() -> None:
     script = Script(moments=MOMENTS)
     script.request(context=[Message(Role.USER, "the kitchen is on fire")], out_of_band=True)
     assert script.of(Generate)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "fixed"),
+    [
+        ("Which room are you in?", "112", False),
+        ("Noted. What is the number?", "one one two", False),
+        ("How many guests?", "112, please", False),
+        ("Which room are you in?", "call 112", True),
+        ("What can I do for you?", "112", True),
+        ("Which room? I did not get that.", "911", True),
+        ("", "112", True),
+    ],
+)
+def test_a_number_that_the_agent_asked_for_is_no_call_for_help(
+    asked: str, said: str, fixed: bool
+) -> None:
+    script = Script(moments=load_agent("assistant").fixed_words)
+    script.conversation.dialogue.add("asked", Message(Role.AGENT, asked))
+    typed(script, said)
+    assert script.spoken().startswith("I am a computer program.") is fixed
+    assert bool(script.of(Generate)) is not fixed
+
+
+@pytest.mark.parametrize(
+    ("instructions", "told"),
+    [
+        ("Be brief. You are Ada, a voice assistant.", "I am Ada."),
+        ("You are the desk of a hotel that\nhas no bar.", "I am the desk of a hotel."),
+        ("You take orders.", "I am a computer program."),
+    ],
+)
+def test_the_agent_says_who_it_is_by_its_instructions(instructions: str, told: str) -> None:
+    moments = load_agent("assistant").fixed_words
+    script = Script(moments=moments, instructions=instructions)
+    script.user("what's your name?")
+    assert script.spoken() == told
+    large = Script(moments=moments, instructions=instructions, limits=Limits(rephrases=True))
+    large.user("what's your name?")
+    assert large.of(Generate)
 
 
 def test_words_in_two_goes_count_together_until_the_agent_was_heard() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 
 import pytest
 
 from voice.config import AgentConfig, load_team
-from voice.config.flow import BranchConfig, NeedConfig, StepConfig
+from voice.config.flow import BranchConfig, KeptConfig, NeedConfig, StepConfig
 from voice.dialogue.flow import Flow
 from voice.dialogue.step_messages import StepMessages
 from voice.dialogue.team import Team, hand_over_tool
@@ -132,6 +133,33 @@ def test_a_hand_over_takes_along_the_reason_and_what_is_known() -> None:
     assert called(team, there, hand_over_tool("boss")) == there
 
 
+def test_what_is_told_of_a_hand_over_stays_the_same_while_the_agent_learns_more() -> None:
+    desk = shop().named("desk")
+    front = AgentConfig(name="front", instructions="Greet.", hand_over=("desk",))
+    team = Team((front, desk))
+    before = Position("front", known={"size": "small"})
+    there = called(team, before, hand_over_tool("desk"), "a mug, please")
+    told = "You were handed this conversation: a mug, please (size: small)"
+    assert (there.step, team.note(there)) == ("color", told)
+    red = called(team, there, "color", of="red")
+    assert (red.known, team.note(red)) == ({"size": "small", "color": "red"}, told)
+    # What was told may turn out to be wrong.
+    assert team.note(called(team, red, "size", of="large")) == told.replace("small", "large")
+    assert team.note(team.forgotten(red, "size")) == told.removesuffix(" (size: small)")
+    # Who comes back has a dialogue in which nothing was said yet.
+    back = team.restored(team.saved(red))
+    assert back is not None
+    assert team.note(back) == told.replace("small", "small; color: red")
+
+
+def test_the_tool_that_begins_another_one_begins_the_flow_again() -> None:
+    kept = KeptConfig(things=("mug",), another="one_more")
+    team = Team((shop().front.model_copy(update={"kept": kept}),))
+    again = called(team, after(team, *ORDERED), "one_more")
+    assert (again.step, again.known) == ("size", {})
+    assert after(team, *ORDERED, ("start_over", "")).known == after(team, *ORDERED).known
+
+
 def test_options_are_those_of_the_agent_and_its_step_and_what_the_client_set_stays() -> None:
     team = shop(size=StepConfig(**{**SIZE.model_dump(), "instructions": "Ask."}))
     base = SessionOptions(instructions="Sell.", moments=team.front.fixed_words)
@@ -190,7 +218,7 @@ def test_a_position_is_restored_where_the_files_still_have_it() -> None:
     team = shop()
     position = after(team, *ORDERED[:2])
     saved = team.saved(position)
-    assert team.restored(saved) == position
+    assert team.restored(saved) == replace(position, handed=("size", "color"))
     changed = Team((AgentConfig(name="desk", instructions="", steps={"size": SIZE}),))
     for unusable in (changed.restored(saved), team.restored("{}"), team.restored("[1")):
         assert unusable is None
@@ -228,6 +256,14 @@ def test_values_are_read_from_a_message(message: str, asked: str, expected: dict
 )  # fmt: skip
 def test_a_bare_number_inside_a_sentence_is_no_value(message: str, expected: str) -> None:
     assert said_values(message, [Wanted("number", NUMBER)], "number").get("number", "") == expected
+
+
+@pytest.mark.parametrize("message", ["a double", "a double room please", "double", "the double"])
+def test_a_choice_may_have_the_name_of_a_repeated_digit(message: str) -> None:
+    room = Reading(lambda said: said if said == "double" else None, lambda _: "")
+    assert said_values(message, [Wanted("room", room)], "room") == {"room": "double"}
+    digits = Reading(lambda said: said if said == "double two" else None, lambda _: "")
+    assert said_values("is it double two somewhere", [Wanted("code", digits)], "code") == {}
 
 
 @pytest.mark.parametrize("message", ["two", "make it two, please", "one", "yep", "no", "yes, one"])

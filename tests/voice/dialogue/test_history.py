@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import sys
+from types import FrameType
+
 import pytest
 
 from voice.dialogue.history import MAX_ENTRIES, ROOT, History
@@ -298,3 +301,57 @@ def test_rules_read_the_end_of_a_long_message_without_runs_of_blanks() -> None:
     assert len(read) < LONGEST_MESSAGE
     assert history.unanswered() == read
     assert len(history.view(1)[0].content) > 5000
+
+
+def _long(turns: int) -> History:
+    """A dialogue whose first call is answered last, and whose replies calls have interrupted."""
+    dialogue = History()
+    for turn in range(turns):
+        dialogue.add(f"user_{turn}", _user(f"question {turn}"))
+        dialogue.say(f"agent_{turn}", "Let me look.")
+        dialogue.break_off(f"agent_{turn}", f"call_{turn}")
+        call = ToolCall(f"c_{turn}", "get_time", {})
+        dialogue.add(f"call_{turn}", Message(Role.AGENT, tool_calls=(call,)))
+        if turn:
+            dialogue.add(f"result_{turn}", _result(f"c_{turn}"), f"call_{turn}")
+        dialogue.say(f"agent_{turn}", "Let me look. It is noon.")
+    dialogue.add("user_last", _user("and now"))
+    dialogue.add("result_0", _result("c_0"))
+    return dialogue
+
+
+@pytest.mark.parametrize("limit", [2, 5, 24, 60])
+def test_the_view_of_a_long_dialogue_is_the_end_of_the_whole(limit: int) -> None:
+    dialogue = _long(100)
+    whole, view = dialogue.view(MAX_ENTRIES), dialogue.view(limit)
+    assert view == whole[-len(view) :]
+    assert view[0].role is Role.USER
+    assert view[-3:] == (_user("and now"), _called(ToolCall("c_0", "get_time", {})), _result("c_0"))
+    # A message more would be too many, or none of the user's.
+    assert len(view) <= max(limit, 3) < len(view) + 5
+
+
+def test_the_view_of_a_dialogue_of_hours_takes_no_more_work() -> None:
+    def work(dialogue: History) -> int:
+        calls = 0
+
+        def count(frame: FrameType, event: str, arg: object) -> None:
+            nonlocal calls
+            calls += event == "call"
+
+        sys.setprofile(count)
+        try:
+            dialogue.view(24)
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    assert work(_long(MAX_ENTRIES // 5)) < 4 * work(_long(40))
+
+
+def test_what_the_user_said_last_is_not_a_turn_without_words() -> None:
+    dialogue = History()
+    for number, text in enumerate(("one", "two", "", "three", "")):
+        dialogue.add(f"user_{number}", _user(text))
+    assert dialogue.newest_said == "three"
+    assert dialogue.user_texts(2) == ("three", "two")

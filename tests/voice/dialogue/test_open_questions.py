@@ -13,7 +13,7 @@ from voice.dialogue.commands import Generate, RunTool
 from voice.dialogue.flow import Flow
 from voice.dialogue.team import Team
 from voice.events import ReplyToolCall
-from voice.types import Confirmation, Role, ToolCall, ToolSpec
+from voice.types import Confirmation, Reading, Role, ToolCall, ToolSpec
 
 
 def in_doubt(**options: object) -> tuple[Script, ToolCall]:
@@ -185,3 +185,69 @@ def test_what_the_model_calls_something_for_or_nothing_is_found_to_is_not_looked
     script.user("how much is a helmet")
     script.model("I don't know that.")
     assert script.spoken().strip() == "I don't know that."
+
+
+def test_a_thing_that_is_gone_does_not_stay_and_is_made_again_on_a_yes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(TOOLS, "cancel_timer", ToolSpec("cancel_timer", "A tool.", {}, undoes=True))
+    script, gone = Script(agent_tools=(*TOOLS,)), ToolCall("g", "cancel_timer", {})
+    for turn_id, (said, made) in enumerate((("a timer", TIMER), ("cancel the timer", gone)), 1):
+        script.user(said, turn_id)
+        script.model("", made, confidence=1.0)
+        script.tool(made, "Done.")
+        script.sent()
+        script.played()
+    asked = len(script.of(Generate))
+    script.user("no wait, leave it", 3)
+    assert script.spoken().endswith("That is done already. Shall I set it again?")
+    assert len(script.of(Generate)) == asked
+    script.sent()
+    script.played()
+    script.user("yes", 4)
+    assert script.last(RunTool).call.arguments == TIMER.arguments
+
+
+def test_what_is_denied_is_taken_back_if_it_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = replace(TOOLS["remove_from_list"], name="remove_drink", undoes=True)
+    monkeypatch.setitem(TOOLS, "remove_drink", spec)
+    script = Script(agent_tools=(*TOOLS,))
+    made = ToolCall("m", "order_drink", {"drink": "oat latte"})
+    script.user("an oat latte")
+    script.model("", made, confidence=1.0)
+    script.tool(made, "Added.")
+    script.sent()
+    script.played()
+    script.user("and no latte after all", 2)
+    script.model("", replace(made, call_id="n", arguments={"drink": "latte"}), confidence=1.0)
+    assert script.last(RunTool).call.name == "remove_drink"
+
+
+def test_a_question_for_a_value_has_a_way_out_the_third_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    unreadable = Reading(lambda said: None, lambda said: "Which drink?")
+    monkeypatch.setitem(
+        TOOLS, "order_drink", replace(TOOLS["order_drink"], readings={"drink": unreadable})
+    )
+    script, told = Script(), []
+    for turn_id in range(1, 4):
+        script.user("order a pizza", turn_id)
+        call = ToolCall(f"p{turn_id}", "order_drink", {"drink": "pizza"})
+        before = script.spoken()
+        script.model("", call, confidence=1.0)
+        told.append(script.spoken().removeprefix(before).strip())
+        script.sent()
+        script.played()
+    way_out = "Sorry, I did not get that. To leave it, say: never mind. Which drink?"
+    assert told == ["Which drink?", "Which drink?", way_out]
+
+
+def test_what_one_request_has_looked_up_is_not_told_for_another() -> None:
+    script, again = Script(), replace(TIME, call_id="again")
+    script.user("tell me the time and give me the weather")
+    script.model("", TIME, confidence=1.0)
+    script.tool(TIME, "It is noon.")
+    script.model("", again, confidence=1.0)
+    assert script.spoken().endswith("It is noon. I did not get this: give me the weather.")
+    assert [one.call for one in script.of(RunTool)] == [TIME]

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.script import CLIENT_TOOL, Script
-from voice.dialogue.call_checks import Limits
-from voice.dialogue.commands import RunTool
-from voice.dialogue.tool_calls import STILL_WAITS
+from voice.dialogue.call_checks import STILL_WAITS, Limits
+from voice.dialogue.commands import Generate, RunTool, Speak
+from voice.dialogue.fillers import UNDER_WAY
 from voice.events import ReplyEnded, ReplyStatus, ReplyToolCall
 from voice.inputs import ModelFailed, ToolAnswered, ToolFinished
 from voice.types import Message, Role, SpeechStarted, ToolCall, ToolResult
@@ -203,7 +203,40 @@ def test_who_requires_a_call_that_waits_for_its_output_is_told_why_there_is_none
         script.user("open the door", turn_id=turn_id)
         script.model("", ToolCall(call_id, "open_door", {}))
     assert len(script.events(ReplyToolCall)) == 1
+    if choice == "auto":
+        script.sent()
     first, again = ((end.status, end.reason) for end in script.events(ReplyEnded))
     assert first == (ReplyStatus.COMPLETED, "")
     failed = (ReplyStatus.FAILED, STILL_WAITS)
     assert again == ((ReplyStatus.COMPLETED, "") if choice == "auto" else failed)
+    said = [speak.segment.text for speak in script.of(Speak)]
+    assert said == ([UNDER_WAY] if choice == "auto" else [])
+
+
+def test_a_call_without_an_output_is_seen_as_under_way_until_the_output_comes() -> None:
+    script = Script(client_tools=(CLIENT_TOOL,))
+    script.user("open the door")
+    script.model("", ToolCall("c1", "open_door", {}))
+    script.user("what is your name?", turn_id=2)
+    seen = script.last(Generate).prompt.messages
+    assert [(one.content, one.call_id) for one in seen[-3:]] == [
+        ("", ""), (UNDER_WAY, "c1"), ("what is your name?", ""),
+    ]  # fmt: skip
+    script.model("I am the door.")
+    script.sent()
+    output = Message(Role.TOOL, "Open.", call_id="c1", name="open_door")
+    script.conversation.dialogue.add("output", output)
+    script.request()
+    seen = script.last(Generate).prompt.messages
+    assert UNDER_WAY not in [one.content for one in seen]
+    assert seen[-1].content == "Open."
+
+
+def test_the_same_call_with_other_arguments_is_sent_while_one_waits() -> None:
+    script = Script(client_tools=(CLIENT_TOOL,))
+    script.user("open door one")
+    script.model("", ToolCall("c1", "open_door", {"number": 1}))
+    script.user("and two, and one", turn_id=2)
+    calls = (ToolCall("c2", "open_door", {"number": 1}), ToolCall("c3", "open_door", {"number": 2}))
+    script.model("", *calls)
+    assert [made.call.call_id for made in script.events(ReplyToolCall)] == ["c1", "c3"]

@@ -10,6 +10,8 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.voice.realtime.test_over_sockets import receive_until, running, send
+from voice.dialogue.call_checks import STILL_WAITS
+from voice.dialogue.fillers import UNDER_WAY
 from voice.session.resources import Resources
 
 SEARCH = {
@@ -17,6 +19,26 @@ SEARCH = {
     "name": "search",
     "description": "Search the web.",
     "parameters": {"type": "object", "properties": {"query": {"type": "string"}}},
+}
+FEED_CAT = {
+    "type": "function",
+    "name": "feed_cat",
+    "description": "Feed the cat some grams of food.",
+    "parameters": {
+        "type": "object",
+        "properties": {"grams": {"type": "integer"}, "cat": {"type": "string"}},
+        "required": ["grams", "cat"],
+    },
+}
+CLEAN_BOWL = {
+    "type": "function",
+    "name": "clean_bowl",
+    "description": "Clean the bowl of an animal.",
+    "parameters": {
+        "type": "object",
+        "properties": {"animal": {"type": "string"}},
+        "required": ["animal"],
+    },
 }
 ANSWERED = ("completed", "incomplete")
 """Whatever the model makes of so many words, the answer is its own, and may go round in circles."""
@@ -92,3 +114,58 @@ async def test_tools_that_the_model_cannot_call_are_refused_and_the_old_ones_sta
     assert session["tools"] == [SEARCH]
     assert session["instructions"] != "Sing."
     assert (await say(socket, "hello"))["status"] == "completed"
+
+
+def words(response: dict[str, Any]) -> str:
+    """What a reply of words alone says."""
+    assert response["status"] == "completed"
+    [item] = response["output"]
+    return str(item["content"][0]["text"])
+
+
+async def test_while_a_call_waits_for_its_output_the_agent_goes_on(
+    socket: ClientConnection,
+) -> None:
+    await send(socket, "session.update", session={"tools": [FEED_CAT, CLEAN_BOWL]})
+    fed = await say(socket, "Feed Tom 30 grams")
+    assert fed["output"][0]["name"] == "feed_cat"
+    assert "Quicksilver" in words(await say(socket, "What is your name?"))
+    # The same call is not sent twice, nor anything false in its place.
+    assert words(await say(socket, "Feed Tom 30 grams")) == UNDER_WAY
+    assert words(await say(socket, "Stop, do not feed him"))
+    cleaned = await say(socket, "Please clean the bowl of Rex")
+    [call] = cleaned["output"]
+    assert (call["name"], json.loads(call["arguments"])) == ("clean_bowl", {"animal": "Rex"})
+    # What still waits is not told beside what is done.
+    assert words(await answer(socket, cleaned, "The bowl of Rex is clean.")) == (
+        "The bowl of Rex is clean."
+    )
+    assert words(await answer(socket, fed, "Tom was fed.")) == "Tom was fed."
+    again = await say(socket, "Feed Tom 30 grams")
+    assert again["output"][0]["name"] == "feed_cat"
+
+
+async def test_who_requires_a_call_that_waits_is_told_why_there_is_none(
+    socket: ClientConnection,
+) -> None:
+    await send(socket, "session.update", session={"tools": [FEED_CAT], "tool_choice": "required"})
+    first = await say(socket, "Feed Tom 30 grams")
+    assert json.loads(first["output"][0]["arguments"]) == {"grams": 30, "cat": "Tom"}
+    second = await say(socket, "Feed Tom 30 grams")
+    assert (second["status"], second["output"]) == ("failed", [])
+    assert second["status_details"]["error"]["message"] == STILL_WAITS
+
+
+async def test_cancelling_another_response_than_the_one_in_progress_says_so(
+    socket: ClientConnection,
+) -> None:
+    await send(socket, "response.create")
+    own = (await receive_until(socket, "response.created"))[-1]["response"]["id"]
+    await send(socket, "response.cancel", response_id="resp_another")
+    error = (await receive_until(socket, "error"))[-1]["error"]
+    assert error["code"] == "response_cancel_not_active"
+    assert error["param"] == "response_id"
+    assert "'resp_another' is not in progress" in error["message"]
+    await send(socket, "response.cancel", response_id=own)
+    events = await receive_until(socket, "response.done")
+    assert events[-1]["response"]["id"] == own

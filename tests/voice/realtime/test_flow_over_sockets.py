@@ -92,8 +92,8 @@ def booked(clinic: Resources) -> list[tuple[str, str]]:
 
 
 def in_some_days() -> str:
-    """The name of a working day that is neither today nor tomorrow."""
-    days = (local_now() + timedelta(days) for days in (2, 3, 4))
+    """The name of a working day that is neither today nor tomorrow, even if a day begins now."""
+    days = (local_now() + timedelta(days) for days in (3, 4, 5))
     return next(f"{day:%A}" for day in days if day.weekday() < 5)
 
 

@@ -15,6 +15,7 @@ from websockets.typing import Origin, Subprotocol
 from tests.support.fakes import FakeParts, fake_app, refusal
 from tests.support.patience import PATIENCE_S
 from tests.support.serving import receive, send, serving
+from voice.access import rate_limits
 from voice.access.rate_limits import TOO_FAST
 from voice.config import AgentConfig, Config, ServerConfig
 from voice.errors import ConfigError
@@ -321,6 +322,24 @@ async def test_one_conversation_too_many_is_sent_away_and_may_come_again() -> No
             assert (await receive(third))["type"] == "session.created"
 
 
+async def test_a_slot_that_is_about_to_be_freed_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rate_limits, "FREED_WITHIN_S", PATIENCE_S)
+    async with running(max_sessions=1) as server:
+
+        async def opened() -> str:
+            async with connect(server.url) as socket:
+                return str((await receive(socket))["type"])
+
+        async with connect(server.url) as first:
+            await receive(first)
+            second = asyncio.create_task(opened())
+            # Long enough to be refused.
+            await asyncio.wait([second], timeout=0.5)
+        assert await second == "session.created"
+
+
 async def test_one_ephemeral_key_leaves_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUICKSILVER_API_KEY", KEY)
     async with running(max_sessions=3, max_sessions_per_key=1) as server:
@@ -350,8 +369,8 @@ async def test_what_passes_a_limit_ends_the_connection(
 ) -> None:
     async with running(**options) as server:
         async with connect(server.url) as socket:
-            await socket.send(message)
             with pytest.raises(ConnectionClosed):
+                await socket.send(message)
                 while True:
                     await socket.recv()
             assert socket.close_code == code

@@ -8,6 +8,7 @@ import json
 import zipfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ PATHS = ("", "/live", "/latency", f"/{ID}", f"/{ID}/sound", f"/{ID}/export")
 
 
 def keep(folder: Path) -> RecordsConfig:
-    config = RecordsConfig(keep_days=30, folder=str(folder))
+    # The server deletes what is older, and this is of a day that stays.
+    config = RecordsConfig(keep_days=36_500, folder=str(folder))
     kept = Conversations(config)
     kept.make()
     kept.make(ID)
@@ -95,6 +97,22 @@ async def test_who_reads_slowly_gets_all_of_what_grows_meanwhile(
             received += len(piece)
             await asyncio.sleep(0.1)
     assert received == int(answer.headers["Content-Length"]) > 32 * 1024 * 1024
+
+
+@pytest.mark.parametrize("kind", ["sound", "export"])
+async def test_what_is_deleted_while_it_is_read_is_not_there(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    file = Conversations.file
+
+    def found_and_deleted(kept: Conversations, name: str, kind: str) -> Path | None:
+        found = file(kept, name, kind)
+        kept.sweep(0.0, datetime.now(UTC))
+        return found
+
+    monkeypatch.setattr(Conversations, "file", found_and_deleted)
+    answer = await http.get(f"/v1/conversations/{ID}/{kind}", headers=BEARER)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
 
 
 @pytest.mark.parametrize("path", PATHS)

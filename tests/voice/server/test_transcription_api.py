@@ -14,6 +14,8 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from openai.types.audio import TranscriptionVerbose
+from pydantic import TypeAdapter
 from starlette.requests import ClientDisconnect, Request
 
 from voice.access.keys import Grant
@@ -69,6 +71,12 @@ async def test_the_words_in_every_format(http: httpx.AsyncClient) -> None:
     first, second = whole["segments"]
     assert (first["text"], second["text"]) == (FIRST, SECOND)
     assert 0 <= first["start"] < first["end"] < second["start"] < second["end"] <= whole["duration"]
+    # Clients in other languages fail where a field that the API always has is missing.
+    TypeAdapter(TranscriptionVerbose).validate_python(whole, strict=True)
+    assert whole["usage"] == {"type": "duration", "seconds": whole["duration"]}
+    assert -1 < first["avg_logprob"] < 0
+    assert 0 <= first["no_speech_prob"] < 0.5
+    assert len(first["tokens"]) > 3
     assert 1.7 < second["start"] - first["end"] < 2.6
     assert all(one[edge] == round(one[edge], 3) for one in (first, second) for edge in EDGES)
 
@@ -87,6 +95,10 @@ async def test_when_each_word_was_said(http: httpx.AsyncClient) -> None:
     words = told["words"]
     assert " ".join(word["word"] for word in words) == f"{FIRST} {SECOND}"
     assert "segments" not in told
+    fields["timestamp_granularities[]"] = ["word", "segment"]
+    first, second = (await asked(http, file, **fields)).json()["segments"]
+    assert first["start"] <= words[0]["start"] <= words[2]["end"] <= first["end"]
+    assert second["start"] <= words[3]["start"] <= words[-1]["end"] <= second["end"]
     assert told["language"] == "english"
     for before, after in pairwise(words):
         assert before["start"] < before["end"] <= after["start"] + 0.02
@@ -181,7 +193,8 @@ async def test_a_compressed_recording_is_read(http: httpx.AsyncClient) -> None:
 
 async def test_where_nobody_speaks_there_are_no_words(http: httpx.AsyncClient) -> None:
     silence = (await recording(http))[:44] + bytes(3 * 48_000)
-    assert (await asked(http, silence)).json() == {"text": ""}
+    usage = {"type": "duration", "seconds": 3.0}
+    assert (await asked(http, silence)).json() == {"text": "", "usage": usage}
 
 
 @pytest.mark.parametrize(
@@ -211,7 +224,15 @@ async def test_a_recording_without_end_is_refused(
     minutes = ((silence, 8000) for _ in range(3))
     file = io.BytesIO(b"".join(encoded(minutes, "flac"))).getvalue()
     answer = await asked(http, file)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "too_large")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+
+
+async def test_a_file_that_is_too_large_is_refused(http: httpx.AsyncClient) -> None:
+    """Even by less than the room that is left for the other fields."""
+    answer = await asked(http, bytes(25 * 1024 * 1024 + 1))
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["param"]) == (413, "too_large", "file")
+    assert "25 MiB" in error["message"]
 
 
 @pytest.mark.parametrize(
@@ -221,6 +242,8 @@ async def test_a_recording_without_end_is_refused(
         ({"timestamp_granularities[]": "letter"}, "timestamp_granularities.0"),
         ({"language": "de"}, "language"),
         ({"stream": "perhaps"}, "stream"),
+        ({"stream": "true", "response_format": "srt"}, "response_format"),
+        ({"temperature": "hot"}, "temperature"),
     ],
 )
 async def test_a_wrong_field_is_named(
@@ -236,6 +259,7 @@ async def test_a_form_that_is_none_is_refused(http: httpx.AsyncClient) -> None:
         headers = {"Content-Type": content_type}
         answer = await http.post("/v1/audio/transcriptions", content=b"{}", headers=headers)
         assert answer.status_code == 400, content_type
+        assert "multipart/form-data" in answer.json()["error"]["message"], content_type
     answer = await http.post("/v1/audio/transcriptions", files={"model": (None, "whisper-1")})
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, "file")
 

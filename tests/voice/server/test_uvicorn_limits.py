@@ -17,6 +17,7 @@ from websockets.exceptions import InvalidMessage, InvalidStatus
 
 from tests.support.patience import PATIENCE_S
 from tests.support.serving import serving
+from tests.support.steady_time import steady
 from voice.config import ServerConfig
 from voice.server.uvicorn_limits import LEAST_BODY_BYTES, UNKNOWN, Connections, Proxies
 
@@ -121,6 +122,7 @@ async def test_a_request_that_does_not_arrive_is_not_waited_for(pieces: list[byt
         writer.close()
 
 
+@steady
 async def test_a_large_body_may_take_longer_as_long_as_it_comes() -> None:
     async with running(handshake_timeout_s=1.0) as address:
         for pause_s, answer in ((0.15, b"HTTP/1.1 200"), (1.5, b"")):
@@ -138,6 +140,7 @@ async def test_a_large_body_may_take_longer_as_long_as_it_comes() -> None:
             writer.close()
 
 
+@steady
 async def test_a_second_request_is_not_waited_for_either() -> None:
     # The first has to arrive within that.
     async with running(handshake_timeout_s=1.0) as address:
@@ -150,6 +153,7 @@ async def test_a_second_request_is_not_waited_for_either() -> None:
         writer.close()
 
 
+@steady
 async def test_a_request_in_time_is_answered_and_its_connection_kept() -> None:
     async with (
         running(handshake_timeout_s=1.0) as address,
@@ -255,6 +259,7 @@ async def test_a_dead_peer_is_noticed() -> None:
         assert (await reading).startswith(b"HTTP/1.1 101 ")
 
 
+@steady
 async def test_a_server_that_is_behind_drops_nobody() -> None:
     async def endpoint(socket: WebSocket) -> None:
         await socket.accept()
@@ -346,6 +351,7 @@ async def _is_let_in(address: str) -> bool:
             return False
 
 
+@steady
 async def test_who_reads_slowly_gets_all() -> None:
     app = Starlette(routes=[Route("/", _some)])
     async with serving(app, ServerConfig(port=0, send_timeout_s=0.3)) as address:

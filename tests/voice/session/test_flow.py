@@ -314,6 +314,134 @@ async def test_behind_its_end_the_flow_of_the_docs_begins_anew_and_takes_nothing
         assert len(calls(line)) - before == called
 
 
+DESK = """
+name = "desk"
+instructions = "Help."
+greeting = "The desk, hello. What can I do for you?"
+tools = ["order_taxi"]
+hand_over = ["inn"]
+[takes_over]
+when = "To the desk."
+say = "To the desk."
+patterns = ['desk', 'taxi']
+"""
+INN = """
+name = "inn"
+instructions = "Book tables."
+greeting = "The inn. At what time?"
+tools = ["look_up"]
+hand_over = ["desk"]
+cannot_say = "I do not know that."
+[takes_over]
+when = "To the inn."
+say = "To the inn."
+patterns = ['table']
+[steps.table]
+needs.time = { kind = "clock time", ask = "At what time?" }
+needs.guest = { kind = "person", ask = "What name?" }
+goes_to = "confirm"
+[steps.confirm]
+tools = ["book_table"]
+needs.booked = { tool = "book_table", ask = "Shall I book {time}?" }
+goes_to = "done"
+[steps.done]
+"""
+TAXIS = """
+from typing import Annotated
+
+from voice.tools import ToolError, tool
+from voice.tools.kinds import KINDS
+
+@tool()
+def order_taxi(place: str, time: Annotated[str, KINDS["clock time"]] = "") -> str:
+    "Order a taxi."
+    return f"A taxi to the {place}."
+
+@tool()
+def book_table() -> str:
+    "Book a table."
+    return "Booked."
+
+def _unknown(given, message):
+    if "parking" not in message:
+        raise ToolError("Nothing.")
+
+@tool(read_only=True, looks_up=True, refuses=_unknown)
+def look_up(query: str) -> str:
+    "Look something up."
+    return "Parking is free."
+"""
+
+
+def ordering(prompt: Prompt) -> str | tuple[ToolCall, ...]:
+    """As a model that orders taxis to the station, and asks the wrong thing without one."""
+    if "order_taxi" in {tool.name for tool in prompt.tools} and "station" in last_user(prompt):
+        at = {"time": "nine"} if "nine" in last_user(prompt) else {}
+        return (call("order_taxi", place="station", **at),)
+    return "I will put you through."
+
+
+@pytest.mark.parametrize(
+    ("messages", "reply", "known"),
+    [
+        # What belongs to the request handed over is no value of the first agent's.
+        (
+            ["a table please", "a taxi to the station at nine"],
+            "To the desk. The desk, hello. A taxi to the station.",
+            {},
+        ),
+        (
+            ["a table please", "at eight, and I need a taxi to the station, at nine"],
+            "Thank you. To the desk. The desk, hello. A taxi to the station.",
+            {"time": "8:00 AM"},
+        ),
+        # Nothing is asked for beside the agent itself.
+        (
+            ["a table please", "the desk please"],
+            "To the desk. The desk, hello. What can I do for you?",
+            {},
+        ),
+        # Nor is the message handed back.
+        (
+            ["a table please", "a taxi to my table at the station"],
+            "To the desk. The desk, hello. A taxi to the station.",
+            {},
+        ),
+        # An agent without steps answers its own request first.
+        (
+            ["order one to the station and book a table at eight"],
+            "A taxi to the station. To the inn. The inn. Thank you. What name?",
+            {"time": "8:00 AM"},
+        ),
+        # A question beside a "yes" is looked up before it is declined.
+        (
+            ["a table at eight", "Anna Miller", "yes, and is there parking?"],
+            "Booked. Parking is free.",
+            {"time": "8:00 AM", "guest": "Anna Miller", "booked": "Booked."},
+        ),
+        (
+            ["a table at eight", "Anna Miller", "yes, and is there a pool?"],
+            "Booked. I do not know that.",
+            {"time": "8:00 AM", "guest": "Anna Miller", "booked": "Booked."},
+        ),
+    ],
+)
+@virtual
+async def test_a_message_that_hands_over_is_read_by_the_agent_that_it_is_for(
+    messages: list[str],
+    reply: str,
+    known: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    team = written(tmp_path, monkeypatch, desk=DESK, inn=INN, tools=TAXIS)
+    async with calling(replace(team, model=Model(ordering))) as line:
+        for words in messages:
+            told = await typed(line, words)
+        assert told == reply
+        assert stands(line)[2] == known
+
+
 @pytest.mark.parametrize(
     ("said", "reply"),
     [
@@ -328,7 +456,7 @@ async def test_behind_its_end_the_flow_of_the_docs_begins_anew_and_takes_nothing
         ("two people", "Sorry, I did not get that. From what time?"),
         (
             "the chain of my bike came off",
-            "To the workshop. I see. The workshop. What is broken? What number?",
+            "To the workshop. The workshop. I see. What number?",
         ),
         ("the workshop please", "To the workshop. The workshop. What is broken?"),
     ],

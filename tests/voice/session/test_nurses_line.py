@@ -30,7 +30,7 @@ async def test_a_hand_over_and_back_keeps_what_is_known() -> None:
             line,
             (
                 "my baby has a fever, please put me through to a nurse, it's 01632 960777",
-                r".*the nurse's line\. Shall a nurse call 0 1 6 3 2 9 6 0 7 7 7\?",
+                r"I see\. .* This is the nurse's line\. .* back\. Shall a nurse call 0 1 6 3 .*\?",
             ),
             ("no, I want to see the doctor on monday at ten", r".*front desk\. Monday, .*name\?"),
             ("Ruth Adler", r".*at 10:00 AM, for: my baby has a fever.*"),
@@ -138,7 +138,7 @@ async def test_the_nurses_line_can_be_left() -> None:
                 r"The nurse .* or say: front desk\.",
             ),
             ("Tom Adler", r"Thank you\. .*"),
-            ("can you fit me in on tuesday at ten", r".*the front desk\. Tuesday, .*"),
+            ("can you fit me in on tuesday at ten", r".*, front desk\. Tuesday, .*"),
         )
         assert stands(line)[2]["name"] == "Tom Adler"
     async with calling(clinic(), ANNA) as line:

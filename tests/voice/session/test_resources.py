@@ -16,10 +16,16 @@ from voice.speech.tts import Synthesizer, Voices
 
 async def test_the_embedded_parts_load_and_say_what_they_are(embedded_parts: Resources) -> None:
     recogniser, model, voice, calls = embedded_parts.describe()
-    assert calls.startswith(f"calls: {embedded_parts.conversations} at once, by ")
+    assert calls == "calls: 8 at once, as configured (server.max_sessions)"
     assert "whisper tiny.en-short" in recogniser
     assert "quicksilver-small" in model
     assert "hibari" in voice
+
+
+async def test_a_number_of_calls_that_is_not_set_is_measured() -> None:
+    parts = Resources.load(embedded_config("asr.engine=sphinx", "server.max_sessions=0"))
+    assert parts.describe()[-1].startswith(f"calls: {parts.conversations} at once, by ")
+    await parts.close()
 
 
 async def test_a_session_begins_as_configuration_and_agent_say(embedded_parts: Resources) -> None:

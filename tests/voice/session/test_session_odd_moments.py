@@ -14,7 +14,7 @@ from tests.support.virtual_parts import Answer, Model, call, calling, parts
 from tests.support.virtual_time import spend, virtual
 from voice.callers import LOCAL, Owner
 from voice.errors import ProtocolError
-from voice.events import Failure, FinalTranscript, ReplyEnded, ReplyText, SessionEnded
+from voice.events import DraftsUsed, Failure, FinalTranscript, ReplyEnded, ReplyText, SessionEnded
 from voice.llm.base import AnswerDone, MalformedAnswer, ModelEvent, Prompt
 from voice.session.session import Session
 from voice.tools.store import Alert, AlertKind, Store
@@ -131,3 +131,16 @@ async def test_a_client_that_marks_its_turns_itself_may_send_nothing_for_long() 
         assert (await line.next(FinalTranscript)).seconds < 2
         with pytest.raises(ProtocolError, match="got 0 ms"):
             line.session.commit_audio()
+
+
+@virtual
+async def test_a_client_that_drops_its_audio_does_not_spoil_the_reply_that_is_being_made() -> None:
+    model = Model(lambda _: "There was once a fox. He was old and grey.", forward_s=0.5)
+    async with calling(parts(model, None, None, NEVER_ASKS)) as line:
+        await line.say("tell me a story")
+        # The reply reads a draft that is still being made.
+        await line.next(ReplyText)
+        line.session.clear_audio()
+        ended = await line.next(ReplyEnded)
+        assert ended.text == "There was once a fox. He was old and grey."
+        assert line.of(DraftsUsed)[-1].outcome == "stood"

@@ -12,7 +12,7 @@ from tests.support.virtual_time import virtual
 from voice.dialogue.commands import RunTool
 from voice.dialogue.fillers import ONE_MOMENT, STOPPED
 from voice.events import ReplyEnded, ReplyText, ReplyToolResult, SessionEnded
-from voice.inputs import EndRequested, Input, ToolAnswered
+from voice.inputs import EndRequested, Input, ToolAnswered, ToolFinished
 from voice.session.preemptive_generation import PreemptiveGeneration
 from voice.session.tool_runs import ToolRuns
 from voice.tools import SessionScope, tool
@@ -148,6 +148,14 @@ async def leave(*, scope: SessionScope) -> str:
     return "Goodbye."
 
 
+@tool()
+async def dawdle(*, scope: SessionScope) -> str:
+    """Leave after so long a while that nobody waits for it."""
+    await asyncio.sleep(8)
+    scope.request_end()
+    return "Goodbye."
+
+
 async def told_of_both(scope: SessionScope, *calls: ToolCall) -> list[Input]:
     """What calls for two messages feed, the second of which is made while the first still runs."""
     loaded, told = parts(asks("book")), list[Input]()
@@ -174,6 +182,13 @@ async def test_the_end_of_a_conversation_goes_with_the_call_that_asks_for_it() -
     scope = SessionScope("s", tools={"leave": tools_in(sys.modules[__name__])[0]})
     told = await told_of_both(scope, leaving, call("book", what="a car"))
     assert [type(each) for each in told] == [ToolAnswered, EndRequested, ToolAnswered]
+
+
+@virtual
+async def test_what_a_late_tool_has_to_say_is_said_before_it_ends_the_conversation() -> None:
+    scope = SessionScope("s", tools={one.spec.name: one for one in tools_in(sys.modules[__name__])})
+    told = await told_of_both(scope, call("dawdle"))
+    assert [type(each) for each in told] == [ToolAnswered, ToolFinished, EndRequested]
 
 
 @virtual

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from voice.understanding.acts import Act, act_on
+from voice.understanding.acts import Act, act_on, beside
 
 THINGS = ("appointment", "visit", "booking", "slot", "check up")
 
@@ -91,12 +91,14 @@ BEHIND = {
     ),
     Act.TELL: (
         "when was it / which day is that / what time is it at / so is it moved now or not"
-        " / has that been changed / was it cancelled"
+        " / has that been changed / was it cancelled / do we have a booking"
+        " / have we got an appointment"
     ),
     Act.ANOTHER: (
         "my brother wants one too / I need another appointment / one for my wife as well"
         " / I'd also like to see somebody about my back / can I book a second one"
         " / then just give me a new one / no, give us another one on Monday"
+        " / could we have a visit too"
     ),
     None: (
         "give me a moment / is it possible / thanks a lot"
@@ -136,3 +138,24 @@ def test_what_is_being_arranged_is_not_what_is_kept() -> None:
 
 def test_nothing_is_kept_where_nothing_has_a_name() -> None:
     assert act_on("cancel my appointment", ()) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "act"),
+    [
+        ("what do I have booked with you?", Act.TELL), ("what have we got reserved", Act.TELL),
+        ("tell me what you have down for us", Act.TELL), ("what do you have free", None),
+        ("which table have I got", Act.TELL), ("do you know if I have a table", Act.TELL),
+        ("how many tables have I got", Act.TELL), ("I need a different table", Act.CHANGE),
+        ("I need a table for my sister", Act.ANOTHER), ("a second table please", Act.ANOTHER),
+        ("I need a different lamp", None), ("I need an appointment with it", None),
+    ],
+)  # fmt: skip
+def test_a_thing_of_any_name_can_be_kept(said: str, act: Act | None) -> None:
+    assert act_on(said, ("table", "reservation"), spoken_of=True) is act
+
+
+def test_what_is_wanted_beside_the_last_is_named_like_it() -> None:
+    assert beside("and a table too", ("table",)) == "too"
+    assert beside("another table for my sister", ("table",)) == "another table for my"
+    assert beside("another lamp for my sister", ("table",)) == ""

@@ -9,10 +9,12 @@ from voice.dialogue.commands import Generate, RunTool
 from voice.types import Message, Role, ToolCall, ToolSpec
 from voice.understanding.corrections import (
     corrected,
+    ended,
     followed,
     on_the_same,
     pointed_out,
     repeated,
+    taken_back,
     with_the_rest,
 )
 
@@ -226,10 +228,12 @@ def test_it_is_what_was_made_last() -> None:
     ],
 )
 def test_a_sum_goes_on_with_what_the_one_before_came_to(message: str, meant: str) -> None:
-    told = Message(Role.TOOL, "17 percent of 240 is 40.8.", call_id="c", name="calculate")
+    told = Message(Role.TOOL, "17 percent of 240 is 40.8.", call_id="c", name="work_out")
     since = Message(Role.TOOL, "It is 10 PM.", call_id="d", name="get_time")
     assert pointed_out(message, [told]) == meant
     assert pointed_out(message, [told, since]) == message
+    booked = Message(Role.TOOL, "Booked. The number is 40.8.", call_id="e", name="book_bike")
+    assert pointed_out(message, [told, booked]) == message
 
 
 def once_more(said: str, tool: str, /, **arguments: str) -> dict[str, str] | None:
@@ -319,3 +323,41 @@ def test_the_list_of_the_turn_before_is_meant_where_none_is_named() -> None:
     assert listed(torch, ToolCall("b", "set_timer", {"list": "camping"})) is None
     named = ToolCall("c", "add_to_list", {"item": "a torch", "list": "shopping"})
     assert listed(named, ToolCall("b", "add_to_list", camping)) == "shopping"
+
+
+def _turn(said: str, *made: ToolCall) -> list[Message]:
+    results = [Message(Role.TOOL, "Done.", call_id=one.call_id, name=one.name) for one in made]
+    return [Message(Role.USER, said), Message(Role.AGENT, tool_calls=made), *results]
+
+
+MADE = ToolCall("m", "order_drink", {"drink": "oat latte", "size": "large"})
+UNDOING = {**TOOLS, "remove_drink": replace(TOOLS["remove_drink"], undoes=True)}
+
+
+@pytest.mark.parametrize(
+    ("said", "asks"),
+    [
+        ("no wait, leave it", True), ("oh, keep the latte please", True), ("keep it on", True),
+        ("leave me a message", False), ("keep it and add a tea", False),
+    ],
+)  # fmt: skip
+def test_what_has_just_been_ended_and_is_to_stay_is_known(said: str, asks: bool) -> None:
+    end = ToolCall("e", "remove_drink", {"drink": "oat latte"})
+    before = [*_turn("a large oat latte", MADE), *_turn("drop the latte", end)]
+    assert ended(said, before, UNDOING) == ((end, MADE) if asks else ())
+    # Of another thing nothing is known but that it is gone.
+    other = replace(end, arguments={"drink": "tea"})
+    before = [*_turn("a large oat latte", MADE), *_turn("drop the tea", other)]
+    assert ended(said, before, UNDOING) == ((other,) if asks else ())
+    # Later it is no answer to the end.
+    later = [*before, *_turn("what time is it", ToolCall("t", "get_time", {"place": "here"}))]
+    assert ended(said, later, UNDOING) == ()
+
+
+@pytest.mark.parametrize(("drink", "gone"), [("latte", True), ("lattes", True), ("tea", False)])
+def test_what_was_made_and_is_denied_now_is_taken_back(drink: str, gone: bool) -> None:
+    denied = ToolCall("d", "order_drink", {"drink": drink})
+    (undo,) = taken_back([denied], _turn("an oat latte", MADE), TOOLS) or (None,)
+    assert (undo is not None) == gone
+    if undo:
+        assert (undo.name, undo.arguments) == ("remove_drink", {"drink": "oat latte"})

@@ -9,7 +9,7 @@ import pytest
 from voice.config import ToolsConfig, TurnConfig
 from voice.tools import SessionScope, Toolbox
 from voice.tools.scope import Drink
-from voice.types import Message, Role, ToolCall, ToolSpec
+from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 from voice.understanding.details import detailed, shared_out
 
 
@@ -140,7 +140,7 @@ def test_several_that_were_made_get_details_of_their_own_each(
     turn = (Message(Role.USER, "lattes"), Message(Role.AGENT, "", tool_calls=(made,)))
     calls = shared_out((*turn, Message(Role.USER, said)), shop_tools())
     assert [dict(call.arguments) for call in calls] == [
-        {"drink": "lattes", **one} for one in expected
+        {"drink": "latte", **one} for one in expected
     ]
 
 
@@ -151,8 +151,51 @@ def test_of_several_things_the_one_that_is_pointed_at_is_shared_out() -> None:
     )
     turn = (Message(Role.USER, "teas"), Message(Role.AGENT, "", tool_calls=made))
     for said, drinks in (
-        ("three of the teas with milk, the rest with lemon", ["teas", "teas"]),
+        ("three of the teas with milk, the rest with lemon", ["tea", "tea"]),
         ("three with milk, the rest with lemon", []),
     ):
         calls = shared_out((*turn, Message(Role.USER, said)), shop_tools())
         assert [call.arguments["drink"] for call in calls] == drinks
+
+
+async def test_those_that_are_left_are_told_from_those_that_have_been_changed() -> None:
+    toolbox = Toolbox(ToolsConfig(database=":memory:"), TurnConfig())
+    scope = SessionScope("x", order={Drink("latte"): 1})
+    four = {"drink": "lattes", "size": "large", "milk": "oat milk", "quantity": "four"}
+    made = ToolCall("1", "order_drink", four)
+    told = await toolbox.run(made, scope)
+    tools = {one.name: one for one in toolbox.specs(["order_drink", "change_drink"], scope)}
+    turn = (
+        Message(Role.USER, "four large lattes with oat milk"),
+        Message(Role.AGENT, "", tool_calls=(made,)),
+        Message(Role.TOOL, told.content, call_id="1", name=made.name),
+    )
+    said = Message(Role.USER, "two of them decaf, the others with cinnamon")
+    for number, call in enumerate(shared_out((*turn, said), tools)):
+        await toolbox.run(ToolCall(f"c{number}", call.name, call.arguments), scope)
+    decaf = Drink("latte", "large", "decaf", "", "oat milk")
+    cinnamon = Drink("latte", "large", "", "", "oat milk", "", "cinnamon")
+    assert scope.order == {Drink("latte"): 1, cinnamon: 2, decaf: 2}
+
+
+def test_the_number_is_the_value_that_is_declared_to_count() -> None:
+    def counts(said: str) -> str | None:
+        return said if said in ("two", "four") else None
+
+    def asks(said: str) -> str:
+        return ""
+
+    names = ("size", "pieces")
+    schema = {"required": ["cake"], "properties": {one: {} for one in ("cake", *names)}}
+    large = Reading(lambda said: said if said in ("large", "small") else None, asks)
+    readings = {"size": large, "pieces": Reading(counts, asks, counts=True)}
+    tools = {
+        name: ToolSpec(name, "A cake.", schema, readings=readings)
+        for name in ("order_cake", "change_cake")
+    }
+    made = ToolCall("1", "order_cake", {"cake": "tart", "pieces": "four"})
+    turn = (Message(Role.USER, "four tarts"), Message(Role.AGENT, "", tool_calls=(made,)))
+    said = Message(Role.USER, "two of them large, the others small")
+    assert [call.arguments for call in shared_out((*turn, said), tools)] == [
+        {"cake": "tart", "pieces": "two", "size": size} for size in ("large", "small")
+    ]

@@ -18,7 +18,7 @@ from voice.understanding.low_confidence import (
     I_SEE,
     NOT_SURE,
     asked_about,
-    denies_the_menu,
+    denies,
     in_doubt,
     leaves_open,
     names_nothing,
@@ -359,4 +359,20 @@ def test_what_has_no_article_is_no_thing_that_is_not_to_be_had(
     ],
 )
 def test_a_reply_that_denies_the_menu_is_told_from_others(reply: str, denied: bool) -> None:
-    assert denies_the_menu(reply) == denied
+    (shop,) = Toolbox(ToolsConfig(database=":memory:"), TurnConfig()).specs(["answer_question"])
+    assert denies(reply, shop.knows) == denied
+    assert not denies(reply, ())
+
+
+@pytest.mark.parametrize(
+    ("knows", "told"),
+    [(("timetable",), NOT_UNDERSTOOD), (("menu",), "I can't see the timetable."), ((), None)],
+)
+def test_what_the_tool_for_questions_knows_is_not_denied(
+    monkeypatch: pytest.MonkeyPatch, knows: tuple[str, ...], told: str | None
+) -> None:
+    monkeypatch.setitem(TOOLS, "get_time", replace(TOOLS["get_time"], knows=knows))
+    script = Script(answers="get_time")
+    script.user("the next train please")
+    script.model("I can't see the timetable.")
+    assert script.spoken() == (told or "I can't see the timetable.")

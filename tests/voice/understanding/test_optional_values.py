@@ -255,7 +255,11 @@ def test_what_is_of_all_or_was_said_of_each_stays(
 
 def own(request_text: str, given: list[dict[str, str]]) -> list[dict[str, str]]:
     properties = {name: {"type": "string"} for name in ("drink", "size", "milk", "quantity")}
-    spec = ToolSpec("order_drink", "Order.", {"required": ["drink"], "properties": properties})
+    schema = {"required": ["drink"], "properties": properties}
+    number = Reading(
+        lambda said: said if said in ("one", "two", "three") else None, lambda _: "", counts=True
+    )
+    spec = ToolSpec("order_drink", "Order.", schema, readings={"quantity": number})
     calls = [ToolCall("c", "order_drink", one) for one in given]
     return [dict(call.arguments) for call in of_their_own(calls, request_text, {spec.name: spec})]
 
