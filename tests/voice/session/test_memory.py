@@ -132,7 +132,7 @@ async def test_nothing_is_kept_of_strangers_nor_where_it_is_switched_off() -> No
     "said",
     ["remember to buy milk", "remember that I have to call mom", "call me back", "call me at five",
      "what is on my list", "when is my alarm", "no thanks", "my name is Anna", "delete my alarm",
-     "what's your name", "what time is it", "what is the time", "what day is it", "what is on tv",
+     "what time is it", "what is the time", "what day is it", "what is on tv",
      "is there a bank on the corner", "I don't remember", "I can't remember that",
      "I want to keep it", "how long can I keep it", "who is it, remember that?"],
 )  # fmt: skip
