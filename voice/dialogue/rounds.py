@@ -367,7 +367,8 @@ class Rounds:
             return self._say_behind(reply, sorry) + self._conclude(reply)
         elif reply.handed:
             # Its greeting is answer enough, unless it has a better question.
-            return self._conclude(reply, reply.comment * reply.comment.rstrip().endswith("?"))
+            asks = reply.comment.rstrip().endswith("?")
+            return self._conclude(reply, reply.comment if asks else "")
         elif not reply.wrote:
             return self._failed(reply, "the model's answer is empty", malformed=True)
         reply.ask_back(self._checks.left_open(reply))

@@ -320,7 +320,7 @@ async def test_a_farewell_is_heard_to_its_end() -> None:
 
 async def test_keys_become_words() -> None:
     parts = FakeParts()
-    config = Config(telephony=TelephonyConfig(digits_timeout_s=0.2))
+    config = Config(telephony=TelephonyConfig(digits_timeout_s=2.0))
     async with serving(fake_app(parts, config)) as address, calling(address) as client:
         await client.until("session.created")
         await client.press(4, 2)
