@@ -240,9 +240,7 @@ class CallChecks:
 
     def with_a_way_out(self, question: str) -> str:
         """A question for a value; once it has been asked twice in a row, with a way out."""
-        entries = (entry.message for entry in reversed([*self._dialogue]))
-        said = (one.content for one in entries if one.role is Role.AGENT and one.content.strip())
-        asked = [question in one for one in islice(said, 2)]
+        asked = [question in one for one in self._dialogue.agent_texts(2)]
         stuck = len(asked) == 2 and all(asked)
         return f"{NOT_UNDERSTOOD} {OR_LEAVE_IT} {question}" if stuck else question
 

@@ -164,8 +164,12 @@ class History:
     @property
     def newest_reply(self) -> str:
         """What the user has heard last of the agent; empty if that is nothing."""
+        return next(iter(self.agent_texts(1)), "")
+
+    def agent_texts(self, count: int) -> tuple[str, ...]:
+        """The last ``count`` messages of the agent that are not empty, newest first."""
         agents = (e.message for e in reversed(self._entries) if e.message.role is Role.AGENT)
-        return next((message.content for message in agents if message.content.strip()), "")
+        return tuple(islice((one.content for one in agents if one.content.strip()), count))
 
     def user_texts(self, count: int) -> tuple[str, ...]:
         """The last ``count`` user messages that are not empty, newest first, through `as_read`."""
