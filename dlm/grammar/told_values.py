@@ -1,4 +1,4 @@
-"""Reads values from texts that say them in another form: enumerations, and numbers in a scale.
+"""Reads values from texts that say them in another form: lists, scaled numbers, lengths of time.
 
 Arrays are read here because a small model ends them too early and mixes up the parts of an
 enumeration: arrays of numbers, of options, or of objects of one string and some numbers. This
@@ -16,6 +16,7 @@ from dlm.grammar.said_options import said_as
 from dlm.language.enumerations import is_none, listed_numbers, listed_rows
 from dlm.language.identifiers import words
 from dlm.language.schema import admits_null, is_number, is_words, options, plain
+from dlm.language.spoken_durations import durations_in
 from dlm.language.spoken_numbers import scaled_in
 
 MOST_NUMBERS = 3
@@ -28,9 +29,9 @@ LONGEST_REQUEST = 40
 def told_values(
     name: str, schema: Mapping[str, Any], texts: Sequence[str], accepts: Accepts
 ) -> list[Any]:
-    """The values that texts give a parameter by enumeration or in a scale; empty if none.
+    """The values that texts give a parameter by enumeration, in a scale or as a length of time.
 
-    ``schema`` is the parameter's as `plain` returns it.
+    ``schema`` is the parameter's as `plain` returns it. Empty if the texts give none.
     """
     listed = _listed(schema, texts, accepts)
     return listed or _scaled(name, schema, texts, accepts)
@@ -71,10 +72,18 @@ def _listed(schema: Mapping[str, Any], texts: Sequence[str], accepts: Accepts) -
 def _scaled(
     name: str, schema: Mapping[str, Any], texts: Sequence[str], accepts: Accepts
 ) -> list[float]:
-    """The numbers that texts say in the scale of a name: 5.5 of "5.5 million" for ``millions``."""
+    """The numbers that texts say in the scale or unit that a name or description ends with.
+
+    5.5 of "5.5 million" for ``millions``, 90 of "an hour and a half" for ``minutes``.
+    """
     if not is_number(schema):
         return []
-    said = (value for text in texts for value in scaled_in(text, words(name)))
+    name, remark = words(name), words(str(schema.get("description", "")))
+    said = (
+        value
+        for text in texts
+        for value in scaled_in(text, name) or durations_in(text, name) or durations_in(text, remark)
+    )
     found = [int(one) if one == int(one) else one for one in dict.fromkeys(said)]
     fits = accepts(schema) if found else None
     return [one for one in found if fits and fits(one)]

@@ -60,6 +60,15 @@ def test_a_number_in_the_scale_of_its_name() -> None:
     assert told("population_millions", "5 people") == []
 
 
+def test_a_length_of_time_in_the_unit_of_the_name_or_description() -> None:
+    def told(schema: dict[str, Any], name: str) -> list[Any]:
+        return told_values(name, schema, ["for an hour and a half"], lambda schema: bool)
+
+    assert told(NUMBER, "durationMinutes") == [90]
+    assert told({"type": "integer", "description": "How long, in minutes."}, "duration") == [90]
+    assert told(NUMBER, "duration") == []
+
+
 def test_null_stays_possible() -> None:
     made = among({"type": ["array", "null"]}, {}, [[1]])
     assert made == {"anyOf": [{"type": "array", "oneOf": [{"enum": [[1]]}]}, {"type": "null"}]}
