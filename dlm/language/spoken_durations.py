@@ -95,7 +95,7 @@ _NAMES = "hours?|hrs?|minutes?|mins?|seconds?|secs?|days?|weeks?|fortnights?"
 # "Minute" is a part of a time of day, and "per min" a rate.
 _STATED = re.compile(r"(?<!per )\b(hours|hrs|minutes|mins?|seconds|secs?|days|weeks)$")
 _UNIT = re.compile(rf"(?<![^\W\d_])({_NAMES}|(?<=\d)(?<!\d{{4}})[hs])(?![^\W_])", re.IGNORECASE)
-_FILLER = re.compile(r"(?: (?:of|more|full|whole|extra))?[\s-]*$", re.IGNORECASE)
+_FILLER = re.compile(r"(?: (?:of|more|full|whole|extra))?[ -]?$", re.IGNORECASE)
 _FEW = re.compile(
     r"\b(?:(?:an? )?(?P<part>half|three quarters|quarter)(?: of)?(?: an?)?|an?|another"
     r"|the (?:past|last|coming))(?: (?:more|full|whole|extra))? $",
