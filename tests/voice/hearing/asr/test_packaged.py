@@ -162,7 +162,7 @@ def test_a_missing_package_is_told_with_its_remedy(
         ("es", "Buenos días, me gustaría saber qué tiempo hará mañana en Madrid.", "buenos días"),
         ("fr", "Bonjour, je voudrais savoir quel temps il fera demain à Paris.", "bonjour"),
         ("de", "Ich hätte gerne zwei Tassen Kaffee mit Milch und Zucker.", "ich hätte gerne"),
-        ("en", "Good morning, what is the weather like in London today?", "good morning"),
+        ("en", "Good morning, I would like to know the weather in London.", "good morning"),
     ],
 )
 def test_the_base_hears_which_language_it_is(language: str, said: str, words: str) -> None:
