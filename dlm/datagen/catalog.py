@@ -17,6 +17,9 @@ from dlm.datagen.tables import TableError, read
 Spec = dict[str, Any]
 """A tool as declared: ``{"name", "description", "parameters": JSON schema}``."""
 
+Written = tuple[list[Spec], list[dict[str, Any]]]
+"""A dialogue's tools and messages."""
+
 Phrasings = tuple[str, ...]
 
 ALIASES = {

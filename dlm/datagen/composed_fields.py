@@ -16,8 +16,7 @@ from random import Random
 from dlm.datagen.composed_tools import heads, modifiers, plural
 from dlm.datagen.holdout import unseen
 from dlm.datagen.made_up import blend, pseudo_word
-from dlm.datagen.result_values import WORDING as UNITS
-from dlm.datagen.result_values import Value, counted, draw, notation
+from dlm.datagen.result_values import UNITS, Value, counted, draw, notation
 from dlm.datagen.spoken_values import WEEKDAYS
 from dlm.datagen.tables import Lists, read
 from dlm.datagen.values import Values
@@ -261,7 +260,7 @@ def _plain(text: str) -> Value:
 def _span(rng: Random, values: Values) -> Value:
     """A span of time."""
     unit, low, high = rng.choice((("min", 5, 180), ("h", 1, 30), ("days", 1, 60), ("weeks", 1, 9)))
-    roll, number, of = rng.random(), rng.randint(low, high), UNITS.units[unit]
+    roll, number, of = rng.random(), rng.randint(low, high), UNITS[unit]
     if roll < 0.65 or unit == "weeks":
         return draw(f"int {low} {high} {unit}", rng, values)
     if roll < 0.8 or unit == "days":
@@ -269,7 +268,7 @@ def _span(rng: Random, values: Values) -> Value:
         return Value(iso, counted(str(number), of), "", number, of)
     hours, minutes = rng.randint(1, 12), 5 * rng.randint(1, 11)
     raw = f"PT{hours}H{minutes}M" if roll < 0.9 else f"{hours}h {minutes}m"
-    said = [counted(str(hours), UNITS.units["h"]), counted(str(minutes), UNITS.units["min"])]
+    said = [counted(str(hours), UNITS["h"]), counted(str(minutes), UNITS["min"])]
     return Value(raw, listing(said), "", 60 * hours + minutes)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dlm.datagen.composed_fields import (
+    GROUPS,
     TABLE,
     Field,
     clause,
@@ -18,8 +19,8 @@ from dlm.datagen.composed_fields import (
     many,
     phrase,
 )
-from dlm.datagen.composed_talk import LACKING, TELL, Asked, Row, Talk, Tool, draw_group, fill
-from dlm.datagen.result_values import Value, as_json, asked_limit, written_key
+from dlm.datagen.composed_talk import LACKING, TELL, Asked, Talk, Tool, fill
+from dlm.datagen.result_values import Row, Value, as_json, asked_limit, written_key
 from dlm.datagen.world import capital, listing
 from dlm.language.spoken_numbers import words_of
 
@@ -77,7 +78,7 @@ class Found:
 def write(talk: Talk) -> None:
     """The user looks for things, of which none, one or several are found, and asks more."""
     rng = talk.rng
-    tool = talk.tool("list", (), "", draw_group(rng))
+    tool = talk.tool("list", (), "", rng.choice(GROUPS))
     found = _drawn(talk, tool)
     asked = _opening(talk, found)
     slots = dict(asked.slots) | ({"x": talk.slot(tool)} if tool.kind else {})
@@ -151,9 +152,8 @@ def _written(talk: Talk, found: Found) -> str:
         and not any(isinstance(r, dict) for o in listed for r in o.values())
     ):
         sign, start = rng.choice((": ", "=")), rng.choice(("- ", "", "* "))
-        return "\n".join(
-            start + ", ".join(f"{k}{sign}{v}" for k, v in one.items()) for one in listed
-        )
+        lines = (", ".join(f"{k}{sign}{v}" for k, v in one.items()) for one in listed)
+        return "\n".join(start + line for line in lines)
     if rng.random() < 0.2:
         return as_json(listed, rng)
     key = rng.choice(
@@ -310,12 +310,8 @@ def _either(talk: Talk, found: Found) -> Asked | None:
     right, wrong = (most, less) if over else (less, most)
     tail = "" if whole else "_w"
     name, other = found.names[right].said, found.names[wrong].said
-    said = {
-        "name": name,
-        "other": other,
-        "v": field.said(values[right]),
-        "w": field.said(values[wrong]),
-    }
+    v, w = field.said(values[right]), field.said(values[wrong])
+    said = {"name": name, "other": other, "v": v, "w": w}
     reply = _superlative(talk.pick(LISTS[f"either{tail}_told"]), field, word)
     source = _superlative(talk.pick(LISTS[f"either{tail}"]), field, word)
     x, y = (name, other) if talk.rng.random() < 0.5 else (other, name)
@@ -326,11 +322,8 @@ def _is_there(talk: Talk, found: Found) -> Asked | None:
     """Whether something is among what was found."""
     if found.moments or not found.names:
         return None
-    other = (
-        talk.rng.choice(found.names)
-        if talk.rng.random() < 0.5
-        else drawn(found.label, talk.rng, talk.values)
-    )
+    other = talk.rng.choice(found.names) if talk.rng.random() < 0.5 else None
+    other = other or drawn(found.label, talk.rng, talk.values)
     there = any(other.said == name.said for name in found.names)
     forms = LISTS["there" if there else "not_there"]
     if not there and not other.said.replace(" ", "").isalpha():
@@ -344,16 +337,18 @@ def _is_there(talk: Talk, found: Found) -> Asked | None:
 
 def _under(talk: Talk, found: Found) -> Asked | None:
     """Which items are below a limit."""
-    fits = [(f, v) for f, v in found.columns if f.type in ("money", "size", "measure") and v]
+    specs = [field.spec for field, _ in found.columns]
     fits = [
-        (f, v)
-        for f, v in fits
-        if v[0].unit and [x[0].spec for x in found.columns].count(f.spec) == 1
+        (field, values)
+        for field, values in found.columns
+        if field.type in ("money", "size", "measure")
+        and specs.count(field.spec) == 1
+        and len({id(value.unit) for value in values}) == 1
+        and values[0].unit
     ]
-    ordered = [one for one in fits if len({id(value.unit) for value in one[1]}) == 1]
-    if not ordered:
+    if not fits:
         return None
-    field, values = talk.rng.choice(ordered)
+    field, values = talk.rng.choice(fits)
     unit = values[0].unit
     _, limit = asked_limit(talk.rng.choice(values), talk.rng, True)
     assert unit is not None
@@ -368,9 +363,8 @@ def _under(talk: Talk, found: Found) -> Asked | None:
         return None
     told = [f"{found.names[at].said} {found.joint(field, values[at])}" for at in below]
     reply = fill(talk.pick(LISTS["under_told"]), all=listing(told))
-    return Asked(
-        talk.pick(LISTS["under"]), reply, tuple(found.names[at].said for at in below), slots
-    )
+    needed = tuple(found.names[at].said for at in below)
+    return Asked(talk.pick(LISTS["under"]), reply, needed, slots)
 
 
 def _which_is(talk: Talk, found: Found) -> Asked | None:

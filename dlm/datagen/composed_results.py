@@ -17,7 +17,9 @@ from random import Random
 from typing import Any
 
 from dlm.datagen import composed_lists
+from dlm.datagen.catalog import Written
 from dlm.datagen.composed_fields import (
+    GROUPS,
     TABLE,
     Field,
     any_noun,
@@ -34,10 +36,8 @@ from dlm.datagen.composed_talk import (
     TELL,
     WORDS,
     Asked,
-    Row,
     Talk,
     Tool,
-    draw_group,
     fill,
     spoken,
 )
@@ -45,6 +45,7 @@ from dlm.datagen.noise import Style, draw_style
 from dlm.datagen.phrases import template
 from dlm.datagen.result_values import (
     WORDING,
+    Row,
     Value,
     as_json,
     asked_hour,
@@ -54,7 +55,6 @@ from dlm.datagen.result_values import (
     wrapped,
     written_key,
 )
-from dlm.datagen.results import Written
 from dlm.datagen.values import Values
 from dlm.datagen.world import capital, title
 
@@ -135,7 +135,7 @@ def _thing(talk: Talk) -> None:
 
 def _single(talk: Talk) -> None:
     """The user asks for one field, and the result is just its value."""
-    rng, group = talk.rng, draw_group(talk.rng)
+    rng, group = talk.rng, talk.rng.choice(GROUPS)
     field = draw_field(rng, group, talk.split, (), _SINGLE)
     if field is None:
         return
@@ -151,7 +151,7 @@ def _single(talk: Talk) -> None:
 
 def _deed(talk: Talk) -> None:
     """The user has something done, and the result mostly has a number for it."""
-    rng, group = talk.rng, draw_group(talk.rng)
+    rng, group = talk.rng, talk.rng.choice(GROUPS)
     verb, done = rng.choice(TABLE.deeds[group]).split()
 
     def worded(source: str) -> str:
@@ -175,9 +175,9 @@ def _deed(talk: Talk) -> None:
     asked = Asked(worded(talk.pick(ASK["deed"])), reply, needed)
     if rng.random() < 0.08:
         heard = _begin(talk, shown, asked)
-        waiting = state(rng.choice(WORDING.states), rng)
+        waiting = state(rng.choice(WORDING["states"]), rng)
         talk.call(tool, heard, as_json({rng.choice(("status", "state")): waiting.raw}, rng))
-        pending = rng.choice(WORDING.pending).replace("{state}", waiting.said)
+        pending = rng.choice(WORDING["pending"]).replace("{state}", waiting.said)
         talk.tell(re.sub(r"\bIT\b", shown.named, pending), (waiting.said,))
         return
     _converse(talk, shown, asked, list(map(worded, TELL["undone"])), worded(TELL["done_yes"][0]))
@@ -272,7 +272,7 @@ def _same(talk: Talk, shown: Shown, asked: Asked) -> bool:
         then = _one(talk, shown, False, asked.about)
     if then is None:
         return False
-    heard = _begin(talk, shown, Asked(talk.rng.choice(WORDING.same), "", ()))
+    heard = _begin(talk, shown, Asked(talk.rng.choice(WORDING["same"]), "", ()))
     talk.call(shown.tool, heard, _written(talk, shown))
     _answer(talk, shown, then)
     return True
@@ -390,10 +390,10 @@ def _limit(talk: Talk, shown: Shown, more: bool) -> Asked | None:
     timed = field.type == "clock"
     said, size = (asked_hour if timed else asked_limit)(value, rng, talk.style.digits)
     over = rng.random() < 0.5
-    forms = (WORDING.before, WORDING.after) if timed else (WORDING.below, WORDING.above)
+    forms = ("before", "after") if timed else ("below", "above")
     assert value.size is not None
     right = value.size > size if over else value.size < size
-    source = fill(_read(rng.choice(forms[over]), rng), what=field.what)
+    source = fill(_read(rng.choice(WORDING[forms[over]]), rng), what=field.what)
     told = rng.choice((f"{field.what} {phrase(field, value, rng)}", f"it's {value.said}"))
     reply = f"{'Yes' if right else 'No'}, {told}."
     return Asked(source, reply, ("yes" if right else "no", value.said), {"limit": said})

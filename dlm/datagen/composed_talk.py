@@ -25,15 +25,14 @@ from dlm.datagen.composed_fields import (
 )
 from dlm.datagen.descriptions import described
 from dlm.datagen.holdout import held_out, members
-from dlm.datagen.noise import Style, utter
+from dlm.datagen.noise import Style
 from dlm.datagen.phrases import Piece, is_order, polite
 from dlm.datagen.renaming import styled
-from dlm.datagen.result_values import WORDING, as_json
-from dlm.datagen.spontaneous import Speaker, at_ease
+from dlm.datagen.result_talk import ResultTalk
+from dlm.datagen.result_values import WORDING, Row, as_json, failure_text
 from dlm.datagen.values import Values
 from dlm.datagen.world import capital
 
-Row = dict[str, Any]
 TELL, WORDS = TABLE.tell, TABLE.wording
 
 LACKING = "n't|not|no|nothing|missing"
@@ -79,13 +78,11 @@ class Tool:
     key: str
 
 
-class Talk:
-    """One dialogue while it is written."""
+class Talk(ResultTalk):
+    """A dialogue with composed tools."""
 
     def __init__(self, rng: Random, values: Values, split: str, style: Style, ease: bool) -> None:
-        self.rng, self.values, self.split = rng, values, split
-        self.style, self.ease = style, ease
-        self.messages: list[Row] = []
+        super().__init__(rng, values, split, style, ease)
         self.specs: list[Spec] = []
         self._nouns: set[str] = set()
 
@@ -100,7 +97,7 @@ class Talk:
             about: Its description, in that case.
             group: Group of its thing; empty for any.
         """
-        rng, group = self.rng, group or draw_group(self.rng)
+        rng, group = self.rng, group or self.rng.choice(GROUPS)
         noun = draw_noun(rng, group, self.split)
         while self._nouns & set(noun.split()):
             noun = draw_noun(rng, group, self.split)
@@ -140,7 +137,7 @@ class Talk:
             if roll < (0.2 if self.split == "train" else 0.6):
                 parts.append(rng.choice(WORDS["tails"]))
             if roll < (0.05 if self.split == "train" else 0.8):
-                parts.insert(0, rng.choice(WORDING.prefixes))
+                parts.insert(0, rng.choice(WORDING["prefixes"]))
             if words and kind != "deed" and roll > 0.85:
                 parts = [*verb, noun, *words]
             parts = "_".join(parts).replace(" ", "_").replace("-", "_").split("_")
@@ -167,21 +164,12 @@ class Talk:
             count = len(pieces)
             pieces = polite(rng, pieces)
             order = len(pieces) == count
-        if self.ease and not again:
-            speaker = Speaker(rng, self.split, lambda s: self.values.text(s, rng), lambda *_: "")
-            pieces = at_ease(speaker, pieces, order)
-        heard = utter(rng, pieces, self.style, "?" in source)
-        self.messages.append({"role": "user", "content": heard.text})
-        return {slot: text for slot, text in heard.values.items() if slot.isalpha()}
+        return self.speak(pieces, order, again, "?" in source)
 
     def call(self, tool: Tool, heard: Mapping[str, str], result: str) -> None:
         """The agent calls a tool, which answers."""
         given = {tool.key: heard["x"]} if tool.key else {}
-        calls = [{"name": tool.spec["name"], "arguments": given}]
-        self.messages += [
-            {"role": "assistant", "content": None, "tool_calls": calls},
-            {"role": "tool", "name": tool.spec["name"], "content": result},
-        ]
+        self.make_call(tool.spec["name"], given, result)
 
     def tell(self, text: str, values: Sequence[str]) -> None:
         """The agent answers.
@@ -192,12 +180,6 @@ class Talk:
         kind = {"kind": "told"} if self.messages[-1]["role"] == "user" else {}
         told = {"role": "assistant", "content": spoken(text), **kind}
         self.messages.append({**told, "values": list(values)} if values else told)
-
-    def thank(self) -> None:
-        """The user says thanks and asks nothing more."""
-        heard = utter(self.rng, [Piece(self.rng.choice(WORDING.thanks))], self.style)
-        self.messages.append({"role": "user", "content": heard.text})
-        self.messages.append({"role": "assistant", "content": self.rng.choice(WORDING.welcome)})
 
     def slot(self, tool: Tool) -> str:
         """A value for the ``{x}`` in a thing's name, as it is said."""
@@ -211,25 +193,22 @@ class Talk:
             return self.values.draw("adjective", rng) if rng.random() < 0.3 else any_noun(rng)
         if kind in ("title", "names"):
             return drawn(kind, rng, self.values).said
-        return (
-            many(any_noun(rng))
-            if kind == "nouns"
-            else self.values.draw(kind, rng, self.style.digits)
-        )
+        if kind == "nouns":
+            return many(any_noun(rng))
+        return self.values.draw(kind, rng, self.style.digits)
 
     def fail(self, tool: Tool, heard: Mapping[str, str], forms: Sequence[str]) -> None:
         """The call fails, and the agent says so, with the reason if there is one."""
         rng = self.rng
         why, raw = self._reason()
         if rng.random() < 0.1:
-            bare: tuple[Row, ...] = ({"ok": False}, {"success": False}, {"status": "failed"})
-            self.call(tool, heard, as_json(rng.choice(bare), rng))
+            self.call(tool, heard, failure_text("", rng))
             self.tell(self.pick(TELL["bare_failed"]), (LACKING,))
             return
         self.call(tool, heard, raw)
         self.tell(self.pick(forms).replace("{why}", why), (why,))
         if rng.random() < 0.35:
-            source = rng.choice(WORDING.again)
+            source = rng.choice(WORDING["again"])
             self.ask(source, {}, True)
             self.tell(f"No, {why}." if source.startswith("did") else f"{capital(why)}.", (why,))
 
@@ -256,14 +235,8 @@ class Talk:
         return said, as_json(rng.choice(extras) | {key: raw}, rng)
 
 
-def draw_group(rng: Random) -> str:
-    """A group of things."""
-    return rng.choice(GROUPS)
-
-
 def _about_noun(source: str, noun: str) -> str:
-    text = source.replace("a NOUN", an(noun)).replace("NOUNs", many(noun)).replace("NOUN", noun)
-    return text
+    return source.replace("a NOUN", an(noun)).replace("NOUNs", many(noun)).replace("NOUN", noun)
 
 
 def fill(source: str, **fields: str) -> str:

@@ -23,7 +23,7 @@ from dlm.datagen.renaming import styled
 from dlm.datagen.spoken_values import WEEKDAYS
 from dlm.datagen.tables import read
 from dlm.datagen.values import Values
-from dlm.datagen.world import Arguments, Result, capital, failure
+from dlm.datagen.world import Arguments, Result, capital, drawn_clock, failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +189,8 @@ def _fresh(rng: Random, split: str) -> tuple[Action, tuple[str, ...], str]:
     if split == "train" and rng.random() < _PLAIN_ACTIONS:
         action = rng.choice(plain_actions())
     else:
-        action = rng.choice(
-            _BY_GROUP[rng.choice(list(THINGS) if split == "train" else _SEEN_GROUPS)]
-        )
+        groups = list(THINGS) if split == "train" else _SEEN_GROUPS
+        action = rng.choice(_BY_GROUP[rng.choice(groups)])
     thing = draw_thing(rng, action.group, split)
     return action, thing, rng.choice(thing).replace("_", " ")
 
@@ -304,24 +303,20 @@ def request(tool: ComposedTool, rng: Random, values: Values, digits: bool) -> li
         added = [Piece(" "), *phrase.expand(rng)]
         front = kind in ("when", "day") and rng.random() < 0.15 and not source.endswith("?")
         pieces = [*added, Piece(" "), *pieces] if front else [*pieces, *added]
-    return [
-        Piece(_value(tool, p.slot, rng, values, digits), by_kind[p.slot]) if p.slot else p
-        for p in pieces
-    ]
+    for at, (_, kind) in enumerate(pieces):
+        if kind:
+            key = by_kind[kind]
+            pieces[at] = Piece(given(tool, key, rng, values, digits), key)
+    return pieces
 
 
-def _value(tool: ComposedTool, kind: str, rng: Random, values: Values, digits: bool) -> str:
+def given(tool: ComposedTool, parameter: str, rng: Random, values: Values, digits: bool) -> str:
+    """A value of a parameter."""
+    kind = tool.kinds[parameter]
     if kind == "ref":
         return values.draw(tool.ref, rng, digits)
     drawn = KINDS[kind].value
     return values.draw("noun" if drawn == "salad" else drawn, rng, digits)
-
-
-def given(
-    tool: ComposedTool, parameter: str, rng: Random, values: Values, digits: bool
-) -> list[Piece]:
-    """A parameter's value on its own, as in an answer or a correction."""
-    return [Piece(_value(tool, tool.kinds[parameter], rng, values, digits), parameter)]
 
 
 def answer(tool: ComposedTool, arguments: Arguments, rng: Random) -> Result:
@@ -368,7 +363,7 @@ def _fields(rng: Random) -> Arguments:
         "price": str(rng.randint(3, 900)) if rng.random() < 0.6 else f"{rng.uniform(3, 90):.2f}",
         "x": words[0], "y": words[1], "z": words[2], "state": rng.choice(_TABLE.states),
         "weekday": rng.choice(WEEKDAYS).title(),
-        "clock": f"{rng.randint(1, 12)}:{5 * rng.randrange(12):02d} {rng.choice(('AM', 'PM'))}",
+        "clock": drawn_clock(rng),
     }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 from dlm.datagen.extraction_values import CENTS, CURRENCIES, Draw, plain_number
-from dlm.datagen.spoken_values import MONTHS, WEEKDAYS, ordinal_of
+from dlm.datagen.spoken_values import MONTHS, WEEKDAYS, nth, ordinal_of
 from dlm.language.spoken_numbers import words_of
 
 
@@ -37,12 +37,6 @@ class Told:
     iso: str = ""
     size: float | None = None
     currency: str = ""
-
-
-def _ordinal(number: int) -> str:
-    """A number as an ordinal in figures: 22nd."""
-    ends = {1: "st", 2: "nd", 3: "rd"}
-    return f"{number}{'th' if 10 < number % 100 < 14 else ends.get(number % 10, 'th')}"
 
 
 _DOZENS = {6: "half a dozen", 12: "a dozen", 24: "two dozen", 36: "three dozen", 48: "four dozen"}
@@ -157,7 +151,7 @@ class ToldDraw:
     def _nth(self, low: str, high: str) -> Told:
         value = self.rng.randint(int(low), int(high))
         spelled = value < 20 and not self._terse
-        return Told(ordinal_of(value) if spelled else _ordinal(value), value, size=value)
+        return Told(ordinal_of(value) if spelled else nth(value), value, size=value)
 
     def _num(self, low: str, high: str) -> Told:
         value = plain_number(round(self.rng.uniform(float(low), float(high)), 1))
@@ -229,8 +223,7 @@ class ToldDraw:
 
     def _written_date(self, day: date, bare: bool) -> Told:
         text = self.day_text(day, bare)
-        known = not bare or self.today is not None
-        if not known:
+        if bare and self.today is None:
             return Told(text, text, size=day.toordinal())
         return Told(text, text, "date", day.isoformat(), day.toordinal())
 
@@ -248,15 +241,12 @@ class ToldDraw:
             form = "{d} {m} {y}"
         form = form.replace(", {y}", "").replace(" {y}", "") if bare else form
         week = WEEKDAYS[day.weekday()].title()
-        nth = _ordinal(day.day)
-        return form.format(d=day.day, m=month, b=month[:3], y=day.year, w=week, n=nth)
+        return form.format(d=day.day, m=month, b=month[:3], y=day.year, w=week, n=nth(day.day))
 
     def _time(self, low: str = "7", high: str = "22") -> Told:
         rng = self.rng
-        hour, minute = (
-            rng.randint(int(low), int(high)),
-            rng.choice((0, 0, 0, 15, 30, 30, 45, 10, 20)),
-        )
+        hour = rng.randint(int(low), int(high))
+        minute = rng.choice((0, 0, 0, 15, 30, 30, 45, 10, 20))
         iso, size = f"{hour:02d}:{minute:02d}:00Z", 60 * hour + minute
         if self._day_clock:
             return self._clock(f"{hour:02d}:{minute:02d}", iso, size)
@@ -266,10 +256,10 @@ class ToldDraw:
             words, minutes = rng.choice(_PARTS)
             text = f"{words} {words_of(hour % 12 or 12)}"
             return Told(text, text, size=60 * hour + minutes)
-        half = ("am" if hour < 12 else "pm", " am" if hour < 12 else " pm")
-        ends = (half[1], half[0], half[1].upper())[self._joint]
+        half = "am" if hour < 12 else "pm"
+        end = (f" {half}", half, f" {half.upper()}")[self._joint]
         shown = f"{hour % 12 or 12}:{minute:02d}" if minute else str(hour % 12 or 12)
-        return self._clock(shown + ends, iso, size)
+        return self._clock(shown + end, iso, size)
 
     def _clock(self, text: str, iso: str, size: float) -> Told:
         return Told(text, text, "time", iso, size)

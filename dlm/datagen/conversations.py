@@ -189,7 +189,7 @@ def _compound(script: Script, tool: str, other: str) -> bool:
     last = script.split == "train" and "end_conversation" in script.repertoire
     if last and script.rng.random() < 0.06:
         if turns.compound(script, tool, "end_conversation"):
-            script.end()
+            script.ended = True
         return script.ended
     return turns.compound(script, tool, other)
 
@@ -273,7 +273,7 @@ def _coffee_turn(script: Script) -> None:
         turns.goodbye(script)
     elif roll > 0.93:
         turns.request(script, "transfer_call")
-        script.end()
+        script.ended = True
     elif roll > 0.91:
         turns.request(script, rng.choice(("remove_drink", "read_order", "confirm_order")))
     elif (roll > 0.88 and _without_tool(script)) or (roll > 0.84 and turns.shop_talk(script)):

@@ -202,15 +202,12 @@ def as_heard(row: dict[str, Any], rng: Random) -> dict[str, Any]:
     messages = []
     for message in row["messages"]:
         if message["role"] == "user":
-            message = {**message, "content": " ".join(plain(message["content"], digits).split())}
+            message = {**message, "content": _heard(message["content"], digits)}
         elif message.get("tool_calls"):
-            calls = [
-                {
-                    "name": c["name"],
-                    "arguments": {k: _heard(v, digits) for k, v in c["arguments"].items()},
-                }
-                for c in message["tool_calls"]
-            ]
+            calls = []
+            for call in message["tool_calls"]:
+                given = {k: _heard(v, digits) for k, v in call["arguments"].items()}
+                calls.append({"name": call["name"], "arguments": given})
             message = {**message, "tool_calls": calls}
         messages.append(message)
     return {**row, "messages": messages}

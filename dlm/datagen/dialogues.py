@@ -5,9 +5,9 @@
 A dialogue is made in five steps. `stream` draws a kind from `SHARES`. That kind's writer writes
 turns into a `dlm.datagen.script.Script` (an agent's own tools: `dlm.datagen.conversations`; what
 can happen in a turn is `dlm.datagen.turns`), a `dlm.datagen.unfamiliar_tools.Scene` (tools that no
-agent ships) or a `dlm.datagen.results.Teller` or `dlm.datagen.composed_talk.Talk` (what such tools
-answer, and what is asked about it), or the row is written as a whole (`dlm.datagen.written_tools`:
-functions called for in writing). A turn picks a phrasing of the split (`dlm.datagen.holdout`),
+agent ships) or a `dlm.datagen.result_talk.ResultTalk` (what such tools answer, and what is asked
+about it), or the row is written as a whole (`dlm.datagen.written_tools`: functions called for in
+writing). A turn picks a phrasing of the split (`dlm.datagen.holdout`),
 fills its slots (`dlm.datagen.values`), and has it transcribed (`dlm.datagen.noise`). Simulated
 tools answer the calls, and replies are worded from their results. Finally the tools to declare are
 chosen and, for some kinds, renamed (`dlm.datagen.renaming`). Texts with structured answers are made
@@ -39,7 +39,7 @@ from dlm.datagen import (
     unfamiliar_tools,
     written_tools,
 )
-from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS, INVENTED
+from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS, INVENTED, Written
 from dlm.datagen.conversations import ALIKE, AT_LENGTH, WRITERS
 from dlm.datagen.corpora import Corpora, as_heard, load
 from dlm.datagen.holdout import NothingHeldOutError
@@ -116,6 +116,10 @@ class Source:
         values = Values(corpora, share_alike, free=True)
         return cls(values, rows, split, unasked=UNASKED, at_ease=AT_EASE)
 
+    def draw_ease(self, rng: Random) -> bool:
+        """Draw whether the user of a dialogue speaks spontaneously."""
+        return bool(self.at_ease) and rng.random() < self.at_ease
+
 
 def generate(
     seed: int,
@@ -160,7 +164,7 @@ def _attempt(rng: Random, source: Source, kind: str) -> dict[str, Any] | None:
     if kind in _OTHERS:
         return _OTHERS[kind](rng, source)
     agent = kind.removesuffix("_renamed")
-    ease = agent in AT_LENGTH or (bool(source.at_ease) and rng.random() < source.at_ease)
+    ease = agent in AT_LENGTH or source.draw_ease(rng)
     script = Script(rng, source.values, source.split, source.corpora, source.unasked, ease)
     if source.style is not None:
         script.restyle(source.style)
@@ -233,24 +237,25 @@ def _corpus_row(rng: Random, source: Source) -> dict[str, Any] | None:
     if source.corpora is None or not source.corpora.dialogues:
         return None
     found = as_heard(rng.choice(source.corpora.dialogues), rng)
-    return None if found is None else {"system": _instructions(rng, ""), **found}
+    return {"system": _instructions(rng, ""), **found}
 
 
 def _unfamiliar(rng: Random, source: Source) -> dict[str, Any] | None:
     purposes = source.corpora.purposes if source.corpora else {}
-    ease = bool(source.at_ease) and rng.random() < source.at_ease
-    scene = Scene(rng, source.values, source.split, purposes, ease)
+    scene = Scene(rng, source.values, source.split, purposes, source.draw_ease(rng))
     written = unfamiliar_tools.write(scene, source.unasked)
-    if written is None:
-        return None
-    tools, messages = written
-    return {"system": _instructions(rng, ""), "tools": tools, "messages": messages}
+    return None if written is None else _of_strangers(rng, written)
 
 
 def _results(rng: Random, source: Source) -> dict[str, Any]:
-    ease = bool(source.at_ease) and rng.random() < source.at_ease
+    ease = source.draw_ease(rng)
     writer = composed_results if rng.random() < COMPOSED_RESULTS else results
-    tools, messages = writer.write(rng, source.values, source.split, source.style, ease)
+    written = writer.write(rng, source.values, source.split, source.style, ease)
+    return _of_strangers(rng, written)
+
+
+def _of_strangers(rng: Random, written: Written) -> dict[str, Any]:
+    tools, messages = written
     return {"system": _instructions(rng, ""), "tools": tools, "messages": messages}
 
 

@@ -73,9 +73,7 @@ def said_again(pieces: list[Piece]) -> list[Piece]:
 
 
 def _message(rng: Random) -> str:
-    forms = (_listed, _divided, _alike)
-    body = rng.choices(forms, (8, 2, 2))[0](rng)
-    return _around(rng, body)
+    return _around(rng, rng.choices((_listed, _divided, _alike), (8, 2, 2))[0](rng))
 
 
 def _around(rng: Random, body: str) -> str:
@@ -116,9 +114,8 @@ def _divided(rng: Random) -> str:
         )
     text = f"{_spaced(total, size, '{drinks}')}{rng.choice((' ', ' ', ', '))}{_joined(rng, parts)}"
     if not size and rng.random() < 0.25:
-        text = (
-            f"{text} {rng.choice(('and', 'plus', 'and also', ','))} {_group(rng, len(parts) + 1)}"
-        )
+        joint = rng.choice(("and", "plus", "and also", ","))
+        text = f"{text} {joint} {_group(rng, len(parts) + 1)}"
     return text
 
 

@@ -61,11 +61,7 @@ def read(directory: Path) -> dict[str, tuple[str, ...]]:
     Raises:
         FileNotFoundError: A corpus is missing.
     """
-    found: dict[str, Counter[str]] = {
-        "thing": Counter(),
-        "things": Counter(),
-        "corpus_deed": Counter(),
-    }
+    found = {symbol: Counter[str]() for symbol in ("thing", "things", "corpus_deed")}
     for row in islice(rows(directory / _PROBLEMS), _PROBLEMS_READ):
         text = row["question"].lower()
         found["thing"].update(w for w in _THING.findall(text) if not w.endswith("s"))

@@ -16,7 +16,7 @@ from dlm.datagen.phrases import fill, template
 from dlm.datagen.spoken_values import WEEKDAYS
 from dlm.datagen.values import Values
 from dlm.datagen.words import WORDS
-from dlm.datagen.world import Arguments, Result, capital, failure
+from dlm.datagen.world import Arguments, Result, capital, drawn_clock, failure
 from dlm.language.spoken_numbers import number
 
 
@@ -64,6 +64,8 @@ def _field(slot: str, arguments: Arguments, values: Values, rng: Random) -> str:
         return " ".join(c.upper() for c in next(iter(arguments.values()), "") if c.isalpha())
     if kind == "pips":
         return str(rng.randint(1, round(number(arguments.get("sides", "6")) or 6)))
+    if kind in _LISTS:
+        return rng.choice(WORDS[kind])
     composed = _FIELDS.get(kind)
     return composed(rng) if composed else values.draw(kind, rng, True)
 
@@ -74,12 +76,6 @@ _FIELDS: dict[str, Callable[[Random], str]] = {
     "number": lambda rng: str(rng.randint(2, 60)),
     "code": lambda rng: str(rng.randint(100, 99999)),
     "weekday": lambda rng: rng.choice(WEEKDAYS).title(),
-    "clock": lambda rng: (
-        f"{rng.randint(1, 12)}:{5 * rng.randrange(12):02d} {rng.choice(('AM', 'PM'))}"
-    ),
-    "name": lambda rng: rng.choice(WORDS["name"]),
-    "place": lambda rng: rng.choice(WORDS["place"]),
-    "noun": lambda rng: rng.choice(WORDS["noun"]),
-    "adjective": lambda rng: rng.choice(WORDS["adjective"]),
-    "item": lambda rng: rng.choice(WORDS["item"]),
+    "clock": drawn_clock,
 }
+_LISTS = ("name", "place", "noun", "adjective", "item")

@@ -64,17 +64,20 @@ def request(row: dict[str, Any]) -> tuple[str, list[Piece]] | None:
     return None if cut is None else (tool, cut)
 
 
+def _with(tool: str, slot: str, words: list[str], value: object) -> tuple[str, Spans] | None:
+    """A request with one argument; None if its value is not in the sentence exactly once."""
+    span = spans.find(words, str(value))
+    return (tool, {slot: span}) if span else None
+
+
 def _timer(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
     if _MORE.search(text) or "alarm" in text or (" and " in text and "timers" in text):
         return None
     length = spans.duration(words)
     name = slots.get("name")
-    if (
-        length is None
-        or "/" in text
-        or (name is None and _NAMED.search(text))
-        or "conversation_command" in slots
-    ):
+    if length is None or "/" in text or "conversation_command" in slots:
+        return None
+    if name is None and _NAMED.search(text):
         return None
     found = {"duration": length}
     if name is not None:
@@ -161,23 +164,15 @@ def _time(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Span
         return None
     place = slots.get("location") or slots.get("place_name")
     if isinstance(place, str):
-        span = spans.find(words, place)
-        return ("get_time", {"place": span}) if span and "time" in text else None
-    match = _PLACE.search(text)
-    if match:
-        span = spans.find(words, match[1])
-        return ("get_time", {"place": span}) if span else None
+        return _with("get_time", "place", words, place) if "time" in text else None
+    if match := _PLACE.search(text):
+        return _with("get_time", "place", words, match[1])
     plain = "time" in text or "clock" in text or "late" in text
     return ("get_time", {}) if plain and not slots and not re.search(r"\b(in|at)\b", text) else None
 
 
 def _date(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
-    if (
-        slots.get("location")
-        or slots.get("place_name")
-        or "time" in text
-        or slots.get("event_name")
-    ):
+    if any(slots.get(key) for key in ("location", "place_name", "event_name")) or "time" in text:
         return None
     if not re.search(r"\b(date|day)\b", text):
         return None
@@ -226,10 +221,7 @@ _remove = partial(_listed, pattern=_LIST_REMOVE, tool="remove_from_list")
 
 
 def _shopping(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
-    for reader in (_add, _remove):
-        if found := reader(text, words, slots):
-            return found
-    return None
+    return _add(text, words, slots) or _remove(text, words, slots)
 
 
 def _read_list(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
@@ -240,8 +232,7 @@ def _read_list(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str,
         or re.search(r"\b(if|put|add|did|how many|reminders?)\b", text)
     ):
         return None
-    span = spans.find(words, match[1])
-    return ("read_list", {"list": span}) if span else None
+    return _with("read_list", "list", words, match[1])
 
 
 def _remind(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spans] | None:
@@ -272,8 +263,7 @@ def _stock(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Spa
         return None
     if re.search(r"\b(shares of|how many|buy|sell|news|last|yesterday|week|month|year)\b", text):
         return None
-    span = spans.find(words, company)
-    return ("get_stock_price", {"company": span}) if span else None
+    return _with("get_stock_price", "company", words, company)
 
 
 _DEVICE = re.compile(
@@ -346,10 +336,7 @@ def _cancel(text: str, words: list[str], slots: dict[str, Any]) -> tuple[str, Sp
     if any(k.startswith("start") or k == "area" for k in slots):
         return None
     name = slots.get("name")
-    if name is None:
-        return "cancel_timer", {}
-    span = spans.find(words, str(name))
-    return ("cancel_timer", {"name": span}) if span else None
+    return ("cancel_timer", {}) if name is None else _with("cancel_timer", "name", words, name)
 
 
 _ALARM_OFF = re.compile(

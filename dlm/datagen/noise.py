@@ -77,11 +77,7 @@ def utter(rng: Random, pieces: list[Piece], style: Style, question: bool = False
     for piece in pieces:
         text = piece.text if style.cased else plain(piece.text, style.digits)
         if not piece.slot:
-            text = (
-                text.replace("?", "").replace(",", " ")
-                if not style.cased
-                else text.replace("?", " ")
-            )
+            text = text.replace("?", " ")
         words.extend((word, piece.slot) for word in text.split())
     if style.rate and rng.random() < 0.6:
         words = _disturb(rng, words, style.rate)

@@ -80,9 +80,8 @@ def behind(rng: Random, parts: Sequence[str]) -> str:
     """What follows a drink for some parameters: " with {milk} and {sweetener}"."""
     text, began = "", False
     style = rng.random()
-    for i, part in enumerate(parts):
+    for part in parts:
         slot = f"{{{part}}}"
-        last = i == len(parts) - 1
         if part == "size":
             text += f" {rng.choice(('in ', 'size ', 'make it ', ''))}{slot}"
         elif part == "roast":
@@ -90,11 +89,9 @@ def behind(rng: Random, parts: Sequence[str]) -> str:
         elif style < 0.25:
             text += f" {slot}"
         elif not began:
-            text, began = (
-                f"{text} {rng.choice(('with', 'with', 'with', 'and', 'plus'))} {slot}",
-                True,
-            )
-        elif last:
+            text += f" {rng.choice(('with', 'with', 'with', 'and', 'plus'))} {slot}"
+            began = True
+        elif part == parts[-1]:
             text += f" {rng.choice(('and', 'and', 'and with', 'with', 'plus'))} {slot}"
         else:
             text += f" {slot}"

@@ -6,13 +6,13 @@ The tools are in ``data/results_deeds.toml``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any, Protocol
 
-from dlm.datagen.result_tools import Deed, Matter, Tool
+from dlm.datagen.result_talk import Teller
+from dlm.datagen.result_tools import Deed, Tool
 from dlm.datagen.result_values import (
     WORDING,
+    Row,
     Value,
     as_json,
     clock_at,
@@ -24,9 +24,7 @@ from dlm.datagen.spoken_values import WEEKDAYS
 from dlm.datagen.spoken_values import clock as spoken_clock
 from dlm.language.spoken_numbers import number
 
-Row = dict[str, Any]
-
-_SUCCESSES: tuple[tuple[str, Any], ...] = (
+_SUCCESSES: tuple[tuple[str, str | int], ...] = (
     ("ok", True), ("success", True), ("status", "ok"), ("status", "success"), ("result", "done"),
     ("done", True), ("status", "completed"), ("code", 200),
 )  # fmt: skip
@@ -36,33 +34,6 @@ _PARTS = (
     ("ok", "not_done"),
     ("completed", "rejected"),
 )
-
-
-class Teller(Protocol):
-    """The dialogue being written; see `dlm.datagen.results.Teller`."""
-
-    rng: Random
-    heard: dict[str, str]
-
-    def ask(self, source: str, matter: Matter, it: str = "", **told: str) -> dict[str, str]:
-        """The user says a phrasing."""
-        ...
-
-    def call(self, tool: Tool, heard: Mapping[str, str], result: str) -> None:
-        """The agent calls a tool, which answers."""
-        ...
-
-    def tell(self, source: str, it: str = "it", **told: str) -> None:
-        """The agent says a phrasing."""
-        ...
-
-    def pick(self, options: Sequence[str]) -> str:
-        """One of some phrasings."""
-        ...
-
-    def thank(self) -> None:
-        """The user says thanks and asks nothing more."""
-        ...
 
 
 def carry_out(teller: Teller, tool: Tool, deed: Deed) -> None:
@@ -86,7 +57,7 @@ def carry_out(teller: Teller, tool: Tool, deed: Deed) -> None:
 def _later(teller: Teller, deed: Deed, answer: str, **told: str) -> None:
     """Sometimes the user asks once more whether it was done."""
     if teller.rng.random() < 0.3:
-        teller.ask(teller.pick(WORDING.done_already), deed)
+        teller.ask(teller.pick(WORDING["done_already"]), deed)
         teller.tell(answer, **told)
 
 
@@ -123,11 +94,11 @@ def _repeated(teller: Teller, deed: Deed) -> Row:
 
 def _pending(teller: Teller, tool: Tool, deed: Deed) -> None:
     rng = teller.rng
-    value = state(teller.pick(WORDING.states), rng)
+    value = state(teller.pick(WORDING["states"]), rng)
     key = rng.choice(("status", "state", "result"))
     found = {key: value.raw} if rng.random() < 0.6 else {"accepted": True, key: value.raw}
     teller.call(tool, teller.heard, as_json(found, rng))
-    teller.tell(teller.pick(WORDING.pending), state=value.said)
+    teller.tell(teller.pick(WORDING["pending"]), state=value.said)
     _later(teller, deed, "No, it's still {state}.", state=value.said)
 
 
@@ -135,10 +106,9 @@ def _undone(teller: Teller, tool: Tool, deed: Deed) -> None:
     rng = teller.rng
     why = rng.choice(deed.why)
     reasoned = rng.random() < 0.8
-    error = why if reasoned else ""
-    teller.call(tool, teller.heard, failure_text(error, rng))
+    teller.call(tool, teller.heard, failure_text(why if reasoned else "", rng))
     teller.tell(
-        teller.pick(WORDING.undone_why if reasoned else WORDING.undone),
+        teller.pick(WORDING["undone_why" if reasoned else "undone"]),
         why=why, undone=deed.undone,
     )  # fmt: skip
     _later(teller, deed, "No, {undone}.", undone=deed.undone)
@@ -175,7 +145,7 @@ def _partly(teller: Teller, tool: Tool, deed: Deed) -> None:
         both = [good, bad]
         found: Row = {first: both, second: []} if roll < 0.15 else {first: [], second: both}
         teller.call(tool, teller.heard, as_json(found, rng))
-        options = WORDING.partly_done if roll < 0.15 else WORDING.partly_failed
+        options = WORDING["partly_done" if roll < 0.15 else "partly_failed"]
         teller.tell(teller.pick(options), good=good, bad=bad)
         return
     reasoned = rng.random() < 0.6
@@ -183,7 +153,7 @@ def _partly(teller: Teller, tool: Tool, deed: Deed) -> None:
     if rng.random() < 0.5:
         found = {"status": rng.choice(("partial", "partial_success", "incomplete")), **found}
     teller.call(tool, teller.heard, as_json(found, rng))
-    options = WORDING.partly_why if reasoned else WORDING.partly
+    options = WORDING["partly_why" if reasoned else "partly"]
     teller.tell(teller.pick(options), good=good, bad=bad, why=why)
     _later(teller, deed, "Only {good}, not {bad}.", good=good, bad=bad)
 

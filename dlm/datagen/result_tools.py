@@ -91,12 +91,12 @@ def slot_of(matter: Fact | Several) -> str:
 def offered(name: str, style: str, split: str, rng: Random) -> Tool:
     """A tool for a matter, with its name in a style of `dlm.datagen.renaming.styled`."""
     matter = MATTERS[name]
-    verbs = matter.verbs if isinstance(matter, Deed) else WORDING.verbs
+    verbs = matter.verbs if isinstance(matter, Deed) else WORDING["verbs"]
     words: list[str] = []
     while not words or held_out("_".join(words)) != (split == "heldout"):
         words = f"{rng.choice(verbs)}_{rng.choice(matter.tools)}".split("_")
         if rng.random() < (0.1 if split == "train" else 0.7):
-            words.insert(0, rng.choice(WORDING.prefixes))
+            words.insert(0, rng.choice(WORDING["prefixes"]))
     if isinstance(matter, Deed):
         slots = {slot: rng.choice(names[1:]) for slot, names in matter.slots.items()}
     else:

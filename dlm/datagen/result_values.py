@@ -17,7 +17,7 @@ from typing import Any
 from dlm.datagen.made_up import pseudo_word
 from dlm.datagen.renaming import styled
 from dlm.datagen.spoken_values import MONTHS, WEEKDAYS
-from dlm.datagen.tables import read
+from dlm.datagen.tables import Lists, read
 from dlm.datagen.values import Values
 from dlm.datagen.words import WORDS
 from dlm.datagen.world import capital, title
@@ -37,60 +37,19 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """``data/results.toml``; comments at its top explain each list."""
-
-    verbs: tuple[str, ...]
-    prefixes: tuple[str, ...]
-    wraps: tuple[str, ...]
-    ask_what: tuple[str, ...]
-    ask_more: tuple[str, ...]
-    same: tuple[str, ...]
-    unknown: tuple[str, ...]
-    above: tuple[str, ...]
-    below: tuple[str, ...]
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-    is_it: tuple[str, ...]
-    no_state: tuple[str, ...]
-    yes_state: tuple[str, ...]
-    failed: tuple[str, ...]
-    sorry: tuple[str, ...]
-    again: tuple[str, ...]
-    thanks: tuple[str, ...]
-    welcome: tuple[str, ...]
-    elsewhere: tuple[str, ...]
-    empty: tuple[str, ...]
-    single: tuple[str, ...]
-    few: tuple[str, ...]
-    several: tuple[str, ...]
-    how_many: tuple[str, ...]
-    counted: tuple[str, ...]
-    counted_one: tuple[str, ...]
-    counted_none: tuple[str, ...]
-    which: tuple[str, ...]
-    nth: tuple[str, ...]
-    no_nth: tuple[str, ...]
-    about_nth: tuple[str, ...]
-    most: tuple[str, ...]
-    most_told: tuple[str, ...]
-    done_already: tuple[str, ...]
-    pending: tuple[str, ...]
-    states: tuple[str, ...]
-    undone: tuple[str, ...]
-    undone_why: tuple[str, ...]
-    partly: tuple[str, ...]
-    partly_why: tuple[str, ...]
-    partly_done: tuple[str, ...]
-    partly_failed: tuple[str, ...]
+class _Table:
     units: dict[str, Unit]
     currencies: dict[str, Unit]
     extras: dict[str, tuple[str, ...]]
     failures: dict[str, str]
-    final: tuple[str, ...]
 
 
-WORDING = read("results", Wording)
+WORDING = read("results", Lists)
+_TABLE = read("results_values", _Table)
+UNITS = _TABLE.units
+CURRENCIES = _TABLE.currencies
+FAILURES = _TABLE.failures
+"""Error as the tool writes it → how it is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +144,7 @@ def _number(kind: str, low: int, high: int, unit: list[str], rng: Random) -> Val
     said = f"minus {-number}" if number < 0 else str(number)
     if not unit:
         return Value(str(number) if rng.random() < 0.1 else number, said, size=number)
-    of = WORDING.units[unit[0]]
+    of = UNITS[unit[0]]
     told = counted(said, of)
     bare = 0.25 if unit[0] in ("C", "F", "pc") else 0.0
     raw, suffix = _with_unit(number, of, bare, rng)
@@ -206,7 +165,7 @@ def _with_unit(number: float, of: Unit, bare: float, rng: Random) -> tuple[Any, 
 
 def _money(low: int, high: int, rng: Random) -> Value:
     code = rng.choice(("usd", "usd", "usd", "eur", "gbp"))
-    of = WORDING.currencies[code]
+    of = CURRENCIES[code]
     number: float = rng.randint(low, high)
     if high < 1000 and rng.random() < 0.6:
         # No zero at the end, as JSON would drop it.
@@ -315,7 +274,7 @@ def asked_limit(value: Value, rng: Random, digits: bool) -> tuple[str, float]:
     spread = max(2, round(abs(value.size) * 0.4))
     limit = round(value.size) + rng.choice((-1, 1)) * rng.randint(1, spread)
     limit = max(limit if value.size < 100 else 10 * (limit // 10), 1)
-    if value.unit is WORDING.units["pc"]:
+    if value.unit is UNITS["pc"]:
         limit = min(limit, 99)
     if limit == value.size:
         limit += 1 if limit < 50 else -1
@@ -334,7 +293,7 @@ def asked_hour(value: Value, rng: Random, digits: bool) -> tuple[str, float]:
     return f"{number} {half.upper() if digits else half}", 60.0 * hour
 
 
-_MEASURED = {s for unit in WORDING.units.values() for s in unit.suffixes if len(s) > 3}
+_MEASURED = {s for unit in UNITS.values() for s in unit.suffixes if len(s) > 3}
 """Words of keys that already give a unit."""
 
 
@@ -367,11 +326,11 @@ def as_object(
             pairs.append(
                 (written_key(key, "", case), rng.choice((None, None, "unknown", "n/a", "")))
             )
-    extras = rng.sample(list(WORDING.extras), rng.choice((0, 0, 1, 1, 2)))
+    extras = rng.sample(list(_TABLE.extras), rng.choice((0, 0, 1, 1, 2)))
     known = {key for key, _ in pairs}
     for name in extras:
         if written_key(name, "", case) not in known:
-            pairs.append((written_key(name, "", case), rng.choice(WORDING.extras[name])))
+            pairs.append((written_key(name, "", case), rng.choice(_TABLE.extras[name])))
     rng.shuffle(pairs)
     return dict(pairs)
 
@@ -380,9 +339,9 @@ def wrapped(found: Row, rng: Random) -> Row:
     """A result as it is, or with all or half of its fields in an inner object."""
     roll = rng.random()
     if roll < 0.2:
-        return {rng.choice(WORDING.wraps): found}
+        return {rng.choice(WORDING["wraps"]): found}
     if roll < 0.3:
-        return {"ok": True, rng.choice(WORDING.wraps): found}
+        return {"ok": True, rng.choice(WORDING["wraps"]): found}
     if roll < 0.4 and len(found) > 3:
         cut = len(found) // 2
         pairs = list(found.items())

@@ -14,16 +14,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
 
-from dlm.datagen.catalog import Spec
-from dlm.datagen.holdout import unseen
-from dlm.datagen.noise import Style, draw_style, utter
-from dlm.datagen.phrases import Piece, fill, is_order, polite, template
+from dlm.datagen.catalog import Written
+from dlm.datagen.noise import Style, draw_style
+from dlm.datagen.phrases import fill, template
 from dlm.datagen.result_deeds import carry_out
-from dlm.datagen.result_tools import MATTERS, Deed, Fact, Matter, Several, Tool, offered
+from dlm.datagen.result_talk import STYLES, Teller
+from dlm.datagen.result_tools import Fact, Several, Tool
 from dlm.datagen.result_values import (
+    FAILURES,
     WORDING,
+    Row,
     Value,
     as_json,
     as_object,
@@ -37,24 +38,15 @@ from dlm.datagen.result_values import (
     wrapped,
     written_key,
 )
-from dlm.datagen.spontaneous import Speaker, at_ease
 from dlm.datagen.values import Values
 from dlm.datagen.world import capital, listing
-from dlm.language.spoken_numbers import words_of
 
-Row = dict[str, Any]
-Written = tuple[list[Spec], list[Row]]
-"""A dialogue's tools and messages."""
-
-_OTHERS = {"train": (0, 1, 1, 2, 3, 4), "heldout": (0, 1, 2, 3, 4)}
-"""Numbers of tools that are declared besides the first, to draw from."""
 _ROUNDS = {"train": (1, 1, 2, 2, 3), "heldout": (1,)}
 _MORE = (0, 1, 1, 2, 2, 3)
 """Numbers of questions and remarks after a result, to draw from."""
 _FAILS, _MISSING = 0.12, 0.12
 """Shares of calls that fail, and of fields that are empty or missing."""
 _NTH = ("first", "second", "third", "fourth", "fifth", "sixth")
-_STYLES = ("snake", "snake", "camel", "pascal")
 _STATED = ("IT is {}.", "It's {}.")
 """Answers that give a state, so that a question can be whether it is that."""
 
@@ -69,7 +61,7 @@ def write(
         style: How the user is transcribed; None draws a style.
         ease: Whether the user speaks spontaneously (`dlm.datagen.spontaneous`).
     """
-    teller = Teller(rng, values, split, style or draw_style(rng), ease)
+    teller = ResultWriter(rng, values, split, style or draw_style(rng), ease)
     left = list(teller.tools)
     for _ in range(rng.choice(_ROUNDS[split])):
         if not left:
@@ -87,95 +79,8 @@ def write(
     return [tool.spec for tool in teller.tools], teller.messages
 
 
-class Teller:
-    """One dialogue while it is written."""
-
-    def __init__(self, rng: Random, values: Values, split: str, style: Style, ease: bool) -> None:
-        self.rng, self.values, self.split = rng, values, split
-        self.style, self.ease = style, ease
-        self.messages: list[Row] = []
-        self.heard: dict[str, str] = {}
-        names = [name for name in MATTERS if unseen(name) == (split == "heldout")]
-        chosen = rng.sample(names, 1 + rng.choice(_OTHERS[split]))
-        naming = rng.choice(_STYLES)
-        found = {
-            tool.spec["name"]: tool
-            for tool in (offered(name, naming, split, rng) for name in chosen)
-        }
-        self.tools = list(found.values())
-
-    def ask(self, source: str, matter: Matter, it: str = "", **told: str) -> dict[str, str]:
-        """The user says a phrasing; returns what fills its slots as it was heard.
-
-        Args:
-            it: What ``IT`` stands for; by default the thing's name.
-            told: Words for slots that are not arguments.
-        """
-        rng = self.rng
-        thing = "" if isinstance(matter, Deed) else matter.thing
-        whole = re.sub(r"\bIT\b", it or thing, source.lstrip("!"))
-        pieces = [
-            (Piece(told[p.slot]) if p.slot in told else self._drawn(p.slot, matter))
-            if p.slot
-            else p
-            for p in template(whole).expand(rng)
-        ]
-        order = is_order(source) and " me " not in source
-        if order and not it:
-            pieces = polite(rng, pieces)
-        if self.ease and not it:
-            speaker = Speaker(rng, self.split, lambda s: self.values.text(s, rng), lambda *_: "")
-            pieces = at_ease(speaker, pieces, order)
-        heard = utter(rng, pieces, self.style, "?" in source)
-        self.messages.append({"role": "user", "content": heard.text})
-        return {slot: text for slot, text in heard.values.items() if slot.isalpha()}
-
-    def _drawn(self, slot: str, matter: Matter) -> Piece:
-        rng, kind = self.rng, slot
-        if isinstance(matter, Deed):
-            kind = matter.slots[slot][0]
-        if kind == "target":
-            number = rng.randint(15, 26)
-            return Piece(str(number) if self.style.digits else words_of(number), slot)
-        if kind == "good":
-            return Piece(rng.choice(_GOODS[slot != "item"]), slot)
-        if kind in ("room", "name"):
-            names = self.values.known(kind)
-            half = len(names) // 2
-            # From different halves, so that two of a kind in one request are never the same.
-            return Piece(rng.choice(names[half:] if slot == "other" else names[:half]), slot)
-        if kind == "day":
-            return Piece(rng.choice(_DAYS), slot)
-        return Piece(self.values.draw(kind, rng, self.style.digits), slot)
-
-    def call(self, tool: Tool, heard: Mapping[str, str], result: str) -> None:
-        """The agent calls a tool, which answers."""
-        given = {key: heard[slot] for slot, key in tool.parameters.items()}
-        name = tool.spec["name"]
-        calls = [{"name": name, "arguments": given}]
-        self.messages += [
-            {"role": "assistant", "content": None, "tool_calls": calls},
-            {"role": "tool", "name": name, "content": result},
-        ]
-
-    def tell(self, source: str, it: str = "it", **told: str) -> None:
-        """The agent says a phrasing."""
-        source = re.sub(r"\bIT\b", it, source)
-        fields = self.heard | told | {capital(k): capital(v) for k, v in told.items()}
-        text = fill(source, self.rng, fields)
-        text = re.sub(r"(^|[.!?] )([a-z])", lambda m: m[1] + m[2].upper(), text)
-        kind = {"kind": "told"} if self.messages[-1]["role"] == "user" else {}
-        self.messages.append({"role": "assistant", "content": text, **kind})
-
-    def pick(self, options: Sequence[str]) -> str:
-        """One of some phrasings."""
-        return self.rng.choice(options)
-
-    def thank(self) -> None:
-        """The user says thanks and asks nothing more."""
-        heard = utter(self.rng, [Piece(self.pick(WORDING.thanks))], self.style)
-        self.messages.append({"role": "user", "content": heard.text})
-        self.messages.append({"role": "assistant", "content": self.pick(WORDING.welcome)})
+class ResultWriter(Teller):
+    """A dialogue about facts and lists."""
 
     # Facts
 
@@ -210,13 +115,13 @@ class Teller:
         if roll < 0.13:
             self.thank()
         elif roll < 0.22:
-            what = self.pick(WORDING.elsewhere)
-            self.ask(self.pick(WORDING.ask_more), fact, again, what=what)
-            self.tell(self.pick(WORDING.unknown), again, what=what)
+            what = self.pick(WORDING["elsewhere"])
+            self.ask(self.pick(WORDING["ask_more"]), fact, again, what=what)
+            self.tell(self.pick(WORDING["unknown"]), again, what=what)
         elif roll < 0.34 and tool.parameters and self.messages[-2]["role"] == "tool":
-            other = {k: draw(f[1], rng, self.values) for k, f in fact.fields.items()}
-            self.heard = self.ask(self.pick(WORDING.same), fact)
-            shown.values, shown.asked = dict(other), set()
+            shown.values = {k: draw(f[1], rng, self.values) for k, f in fact.fields.items()}
+            shown.asked = set()
+            self.heard = self.ask(self.pick(WORDING["same"]), fact)
             self.call(tool, self.heard, self._written(shown))
             self._tell_all(shown)
         elif question := self._question(shown, again):
@@ -244,7 +149,7 @@ class Teller:
         value, roll = shown.values[key], rng.random()
         bare = "IT" not in ask and not again and bool(fact.needs)
         if value is None or (spec != "bool" and (not ask or bare or roll < 0.25)):
-            ask = self.pick(WORDING.ask_more if again else WORDING.ask_what)
+            ask = self.pick(WORDING["ask_more" if again else "ask_what"])
             ask = ask if fact.pronoun else ask.replace("of IT", "for IT")
         if not ask or (bare and "IT" not in ask):
             return None
@@ -256,7 +161,7 @@ class Teller:
             if "/" in spec and answer in _STATED and roll > 0.5:
                 return self._is_it(shown, key)
         if value is None:
-            return _Question(ask, self.pick(WORDING.unknown), {"what": what}, {"what": what})
+            return _Question(ask, self.pick(WORDING["unknown"]), {"what": what}, {"what": what})
         if spec == "bool":
             return _Question(ask, answer.split(" / ")[0 if value.size else 1], {}, {})
         told = {"v": value.said, "what": what}
@@ -269,25 +174,23 @@ class Teller:
         ask = asked_hour if timed else asked_limit
         limit, size = ask(value, rng, self.style.digits)
         more = rng.random() < 0.5
-        forms = (WORDING.before, WORDING.after) if timed else (WORDING.below, WORDING.above)
+        forms = ("before", "after") if timed else ("below", "above")
         right = value.size > size if more else value.size < size
         what = shown.fact.fields[key][2]
-        form = self.pick(forms[more])
+        form = self.pick(WORDING[forms[more]])
         form = form if shown.fact.pronoun else form.replace("of IT", "for IT")
         told = lowered(answer).replace("{}", "{v}").replace("{What}", "{what}")
         source = f"{'Yes' if right else 'No'}, {told}"
-        return _Question(
-            form, source, {"what": what, "limit": limit},
-            {"v": value.said, "what": what},
-        )  # fmt: skip
+        fields = {"v": value.said, "what": what}
+        return _Question(form, source, {"what": what, "limit": limit}, fields)
 
     def _is_it(self, shown: _Shown, key: str) -> _Question:
         rng, value = self.rng, shown.values[key]
         assert value is not None
         other = rng.choice([*shown.fact.fields[key][1].split("/"), value.said])
-        answers = WORDING.yes_state if other == value.said else WORDING.no_state
+        answers = WORDING["yes_state" if other == value.said else "no_state"]
         told = {"state": value.said, "other": other}
-        return _Question(self.pick(WORDING.is_it), self.pick(answers), {"other": other}, told)
+        return _Question(self.pick(WORDING["is_it"]), self.pick(answers), {"other": other}, told)
 
     def _tell_all(self, shown: _Shown) -> None:
         fact, rng = shown.fact, self.rng
@@ -298,7 +201,7 @@ class Teller:
         wanted = [k for k in slots if k in fact.fields]
         lacking = [k for k in fact.fields if k in wanted and shown.values[k] is None]
         shown.asked.update(k for k in wanted if rng.random() < 0.7)
-        final = [k for k, said in told.items() if said in WORDING.final]
+        final = [k for k, said in told.items() if said in WORDING["final"]]
         if final:
             # Tell nothing else about what is cancelled: it will not arrive.
             wanted, lacking, source = final[:1], [], ""
@@ -311,19 +214,19 @@ class Teller:
         named = re.sub("\0", "IT", named)
         if lacking and (not parts or rng.random() < 0.6):
             told["what"] = fact.fields[lacking[0]][2]
-            named = f"{named} {self.pick(WORDING.unknown)}"
+            named = f"{named} {self.pick(WORDING['unknown'])}"
         self.tell(named, fact.named, **told)
 
     def _failure(self, tool: Tool, matter: Fact | Several) -> None:
         rng = self.rng
-        error = rng.choice(list(WORDING.failures))
-        why = WORDING.failures[error]
+        error = rng.choice(list(FAILURES))
+        why = FAILURES[error]
         self.call(tool, self.heard, failure_text(error, rng))
         reasoned = rng.random() < 0.85
-        self.tell(self.pick(WORDING.failed if reasoned else WORDING.sorry), matter.named, why=why)
+        self.tell(self.pick(WORDING["failed" if reasoned else "sorry"]), matter.named, why=why)
         roll = rng.random()
         if roll < 0.3:
-            source = self.pick(WORDING.again)
+            source = self.pick(WORDING["again"])
             self.ask(source, matter, "it")
             self.tell("No, {why}." if source.startswith("did") else "{Why}.", why=why)
         elif roll < 0.4:
@@ -334,7 +237,7 @@ class Teller:
         fact, rng = shown.fact, self.rng
         if rng.random() < 0.13 and any(shown.values.values()):
             return self._prose(shown)
-        case = rng.choice((*_STYLES[:3], "words"))
+        case = rng.choice((*STYLES[:3], "words"))
         found = as_object(fact.fields, shown.values, case, rng)
         if rng.random() < 0.1 and not any(isinstance(v, dict) for v in found.values()):
             joint, sign = rng.choice((("; ", ": "), (", ", "="), ("\n", ": "), (" | ", ": ")))
@@ -347,11 +250,8 @@ class Teller:
         for key, value in shown.values.items():
             if value is not None:
                 whole = _sentence(fact, key)
-                whole = (
-                    whole.split(" / ")[0 if value.size else 1]
-                    if "bool" in fact.fields[key]
-                    else whole
-                )
+                if "bool" in fact.fields[key]:
+                    whole = whole.split(" / ")[0 if value.size else 1]
                 whole = re.sub(r"^(Yes|No), ", "", whole).replace("{}", value.said)
                 parts.append(capital(re.sub(r"\bIT\b", fact.named, whole)))
         self.rng.shuffle(parts)
@@ -374,20 +274,17 @@ class Teller:
         told = [_item(matter, item) for item in items]
         names = {"one": matter.one, "many": matter.many, "count": str(count)}
         if told:
-            names |= {
-                "first": told[0],
-                "all": listing(told),
-                "some": listing(told[: 2 + count // 5]),
-            }
-        options = (WORDING.empty, WORDING.single, WORDING.few, WORDING.few)
-        self.tell(self.pick(options[count] if count < 4 else WORDING.several), **names)
+            some = listing(told[: 2 + count // 5])
+            names |= {"first": told[0], "all": listing(told), "some": some}
+        options = "empty", "single", "few", "few"
+        self.tell(self.pick(WORDING[options[count] if count < 4 else "several"]), **names)
         for _ in range(rng.choice(_MORE)):
             if not self._more_of_list(matter, items, names):
                 break
 
     def _list_text(self, matter: Several, items: Sequence[dict[str, Value]]) -> str:
         rng = self.rng
-        case, key = rng.choice((*_STYLES[:2], "words")), rng.choice(matter.keys)
+        case, key = rng.choice((*STYLES[:2], "words")), rng.choice(matter.keys)
         keys = {k: rng.choice(f[0].split(", ")) for k, f in matter.fields.items()}
         listed = [
             {written_key(keys[k], v.suffix, case): v.raw for k, v in item.items()} for item in items
@@ -397,9 +294,8 @@ class Teller:
         found: Row = {key: listed}
         if rng.random() < 0.3:
             name = rng.choice(("count", "total", "num_results"))
-            found = (
-                {name: len(items), **found} if rng.random() < 0.5 else {**found, name: len(items)}
-            )
+            first = rng.random() < 0.5
+            found = {name: len(items), **found} if first else {**found, name: len(items)}
         if rng.random() < 0.15:
             found = {"ok": True, **found}
         return as_json(found, rng)
@@ -412,19 +308,19 @@ class Teller:
         if roll < 0.15:
             self.thank()
         elif roll < 0.35:
-            self.ask(self.pick(WORDING.how_many), matter)
-            options = (WORDING.counted_none, WORDING.counted_one)
-            self.tell(self.pick(options[count] if count < 2 else WORDING.counted), **names)
+            self.ask(self.pick(WORDING["how_many"]), matter)
+            options = "counted_none", "counted_one"
+            self.tell(self.pick(WORDING[options[count] if count < 2 else "counted"]), **names)
         elif roll < 0.6:
             at = rng.randrange(min(6, count + 1))
-            self.ask(self.pick(WORDING.which), matter, nth=_NTH[at])
+            self.ask(self.pick(WORDING["which"]), matter, nth=_NTH[at])
             item = _item(matter, items[at]) if at < count else ""
-            self.tell(self.pick(WORDING.nth if item else WORDING.no_nth), nth=_NTH[at], item=item)
+            self.tell(self.pick(WORDING["nth" if item else "no_nth"]), nth=_NTH[at], item=item)
         elif roll < 0.85 and count:
             at = rng.randrange(count)
             key = rng.choice(list(matter.fields))
             _, _, what, *forms = matter.fields[key]
-            self.ask(self.pick(WORDING.about_nth), matter, nth=_NTH[at], what=what)
+            self.ask(self.pick(WORDING["about_nth"]), matter, nth=_NTH[at], what=what)
             answer = (forms[1] if forms else "{What} is {}.").replace("{}", "{v}")
             self.tell(answer, what=what, v=items[at][key].said)
         elif count > 1 and matter.most:
@@ -433,9 +329,9 @@ class Teller:
             found = (max if best == "max" else min)(sizes)
             units = {unit.many if (unit := item[key].unit) else "" for item in items}
             if sizes.count(found) == 1 and len(units) == 1:
-                self.ask(self.pick(WORDING.most), matter, most=word)
+                self.ask(self.pick(WORDING["most"]), matter, most=word)
                 item = _item(matter, items[sizes.index(found)])
-                self.tell(self.pick(WORDING.most_told), most=word, item=item)
+                self.tell(self.pick(WORDING["most_told"]), most=word, item=item)
         return roll >= 0.15
 
 
@@ -456,17 +352,6 @@ class _Question:
     answer: str
     told: dict[str, str]
     fields: dict[str, str]
-
-
-_GOODS = (
-    ("milk", "bread", "coffee", "rice", "honey", "soap", "paper", "pasta", "butter", "soup"),
-    ("cheese", "tea", "flour", "salt", "juice", "candles", "sugar", "garlic", "jam", "ham"),
-)
-"""Goods for the first and the second slot of a request."""
-_DAYS = (
-    "tomorrow", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
-    "next monday", "next friday", "this saturday", "today",
-)  # fmt: skip
 
 
 def _sentence(fact: Fact, key: str) -> str:

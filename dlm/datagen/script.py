@@ -24,7 +24,7 @@ from dlm.datagen.simulated_tools import SIMULATED, alarm_text, list_name, some_i
 from dlm.datagen.spoken_values import moment_text, when
 from dlm.datagen.spontaneous import Speaker, varied
 from dlm.datagen.texting import texted
-from dlm.datagen.values import Values, currency_pair, plural, unit_pair
+from dlm.datagen.values import Values, currency_pair, other_units, plural, unit_pair
 from dlm.datagen.wording import WORDING
 from dlm.datagen.words import CURRENCIES, UNITS, WORDS
 from dlm.datagen.world import Arguments, Result, World, capital
@@ -117,7 +117,7 @@ class Script:
         self.rng, self.split, self.values, self.corpora = rng, split, values, corpora
         self.unasked, self.at_ease = unasked, at_ease
         self.world = World(rng, SIMULATED)
-        self.style: Style = draw_style(rng)
+        self.style = draw_style(rng)
         self.drawing = Drawing(values, rng, self.world, self.style.digits)
         self.messages: list[dict[str, Any]] = []
         self.used: set[str] = set()
@@ -132,14 +132,6 @@ class Script:
         """Set the tools that the user may ask for from here on."""
         self.repertoire = tuple(tools)
 
-    def end(self) -> None:
-        """End the conversation."""
-        self.ended = True
-
-    def forget_call(self) -> None:
-        """Forget the last call, so that no later turn refers to it."""
-        self.last = None
-
     def restyle(self, style: Style) -> None:
         """Transcribe the user in another style from here on."""
         self.style = style
@@ -151,9 +143,10 @@ class Script:
         self.messages.append({**message, "kind": kind} if kind else message)
         self.last_reply = text
 
-    def hear(self, text: str) -> None:
-        """Add a message of the user as it is."""
-        self.messages.append({"role": "user", "content": text})
+    def settle(self, text: str, kind: str = "") -> None:
+        """The agent says something after which no turn refers to the last call."""
+        self.say(text, kind)
+        self.last = None
 
     def ask(
         self, tool: str, options: tuple[str, ...], known: Arguments | None = None, split: str = ""
@@ -192,7 +185,7 @@ class Script:
         if self.texting:
             pieces = texted(self.rng, pieces)
         heard = utter(self.rng, pieces, self.style, question)
-        self.hear(heard.text)
+        self.messages.append({"role": "user", "content": heard.text})
         return heard.values
 
     def call(self, calls: list[Call]) -> list[Result]:
@@ -233,7 +226,7 @@ class Script:
             return invented_tools.reply(INVENTED[tool], result, self.rng)
         fields = result.fields | {capital(k): capital(v) for k, v in result.fields.items() if v}
         options = AGENTS_OWN[tool].replies[result.case]
-        return capital(fill(self.rng.choice(options), self.rng, result.fields | _caps(fields)))
+        return capital(fill(self.rng.choice(options), self.rng, fields))
 
     def _both(self, tools: list[str], results: list[Result]) -> str:
         texts = [r.fields["error"] if r.error else r.text for r in results]
@@ -248,8 +241,10 @@ class Script:
         return capital(fill(self.rng.choice(ORDERS["changed"]), self.rng, result.fields))
 
 
-def _caps(fields: dict[str, str]) -> dict[str, str]:
-    return {k: v for k, v in fields.items() if k[:1].isupper()}
+def last_calls(script: Script) -> list[dict[str, Any]]:
+    """The calls of the last message that made calls."""
+    none: list[dict[str, Any]] = []
+    return next((m["tool_calls"] for m in reversed(script.messages) if m.get("tool_calls")), none)
 
 
 def call_of(tool: str, arguments: Arguments) -> Call:
@@ -437,8 +432,7 @@ class Drawing:
         if known and not {"from_unit", "to_unit"} <= wanted:
             fixed = known.get("to_unit" if "from_unit" in wanted else "from_unit", "miles")
             kind = UNITS[fixed].measures if fixed in UNITS else "length"
-            fitting = [u for u, unit in UNITS.items() if unit.measures == kind and u != fixed]
-            first = second = self.rng.choice(fitting)
+            first = second = self.rng.choice(other_units(kind, fixed))
         single = {"feet": "foot"}.get(first, first.removesuffix("s"))
         return {"from_unit": first, "to_unit": second, "single_unit": single}
 

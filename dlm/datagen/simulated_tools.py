@@ -325,25 +325,22 @@ def some_items(world: World) -> list[str]:
 
 def _remove_from_list(world: World, a: Arguments) -> Result:
     name, item = list_name(a), _article_free(a["item"])
-    if not _taken(world.lists.setdefault(name, []), item):
+    known = world.lists.setdefault(name, [])
+    kept = next((one for one in known if bare(one) == bare(item)), None)
+    if kept is None:
         return failure(f"{capital(item)} is not on the {name} list.")
+    known.remove(kept)
     return told("Removed {item} from the {list} list.", item=item, list=name)
 
 
-def _taken(known: list[str], item: str) -> bool:
-    """Remove an item from a list, and return whether it was there."""
-    kept = next((one for one in known if bare(one) == bare(item)), None)
-    if kept is not None:
-        known.remove(kept)
-    return kept is not None
-
-
 def _move_item(world: World, a: Arguments) -> Result:
-    name, item, to = list_name(a), _article_free(a["item"]), bare(a["to"])
-    if not _taken(world.lists.setdefault(name, []), item):
-        return failure(f"{capital(item)} is not on the {name} list.")
+    removed = _remove_from_list(world, a)
+    if removed.error:
+        return removed
+    item, to = removed.fields["item"], bare(a["to"])
     world.lists.setdefault(to, []).append(item)
-    return told("Moved {item} from the {list} list to the {to} list.", item=item, list=name, to=to)
+    form = "Moved {item} from the {list} list to the {to} list."
+    return told(form, **removed.fields, to=to)
 
 
 def _clear_list(world: World, a: Arguments) -> Result:
@@ -380,10 +377,12 @@ def _calculate(world: World, a: Arguments) -> Result:
     return told("{expression} is {value}.", expression=sums.restated(said), value=shown)
 
 
+def _amount(said: str) -> float | None:
+    return 1.0 if said.lower() in ("a", "an") else number(said)
+
+
 def _convert_units(world: World, a: Arguments) -> Result:
-    count = number(a["amount"])
-    if count is None and a["amount"].lower() in ("a", "an"):
-        count = 1.0
+    count = _amount(a["amount"])
     if count is None:
         return unread("amount", a["amount"])
     source, target = a["from_unit"].lower(), a["to_unit"].lower()
@@ -407,13 +406,11 @@ def _conversion(had: str, have: str) -> Result:
 def _convert_currency(world: World, a: Arguments) -> Result:
     if world.rng.random() < 0.08:
         return failure("The exchange rate service cannot be reached.")
-    count = number(a["amount"])
-    if count is None and a["amount"].lower() in ("a", "an"):
-        count = 1.0
+    count = _amount(a["amount"])
     if count is None:
         return unread("amount", a["amount"])
-    value = sums.exchanged(count, a["from_currency"].lower(), a["to_currency"].lower(), world.rng)
     source, target = a["from_currency"].lower(), a["to_currency"].lower()
+    value = sums.exchanged(count, source, target, world.rng)
     return _conversion(sums.money_text(count, source), sums.money_text(value, target))
 
 
@@ -489,8 +486,7 @@ _STATES = {
 
 
 def _set_device(world: World, a: Arguments) -> Result:
-    missing = _missing(world, a)
-    if missing:
+    if missing := _missing(world, a):
         return missing
     device, state = _place_of(a), spoken.digits(a["state"]).replace("%", " percent")
     state = _STATES.get(state, state)
@@ -504,8 +500,7 @@ def _standing(now: str, device: str, state: str) -> Result:
 
 
 def _get_device(world: World, a: Arguments) -> Result:
-    missing = _missing(world, a)
-    if missing:
+    if missing := _missing(world, a):
         return missing
     device = _place_of(a)
     state = world.devices.setdefault(device, _state_for(device, world.rng))
@@ -546,7 +541,7 @@ def _passage(query: str, rng: Random) -> tuple[str, str]:
     topic = query.lower()
     fields = {
         "topic": topic,
-        "Topic": topic[:1].upper() + topic[1:],
+        "Topic": capital(topic),
         "made": pseudo_word(rng),
         "number": str(rng.randint(2, 400)),
         "day": str(rng.randint(1, 28)),
@@ -559,9 +554,8 @@ def _passage(query: str, rng: Random) -> tuple[str, str]:
     }
     for kind in ("adjective", "noun", "name", "room", "item"):
         fields[kind] = rng.choice(WORDS[kind])
-    return rng.choice(_PASSAGES["sources"]), fill(rng.choice(_PASSAGES["passages"]), rng, fields)[
-        :200
-    ]
+    source = rng.choice(_PASSAGES["sources"])
+    return source, fill(rng.choice(_PASSAGES["passages"]), rng, fields)[:200]
 
 
 _ALL: tuple[SimulatedTool, ...] = (

@@ -34,10 +34,13 @@ def ordinal_of(number: int) -> str:
     return "thirtieth" if number == 30 else f"{TENS[number // 10]} {ORDINALS[number % 10]}"
 
 
-_ORDINAL_VALUES = {ordinal_of(n): n for n in range(1, 32)} | {
-    f"{n}{'th' if n // 10 == 1 else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}": n
-    for n in range(1, 32)
-}
+def nth(number: int) -> str:
+    """A number as an ordinal in figures: "22nd"."""
+    ends = {1: "st", 2: "nd", 3: "rd"}
+    return f"{number}{'th' if 10 < number % 100 < 14 else ends.get(number % 10, 'th')}"
+
+
+_ORDINAL_VALUES = {form(n): n for form in (ordinal_of, nth) for n in range(1, 32)}
 
 
 def figures(value: float) -> str:
@@ -265,8 +268,6 @@ def when(text: str, now: datetime, first_hour: int = 0) -> datetime | None:
     text = _plainer_time(text)
     for head, tail in _splits(text):
         moment, named = clock(tail), day(head, now.date()) if head else now.date()
-        if moment is None and not head:
-            continue
         if moment is None or named is None:
             continue
         if not moment[2] and 0 < moment[0] < first_hour and "morning" not in head:

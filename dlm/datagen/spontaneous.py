@@ -226,6 +226,16 @@ def joined(
     return [p for p in said if p.text]
 
 
+def together(
+    rng: Random, requests: Sequence[list[Piece]], split: str, at_ease: bool
+) -> list[Piece]:
+    """Different requests in one breath, marked as by `joined`."""
+    if not at_ease:
+        return joined(rng, requests, JOINED, JOINED)
+    begun = [*map(unclosed, requests[:-1]), requests[-1]]
+    return joined(rng, begun, speech("joints", split), speech("last_joints", split))
+
+
 def parted(values: dict[str, str], count: int) -> list[dict[str, str]]:
     """The slots' values of each request, for as many requests as were `joined`."""
     found: list[dict[str, str]] = [{} for _ in range(count)]

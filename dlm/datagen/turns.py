@@ -15,17 +15,7 @@ from dlm.datagen.mentions import is_mentionable, mentioned
 from dlm.datagen.orders import ORDERS, compose_order
 from dlm.datagen.phrases import Piece, fill, is_order, template
 from dlm.datagen.script import Call, Script, call_of, calls_of, fitted
-from dlm.datagen.spontaneous import (
-    JOINED,
-    SPEECH,
-    at_ease,
-    change,
-    joined,
-    parted,
-    shortened,
-    speech,
-    unclosed,
-)
+from dlm.datagen.spontaneous import SPEECH, at_ease, change, parted, shortened, together
 from dlm.datagen.wording import SMALL_TALK, TALK, WORDING
 from dlm.datagen.world import Arguments, capital
 
@@ -97,13 +87,8 @@ def compound(script: Script, *tools: str) -> bool:
         return False
     sources = [pick(script.rng, options, script.split) for options in wordings]
     parts = [script.worded(t, s) for t, s in zip(tools, sources, strict=True)]
-    if not script.at_ease:
-        said = joined(script.rng, parts, JOINED, JOINED)
-    else:
-        parts = [*map(unclosed, parts[:-1]), parts[-1]]
-        joints = speech("joints", script.split), speech("last_joints", script.split)
-        said = joined(script.rng, parts, *joints)
-        said = eased(script, tools[0], said, is_order(sources[0]))
+    said = together(script.rng, parts, script.split, script.at_ease)
+    said = eased(script, tools[0], said, is_order(sources[0]))
     halves = parted(script.speak(said), len(tools))
     return answer_all(script, list(zip(tools, halves, strict=True)))
 
@@ -366,7 +351,7 @@ def goodbye(script: Script) -> bool:
     else:
         _talk_turn(script, "bye", options)
     script.answer([("end_conversation", {})])
-    script.end()
+    script.ended = True
     return True
 
 
@@ -381,8 +366,7 @@ def decline(script: Script, tool: str) -> bool:
         # Declare a tool that does something else with the same thing: it is no substitute.
         script.used.add(script.rng.choice(alike))
     what = {"what": catalog.CAN[tool]}
-    script.say(capital(fill(script.rng.choice(WORDING.declines), script.rng, what)), "decline")
-    script.forget_call()
+    script.settle(capital(fill(script.rng.choice(WORDING.declines), script.rng, what)), "decline")
     return True
 
 
@@ -400,8 +384,7 @@ def unfit(script: Script) -> bool:
     text = script.rng.choice(script.corpora.unfit)
     script.speak([Piece(text)], is_question([Piece(text)]))
     plain = [d for d in WORDING.declines if "{what}" not in d]
-    script.say(capital(fill(script.rng.choice(plain), script.rng, {})), "decline")
-    script.forget_call()
+    script.settle(capital(fill(script.rng.choice(plain), script.rng, {})), "decline")
     return True
 
 
@@ -422,8 +405,7 @@ def mention(script: Script, tool: str) -> bool:
         script.answer(calls_of(tool, values))
         return True
     script.used.add(tool)
-    script.say(answer)
-    script.forget_call()
+    script.settle(answer)
     return True
 
 
@@ -514,8 +496,7 @@ def clear_order(script: Script) -> bool:
         return False
     script.ask("order_drink", ORDERS["clear"])
     script.call([("remove_drink", {"drink": drink}) for drink in drinks])
-    script.say(script.rng.choice(ORDERS["cleared"]))
-    script.forget_call()
+    script.settle(script.rng.choice(ORDERS["cleared"]))
     return True
 
 
@@ -527,6 +508,5 @@ def _plain(value: str) -> str:
 def tell_changed(script: Script) -> None:
     """The agent reports the result of the last call, which changed a drink."""
     assert script.last is not None
-    result = script.last[2]
-    tool = script.last[0]
+    tool, _, result = script.last
     script.say(script.reply(tool, result) if result.error else script.changed(result))

@@ -67,8 +67,7 @@ def ask(script: Script) -> bool:
         return True
     if not drink or rng.random() < 0.3:
         _say(script, "talk", _COUNTER["leave_it"])
-        script.say(rng.choice(_COUNTER["left"]))
-        script.forget_call()
+        script.settle(rng.choice(_COUNTER["left"]))
         return True
     if before is not None and "quantity" not in before and rng.random() < 0.6:
         old = before["drink"].lower()

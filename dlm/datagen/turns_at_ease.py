@@ -34,8 +34,6 @@ from dlm.datagen.wording import TALK
 _NOT_AGAIN = re.compile(
     r"\d\}|\{(?:whole|entire|every|order|items|adding|longer|dose)|\?|remind me$"
 )
-
-
 _ONCE = frozenset(("change_timer", "change_drink", "confirm_order", "transfer_call"))
 
 
@@ -80,8 +78,7 @@ def withdraw(script: Script, tool: str) -> bool:
     pieces = script.worded(tool, pick(script.rng, joinable(script, tool), script.split))
     script.speak(taken_back(script.speaker(tool), pieces))
     script.used.add(tool)
-    script.say(script.rng.choice(SPEECH["withdrawn"]))
-    script.forget_call()
+    script.settle(script.rng.choice(SPEECH["withdrawn"]))
     return True
 
 
@@ -122,7 +119,7 @@ def trail_off(script: Script, tool: str) -> bool:
         return complete(script, tool, missing, known)
     script.say(rng.choice(catalog.question(tool, missing)), "ask")
     script.used.add(tool)
-    script.forget_call()
+    script.last = None
     return True
 
 
@@ -131,8 +128,7 @@ def tell(script: Script) -> bool:
     shop = "order_drink" in script.repertoire
     pieces, answer = remark(script.speaker("talk"), "shop_remark" if shop else "remark")
     script.speak(pieces)
-    script.say(answer)
-    script.forget_call()
+    script.settle(answer)
     return True
 
 
@@ -182,11 +178,12 @@ def ask_back(script: Script) -> bool:
     return True
 
 
-_TAKEN_BACK = {
+UNDOING = {
     "set_timer": ("cancel_timer", "name"), "set_alarm": ("cancel_alarm", "when"),
     "set_reminder": ("cancel_reminder", "text"), "order_drink": ("remove_drink", "drink"),
+    "add_to_list": ("remove_from_list", "item"),
 }  # fmt: skip
-"""Tool → the tool that undoes its call, and the parameter of both that names the thing."""
+"""Tool → the tool that undoes its call, and the latter's parameter that names the thing."""
 
 
 def undoing(script: Script) -> Call | None:
@@ -196,8 +193,8 @@ def undoing(script: Script) -> Call | None:
     tool, before, _ = script.last
     if tool == "add_to_list":
         call = ("remove_from_list", dict(before))
-    elif tool in _TAKEN_BACK:
-        undo, key = _TAKEN_BACK[tool]
+    elif tool in UNDOING:
+        undo, key = UNDOING[tool]
         several = tool == "set_timer" and len(script.world.timers) > 1
         named = {"name": before["duration"]} if several else {}
         call = (undo, {key: before[key]} if key in before else named)
@@ -234,13 +231,11 @@ def drop(script: Script) -> bool:
     name = script.drawing.name_of(key) if undo and undo not in script.forbidden else ""
     if not name:
         return False
-    speaker = script.speaker(undo)
     first, _, last = script.rng.choice(forms).partition("{}")
-    words = name.split()
     # For a reminder one word is enough: "the rabbit one".
     if key == "text":
-        name = words[-1]
-    before, _, after = speaker.words(SPEECH["drops"], it="\0").partition("\0")
+        name = name.split()[-1]
+    before, _, after = script.speaker(undo).words(SPEECH["drops"], it="\0").partition("\0")
     pieces = [side(before), Piece(first), Piece(name, key), Piece(last), side(after)]
     given = script.speak(fitted([p for p in pieces if p.text.strip()]))
     script.answer([call_of(undo, given)])

@@ -6,8 +6,6 @@ if it does not fit what was said before.
 
 from __future__ import annotations
 
-from typing import Any
-
 from dlm.datagen.drink_groups import (
     GROUPS,
     compose_description,
@@ -17,7 +15,7 @@ from dlm.datagen.drink_groups import (
 )
 from dlm.datagen.holdout import pick
 from dlm.datagen.phrases import fill
-from dlm.datagen.script import Script, call_of
+from dlm.datagen.script import Script, call_of, last_calls
 from dlm.datagen.spontaneous import joined, parted, unclosed
 from dlm.datagen.turns import answer_all, eased, said
 from dlm.datagen.world import Arguments
@@ -117,8 +115,7 @@ def _change(script: Script, changes: list[Arguments]) -> bool:
 
 def just_ordered(script: Script) -> list[Arguments]:
     """The drinks of the last calls if they are the whole order, all of different names; else []."""
-    none: list[dict[str, Any]] = []
-    calls = next((m["tool_calls"] for m in reversed(script.messages) if m.get("tool_calls")), none)
+    calls = last_calls(script)
     drinks = [c["arguments"] for c in calls if c["name"] == "order_drink"]
     names = {a["drink"].removesuffix("s") for a in drinks}
     told = len(drinks) == len(calls) == len(names) == len(script.world.order)
@@ -155,6 +152,5 @@ def keep(script: Script) -> bool:
     source = pick(script.rng, GROUPS["keep_only"] if only else GROUPS["keep"], script.split)
     said(script, "remove_drink", source, A=_drink(drink))
     script.used.add("remove_drink")
-    script.say(fill(script.rng.choice(GROUPS["kept"]), script.rng, {"drink": drink.lower()}))
-    script.forget_call()
+    script.settle(fill(script.rng.choice(GROUPS["kept"]), script.rng, {"drink": drink.lower()}))
     return True

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 from dlm.datagen.holdout import pick
 from dlm.datagen.phrases import Piece, is_order
-from dlm.datagen.script import Script, call_of, calls_of, fitted
+from dlm.datagen.script import Script, call_of, calls_of, fitted, last_calls
 from dlm.datagen.simulated_tools import list_name
 from dlm.datagen.spoken_values import WEEKDAYS, duration, when
 from dlm.datagen.spontaneous import SPEECH, change, joined, parted, side
 from dlm.datagen.tables import read
 from dlm.datagen.turns import answer_all, compound, eased, is_question, joinable, request
-from dlm.datagen.turns_at_ease import several, undoing
+from dlm.datagen.turns_at_ease import UNDOING, several, undoing
 from dlm.datagen.wording import WORDING
 
 
@@ -83,18 +82,11 @@ def scrap(script: Script, tool: str) -> bool:
     return answer_all(script, [call, (tool, script.speak([lead, *script.worded(tool, source)]))])
 
 
-_PLACED = {
-    "set_timer": ("cancel_timer", "name"), "set_alarm": ("cancel_alarm", "when"),
-    "set_reminder": ("cancel_reminder", "text"), "add_to_list": ("remove_from_list", "item"),
-}  # fmt: skip
-"""Tool that makes a thing → the tool that removes it, and the latter's parameter that names it."""
-
-
 def by_place(script: Script) -> bool:
     """The user drops one of several things just made, by its place among them."""
     rng = script.rng
-    tool = rng.choice(list(_PLACED))
-    undo, key = _PLACED[tool]
+    tool = rng.choice(("set_timer", "set_alarm", "set_reminder", "add_to_list"))
+    undo, key = UNDOING[tool]
     if script.forbidden & {tool, undo}:
         return False
     named = _named(script, tool, key)
@@ -113,15 +105,17 @@ def by_place(script: Script) -> bool:
     return True
 
 
-def _last_calls(script: Script) -> list[dict[str, Any]]:
-    """The calls of the last message that made calls."""
-    none: list[dict[str, Any]] = []
-    return next((m["tool_calls"] for m in reversed(script.messages) if m.get("tool_calls")), none)
+def _count(script: Script, tool: str) -> int:
+    """How many things there are of the kind that a tool sets."""
+    world = script.world
+    if tool == "set_timer":
+        return len(world.timers)
+    return len(world.alarms if tool == "set_alarm" else world.reminders)
 
 
 def _named(script: Script, tool: str, key: str) -> list[dict[str, str]]:
     """The things made by the last message with calls, if these are all and have different names."""
-    calls = _last_calls(script)
+    calls = last_calls(script)
     made = [c["arguments"] for c in calls if c["name"] == tool]
     if len(made) != len(calls) or not made:
         return []
@@ -132,11 +126,8 @@ def _named(script: Script, tool: str, key: str) -> list[dict[str, str]]:
         return made if ends and alike else []
     # A timer without a name is called by its length.
     named = [{key: one.get(key) or one["duration"]} for one in made]
-    world = script.world
-    there = {"set_timer": len(world.timers), "set_alarm": len(world.alarms)}
     different = len({one[key] for one in named}) == len(named)
-    alone = there.get(tool, len(world.reminders)) == len(named)
-    return named if different and alone else []
+    return named if different and _count(script, tool) == len(named) else []
 
 
 _MOVED = {
@@ -201,10 +192,8 @@ def amend(script: Script) -> bool:
     if script.forbidden & {tool, change_tool, other}:
         return False
     compound(script, *rng.sample((tool, other), 2))
-    made = [c["arguments"] for c in _last_calls(script) if c["name"] == tool]
-    world = script.world
-    there = {"set_timer": len(world.timers), "set_alarm": len(world.alarms)}
-    if len(made) != 1 or there.get(tool, 1) != 1:
+    made = [c["arguments"] for c in last_calls(script) if c["name"] == tool]
+    if len(made) != 1 or (tool != "set_reminder" and _count(script, tool) != 1):
         return False
     source = pick(rng, _TABLE.amend[tool], script.split)
     given = script.speak(eased(script, change_tool, script.worded(change_tool, source)))
@@ -239,8 +228,7 @@ def unasked(script: Script) -> bool:
     around = eased(script, found.tools[0], pieces) if script.rng.random() < 0.25 else pieces
     script.speak(around, source.endswith("?") or is_question(pieces))
     script.used.add(script.rng.choice(tools))
-    script.say(script.rng.choice(found.answers))
-    script.forget_call()
+    script.settle(script.rng.choice(found.answers))
     return True
 
 
@@ -256,8 +244,7 @@ def hint(script: Script) -> bool:
     script.used.add(tool)
     if rng.random() < 0.25:
         script.speak([side(rng.choice(_TABLE.refused))])
-        script.say(rng.choice(_TABLE.refused_answers))
-        script.forget_call()
+        script.settle(rng.choice(_TABLE.refused_answers))
         return True
     given = script.speak(script.worded(tool, pick(rng, found.give, script.split)))
     script.answer(calls_of(tool, given))

@@ -132,6 +132,5 @@ def remind_at_last(script: Script) -> bool:
 def cannot(script: Script) -> bool:
     """The user asks for what no tool does."""
     _say(script, "talk", _BRIEF["cannot"])
-    script.say(script.rng.choice(_BRIEF["cannot_say"]), "decline")
-    script.forget_call()
+    script.settle(script.rng.choice(_BRIEF["cannot_say"]), "decline")
     return True

@@ -12,14 +12,13 @@ from random import Random
 from typing import Any
 
 from dlm.datagen import composed_tools, intent_tools
-from dlm.datagen.catalog import Spec
+from dlm.datagen.catalog import Spec, Written
 from dlm.datagen.composed_tools import KINDS, ComposedTool
 from dlm.datagen.intent_tools import IntentTool, Purpose
 from dlm.datagen.mentions import is_mentionable, mentioned
-from dlm.datagen.noise import Style, draw_style, utter
+from dlm.datagen.noise import draw_style, utter
 from dlm.datagen.phrases import Piece, fill
 from dlm.datagen.spontaneous import (
-    JOINED,
     SPEECH,
     Speaker,
     abandoned,
@@ -28,13 +27,11 @@ from dlm.datagen.spontaneous import (
     contrasted,
     enumerated,
     is_gappable,
-    joined,
     parted,
     remark,
     shortened,
-    speech,
     taken_back,
-    unclosed,
+    together,
     varied,
 )
 from dlm.datagen.tables import read
@@ -87,7 +84,7 @@ class Scene:
     ) -> None:
         self.at_ease = at_ease
         self.rng, self.values, self.split, self.purposes = rng, values, split, purposes
-        self.style: Style = draw_style(rng)
+        self.style = draw_style(rng)
         self.naming = rng.choice(_STYLES)
         self.messages: list[dict[str, Any]] = []
         self.tools: list[Tool] = []
@@ -170,11 +167,12 @@ class Scene:
         if isinstance(tool, ComposedTool):
             if slot not in tool.kinds:
                 return ""
-            return composed_tools.given(tool, slot, self.rng, self.values, self.style.digits)[
-                0
-            ].text
+            return self._given(tool, slot)
         pieces = intent_tools.asked(tool, *self.rng.choice(tool.purpose.rows)) or ()
         return next((piece.text for piece in pieces if piece.slot == slot), "")
+
+    def _given(self, tool: ComposedTool, key: str) -> str:
+        return composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
 
     def _eased(self, tool: Tool, pieces: list[Piece]) -> list[Piece]:
         if not self.at_ease or (self.style.cased and isinstance(tool, IntentTool)):
@@ -253,8 +251,8 @@ class Scene:
         forms = _TABLE.ask_plainly.get(kind, ()) if plainly else _TABLE.ask
         text = self.rng.choice(forms or ("What should it be?",)).format(key=words)
         self.messages.append({"role": "assistant", "content": text, "kind": "ask"})
-        value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
-        told = self._speak([Piece(self.rng.choice(_TABLE.give)), *value])
+        value = self._given(tool, key)
+        told = self._speak([Piece(self.rng.choice(_TABLE.give)), Piece(value, key)])
         self._call([(tool, known | told)])
         return True
 
@@ -272,17 +270,17 @@ class Scene:
         if not before:
             return False
         key = self.rng.choice(list(before))
-        value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
+        value = self._given(tool, key)
         if _said_already(before, key, value):
             return False
         refusal = self.rng.choice(WORDING.refusals)
         if self.at_ease and isinstance(before[key], str):
             old = before[key].lower()
             short = "enum" in tool.spec["parameters"]["properties"][key]
-            new = value[0].text if short else shortened(self.rng, value[0].text, old)
+            new = value if short else shortened(self.rng, value, old)
             said = change(self.speaker(tool), SPEECH["fix"], [Piece(new, key)], old, refusal)
         else:
-            said = [Piece(self.rng.choice(_TABLE.fix).replace("{no}", refusal)), *value]
+            said = [Piece(self.rng.choice(_TABLE.fix).replace("{no}", refusal)), Piece(value, key)]
         self._call([(tool, before | self._speak(said))])
         return True
 
@@ -297,18 +295,18 @@ class Scene:
         key = self.rng.choice(keys)
         phrase = self.rng.choice(KINDS[tool.kinds[key]].said)
         before, _, after = phrase.partition("{}")
-        value = composed_tools.given(tool, key, self.rng, self.values, self.style.digits)
+        value = self._given(tool, key)
         if _said_already(known, key, value):
             return False
         if self.at_ease and self.rng.random() < 0.6:
-            new = [Piece(before), *value, Piece(after)]
+            new = [Piece(before), Piece(value, key), Piece(after)]
             said = change(self.speaker(tool), SPEECH["more"], new, "", "no")
             self._call([(tool, known | self._speak(said))])
             return True
         choice = _TABLE.refine_choice if tool.action.name in _TABLE.choosing else ()
         lead, _, tail = self.rng.choice(_TABLE.refine + choice).partition(" ... ")
-        told = self._speak([Piece(f"{lead} {before}"), *value, Piece(f"{after} {tail}")])
-        self._call([(tool, known | told)])
+        said = [Piece(f"{lead} {before}"), Piece(value, key), Piece(f"{after} {tail}")]
+        self._call([(tool, known | self._speak(said))])
         return True
 
     def decline(self, tool: Tool) -> None:
@@ -338,14 +336,8 @@ class Scene:
         parts = [self._pieces(tool) for tool in tools]
         if not all(parts) or not all(map(_plain_order, parts)):
             return False
-        if self.at_ease:
-            parts = [*map(unclosed, parts[:-1]), parts[-1]]
-            joints = speech("joints", self.split), speech("last_joints", self.split)
-            pieces = joined(self.rng, parts, *joints)
-            pieces = self._eased(tools[0], pieces)
-        else:
-            pieces = joined(self.rng, parts, JOINED, JOINED)
-        halves = parted(self._speak(pieces), len(tools))
+        pieces = together(self.rng, parts, self.split, self.at_ease)
+        halves = parted(self._speak(self._eased(tools[0], pieces)), len(tools))
         self._call(list(zip(tools, halves, strict=True)))
         return True
 
@@ -409,9 +401,9 @@ def _typed(text: str, kind: str) -> Any:
     return text
 
 
-def _said_already(known: Mapping[str, Any], key: str, value: list[Piece]) -> bool:
+def _said_already(known: Mapping[str, Any], key: str, value: str) -> bool:
     """Whether the last call had that value already, so that nobody would ask for it again."""
-    said = "".join(p.text for p in value).lower()
+    said = value.lower()
     held = known.get(key)
     if isinstance(held, str):
         return held.lower() == said
@@ -424,10 +416,6 @@ def _plain_order(pieces: list[Piece]) -> bool:
 
 
 _TURNS = {"train": (1, 2, 3, 4, 6, 8), "heldout": (1,)}
-
-
-Written = tuple[list[Spec], list[dict[str, Any]]]
-"""A dialogue's tools and messages."""
 
 
 def write(scene: Scene, unasked: float = 0.0) -> Written | None:

@@ -143,10 +143,14 @@ def plural(drink: str) -> str:
     return drink if drink.endswith("s") else drink + "s"
 
 
-def whole(rng: Random, low: int, high: int, digits: bool) -> str:
-    """A whole number within [low, high], as words or digits."""
-    value = rng.randint(low, high)
+def numeral(value: int, digits: bool) -> str:
+    """A whole number as words or digits."""
     return str(value) if digits else words_of(value)
+
+
+def whole(rng: Random, low: int, high: int, digits: bool) -> str:
+    """A random whole number within [low, high], as words or digits."""
+    return numeral(rng.randint(low, high), digits)
 
 
 def amount(values: Values, rng: Random, digits: bool) -> str:
@@ -175,8 +179,7 @@ def duration(values: Values, rng: Random, digits: bool) -> str:
     minutes = rng.choice(
         (1, 2, 3, 5, 7, 10, 12, 15, 20, 25, 30, 40, 45, 50, 90, rng.randint(2, 99))
     )
-    text = str(minutes) if digits else words_of(minutes)
-    said = f"{text} minute{'s' if minutes > 1 else ''}"
+    said = f"{numeral(minutes, digits)} minute{'s' if minutes > 1 else ''}"
     if roll < 0.62:
         return said
     if roll < 0.75:
@@ -184,7 +187,7 @@ def duration(values: Values, rng: Random, digits: bool) -> str:
     if roll < 0.85:
         return f"{whole(rng, 2, 90, digits)} seconds"
     hours = rng.randint(1, 12)
-    said = f"{hours if digits else words_of(hours)} hour{'s' if hours > 1 else ''}"
+    said = f"{numeral(hours, digits)} hour{'s' if hours > 1 else ''}"
     if roll < 0.93:
         return said
     return f"{said} {'and ' if rng.random() < 0.6 else ''}{whole(rng, 2, 59, digits)} minutes"
@@ -194,10 +197,8 @@ def clock(values: Values, rng: Random, digits: bool) -> str:
     """A time of day such as "half past six", "seven thirty pm" or "7:30 PM"."""
     if values.free and rng.random() < 0.15:
         return loose_clock(rng, digits)
-    hour, minute = (
-        rng.randint(1, 12),
-        rng.choice((0, 0, 0, 0, 15, 30, 30, 45, 5 * rng.randint(1, 11))),
-    )
+    hour = rng.randint(1, 12)
+    minute = rng.choice((0, 0, 0, 0, 15, 30, 30, 45, 5 * rng.randint(1, 11)))
     if rng.random() < 0.1:
         minute = rng.randint(1, 59)
     half = rng.choice(("am", "pm", "in the morning", "in the evening", "in the afternoon"))
@@ -271,13 +272,11 @@ def when(values: Values, rng: Random, digits: bool) -> str:
     )
     moment = clock(values, rng, digits)
     joint = "on " if named in WEEKDAYS else ""
-    if " " in named:
+    if " " in named and moment in ("noon", "midnight", "midday"):
+        named = "tomorrow"
+    elif " " in named:
         # The part of the day is already said; "this evening at 4 am" would be nonsense.
-        named, moment = (
-            ("tomorrow", moment)
-            if moment in ("noon", "midnight", "midday")
-            else (named, _HALF.sub("", moment))
-        )
+        moment = _HALF.sub("", moment)
     return f"{named} at {moment}" if roll < 0.8 else f"{moment} {joint}{named}"
 
 
@@ -287,7 +286,7 @@ def repeat(values: Values, rng: Random, digits: bool) -> str:
     if roll < 0.2:
         unit = rng.choice(("hours", "hours", "minutes", "days", "weeks"))
         count = rng.choice((2, 3, 4, 6)) if unit != "minutes" else rng.choice((10, 15, 20, 30, 45))
-        return f"every {count if digits else words_of(count)} {unit}"
+        return f"every {numeral(count, digits)} {unit}"
     if roll < 0.28:
         return rng.choice(("every hour", "every half hour", "hourly", "every half an hour"))
     return _repeated_days(rng) if roll < 0.45 else _repeated_time(values, rng, digits)
@@ -358,8 +357,7 @@ def longer(values: Values, rng: Random, digits: bool) -> str:
     count = rng.choice((1, 2, 3, 5, 5, 10, 10, 15, 20, 30, rng.randint(2, 59)))
     unit = rng.choice(("minute", "minute", "minute", "second", "hour"))
     unit = unit + "s" if count > 1 else unit
-    said = str(count) if digits else words_of(count)
-    roll = rng.random()
+    said, roll = numeral(count, digits), rng.random()
     if roll < 0.35:
         return f"{said} {rng.choice(('more', 'more', 'extra'))} {unit}"
     if roll < 0.55:
@@ -418,7 +416,7 @@ def expression(values: Values, rng: Random, digits: bool) -> str:
     if roll > 0.98:
         return f"a {whole(rng, 5, 30, digits)} percent tip on {b} dollars"
     if roll < 0.22:
-        return f"the square root of {_square(rng, digits)}"
+        return f"the square root of {numeral(rng.randint(2, 20) ** 2, digits)}"
     operations = ("times", "plus", "minus", "divided by", "multiplied by")
     said = f"{a} {rng.choice(operations)} {b}"
     if roll > 0.9:
@@ -432,25 +430,21 @@ def expression(values: Values, rng: Random, digits: bool) -> str:
 def sum_order(_: Values, rng: Random, digits: bool) -> str:
     """A calculation as an order: "multiply five by six"."""
     a, b = rng.randint(2, 500), whole(rng, 2, 99, digits)
-    said = str(a) if digits else words_of(a)
     # "twenty and five" would be heard as one number.
     forms = ("multiply {} by {}", "divide {} by {}", "subtract {} from {}", "add {} to {}")
     apart = a < 100 and a % 10
-    return rng.choice((*forms, "add {} and {}") if apart else forms).format(said, b)
+    return rng.choice((*forms, "add {} and {}") if apart else forms).format(numeral(a, digits), b)
 
 
-def _square(rng: Random, digits: bool) -> str:
-    value = rng.randint(2, 20) ** 2
-    return str(value) if digits else words_of(value)
+def other_units(measures: str, name: str) -> list[str]:
+    """The units of a quantity, except one."""
+    return [u for u, unit in UNITS.items() if unit.measures == measures and u != name]
 
 
 def unit_pair(rng: Random) -> tuple[str, str]:
     """Two different units of the same quantity."""
     first = rng.choice(list(UNITS))
-    others = [
-        u for u, unit in UNITS.items() if unit.measures == UNITS[first].measures and u != first
-    ]
-    return first, rng.choice(others)
+    return first, rng.choice(other_units(UNITS[first].measures, first))
 
 
 def currency_pair(rng: Random) -> tuple[str, str]:
@@ -468,11 +462,7 @@ def person(values: Values, rng: Random, _: bool) -> str:
 def percent(_: Values, rng: Random, digits: bool) -> str:
     """A level: "fifty percent"."""
     value = rng.choice((10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90, 100, rng.randint(1, 99)))
-    return (
-        f"{value}%"
-        if digits and rng.random() < 0.3
-        else (f"{value if digits else words_of(value)} percent")
-    )
+    return f"{value}%" if digits and rng.random() < 0.3 else f"{numeral(value, digits)} percent"
 
 
 def degrees(_: Values, rng: Random, digits: bool) -> str:
@@ -512,11 +502,9 @@ def _feet_and_inches(_: Values, rng: Random, digits: bool) -> str:
     if rng.random() < 0.15:
         return f"pounds {rng.choice(('and ', ''))}{count} ounces"
     first = rng.choice(("foot", "feet"))
-    return (
-        f"{first} {count}"
-        if rng.random() < 0.6
-        else f"{first} {rng.choice(('and ', ''))}{count} inches"
-    )
+    if rng.random() < 0.6:
+        return f"{first} {count}"
+    return f"{first} {rng.choice(('and ', ''))}{count} inches"
 
 
 def _number_between(low: int, high: int) -> Draw:

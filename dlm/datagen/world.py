@@ -64,6 +64,11 @@ def bare(text: str) -> str:
     return " ".join(words[1:] if words[:1] in (["the"], ["my"], ["a"], ["our"]) else words)
 
 
+def drawn_clock(rng: Random) -> str:
+    """A random time of day as a service would write it: "7:35 PM"."""
+    return f"{rng.randint(1, 12)}:{5 * rng.randrange(12):02d} {rng.choice(('AM', 'PM'))}"
+
+
 def listing(items: list[str], last: str = "and") -> str:
     """Items joined for speech: "milk, eggs and bread"."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {last} {items[-1]}"

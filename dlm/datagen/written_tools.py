@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from random import Random
@@ -423,6 +424,12 @@ def _offered(row: _Row, wanted: dict[str, set[str]], least: int = 0) -> list[_Of
         if other not in chosen and not any(_alike(other, one) for one in asked):
             chosen.append(other)
     rng.shuffle(chosen)
+    return _declared(row, chosen, wanted)
+
+
+def _declared(
+    row: _Row, chosen: Iterable[Function], wanted: dict[str, set[str]]
+) -> list[_Offered] | None:
     offered = [row.declare(f, wanted.get(f.name, set())) for f in chosen]
     names = {o.spec["name"].lower() for o in offered}
     return offered if len(names) == len(offered) else None
@@ -532,9 +539,7 @@ def _without(row: _Row, absent: Function) -> list[_Offered] | None:
         rng.choice(near if near and rng.random() < 0.4 else others)
         for _ in range(rng.choice((1, 1, 1, 2, 3)))
     ]
-    offered = [row.declare(f, set()) for f in dict.fromkeys(chosen)]
-    names = {o.spec["name"].lower() for o in offered}
-    return offered if len(names) == len(offered) else None
+    return _declared(row, dict.fromkeys(chosen), {})
 
 
 def _lacking(row: _Row) -> list[_Offered] | None:

@@ -20,7 +20,7 @@ from dlm.datagen.composed_results import write
 from dlm.datagen.composed_talk import LACKING
 from dlm.datagen.holdout import held_out, unseen
 from dlm.datagen.noise import Style
-from dlm.datagen.result_values import WORDING
+from dlm.datagen.result_values import CURRENCIES, UNITS, WORDING
 from dlm.datagen.values import Values
 from dlm.evaluate.cases import Case, Kind, cases
 from dlm.evaluate.scores import told
@@ -49,13 +49,13 @@ def replies(split: str) -> list[str]:
 @cache
 def vocabulary() -> frozenset[str]:
     """Words of replies from the tables; of fields those alone that keys may write otherwise."""
-    texts = [*TABLE.wording["coded"], *TABLE.short, *TABLE.keys, *TABLE.own, *WORDING.welcome]
+    texts = [*TABLE.wording["coded"], *TABLE.short, *TABLE.keys, *TABLE.own, *WORDING["welcome"]]
     texts += itertools.chain(*TABLE.deeds.values())
-    texts += itertools.chain(*TABLE.tell.values(), *TABLE.lists.values(), WORDING.pending)
+    texts += itertools.chain(*TABLE.tell.values(), *TABLE.lists.values(), WORDING["pending"])
     for form in (*TABLE.types.values(), *TABLE.own.values()):
         texts += [*form.np, *form.verb, *form.bare, *form.yes, *form.no, form.joint]
         texts += [*form.most, *form.compared]
-    for unit in (*WORDING.units.values(), *WORDING.currencies.values()):
+    for unit in (*UNITS.values(), *CURRENCIES.values()):
         texts += [unit.one, unit.many]
     texts.append("""
         yes no its was room your number minus out of first second third fourth fifth sixth last

@@ -20,8 +20,8 @@ from dlm.datagen.phrases import template
 from dlm.datagen.reasons import trace
 from dlm.datagen.result_deeds import carry_out
 from dlm.datagen.result_tools import DEEDS, FACTS, LISTS, MATTERS, Deed, Fact, offered, slot_of
-from dlm.datagen.result_values import WORDING, draw
-from dlm.datagen.results import Teller, write
+from dlm.datagen.result_values import CURRENCIES, FAILURES, UNITS, WORDING, draw
+from dlm.datagen.results import ResultWriter, write
 from dlm.datagen.spoken_values import MONTHS
 from dlm.datagen.values import Values
 from dlm.evaluate.cases import Kind, cases
@@ -89,9 +89,9 @@ def vocabulary() -> frozenset[str]:
     counted_one counted_none nth no_nth most_told pending undone undone_why partly partly_why
     partly_done partly_failed
     """
-    texts = [text for name in names.split() for text in getattr(WORDING, name)]
-    texts += [*WORDING.failures.values(), *results._NTH, "Yes No only"]
-    for unit in (*WORDING.units.values(), *WORDING.currencies.values()):
+    texts = [text for name in names.split() for text in WORDING[name]]
+    texts += [*FAILURES.values(), *results._NTH, "Yes No only"]
+    for unit in (*UNITS.values(), *CURRENCIES.values()):
         texts += [unit.one, unit.many]
     for matter in MATTERS.values():
         if isinstance(matter, Deed):
@@ -166,7 +166,7 @@ def test_comparisons_are_answered_rightly() -> None:
     checked = Counter[str]()
     more, less = ("above", "over", "more than", "higher than", "at least"), ("below", "under")
     form = re.compile(rf" ({'|'.join(more + less + ('less than', 'lower than'))}) ([\w ]+?)\??$")
-    units = {w for u in (*WORDING.units.values(), *WORDING.currencies.values())
+    units = {w for u in (*UNITS.values(), *CURRENCIES.values())
              for w in (*u.one.split(), *u.many.split())}  # fmt: skip
     rng, values = Random(4), Values()
     for _ in range(ROWS):
@@ -189,8 +189,8 @@ def test_comparisons_are_answered_rightly() -> None:
     assert min(checked["Yes"], checked["No,"]) > 40
 
 
-def teller(seed: str, name: str) -> tuple[Teller, Any]:
-    one = Teller(Random(seed), Values(), "train", CLEAN, False)
+def teller(seed: str, name: str) -> tuple[ResultWriter, Any]:
+    one = ResultWriter(Random(seed), Values(), "train", CLEAN, False)
     return one, offered(name, "snake", "train", one.rng)
 
 
@@ -267,7 +267,7 @@ def test_what_is_answered_from_a_result_at_hand_is_a_reply_and_no_talk() -> None
         agent = [m for m in messages if m["role"] == "assistant"]
         for message, case in zip(agent, scored, strict=True):
             if message["content"] and case.turns[-1].role == "user":
-                thanked = message["content"] in WORDING.welcome
+                thanked = message["content"] in WORDING["welcome"]
                 assert case.kind is (Kind.TALK if thanked else Kind.REPLY)
                 answered += not thanked
                 at = next(i for i, m in enumerate(messages) if m is message)

@@ -31,7 +31,7 @@ def talk(seed: int, *orders: dict[str, str]) -> Script:
     script = Script(Random(seed), VALUES, "train", at_ease=seed % 2 == 0)
     script.offer(AGENT_TOOLS["coffee"])
     for order in orders:
-        script.hear(" ".join(order.values()))
+        script.messages.append({"role": "user", "content": " ".join(order.values())})
     while orders and len(script.world.order) < len(orders):
         script.world.order.clear()
         script.call([("order_drink", dict(order)) for order in orders])
