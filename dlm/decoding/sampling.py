@@ -68,7 +68,8 @@ def nucleus(logits: Tensor, mass: float) -> Tensor:
     """
     ordered, order = logits.sort(dim=-1, descending=True, stable=True)
     probabilities = ordered.softmax(dim=-1)
-    before = probabilities.cumsum(dim=-1) - probabilities
+    # In float64, because a mass below 1e-45 is 0 in float32, which leaves no token.
+    before = probabilities.cumsum(dim=-1, dtype=torch.float64) - probabilities
     return torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, before < mass)
 
 

@@ -21,7 +21,8 @@ class Scoring:
 
     Attributes:
         cancelled: Never set.
-        result: Log-probability of each continuation, in nats; set when the job is over.
+        result: Log-probability of each continuation, in nats; set when the job is over. It cannot
+            be cancelled.
     """
 
     def __init__(self, continuations: Sequence[Sequence[int]], priority: int) -> None:
@@ -29,6 +30,7 @@ class Scoring:
         self.priority = priority
         self.cancelled = threading.Event()
         self.result: Future[list[float]] = Future()
+        self.result.set_running_or_notify_cancel()
         self._scores: list[float] = []
 
     def steps(self, decoder: Decoder) -> Steps[None]:

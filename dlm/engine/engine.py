@@ -26,6 +26,7 @@ from dlm.engine.request import (
     Event,
     Failed,
     Finished,
+    Reasoned,
     Request,
     RequestJob,
     Snapshot,
@@ -183,9 +184,13 @@ class Engine:
                 else:
                     # The engine may be full again, or closed; then the first answer stands.
                     with suppress(queue.Full, RuntimeError):
-                        self._start(looked, emit, cancelled)
+                        self._start(looked, tell_again, cancelled)
                         return
             emit(event)
+
+        def tell_again(event: Event) -> None:
+            if not isinstance(event, Reasoned):
+                emit(event)
 
         marks = self._setup.reasoning_marks(request)
         job = RequestJob(request, tell, self.dialect, marks, cancelled=cancelled)
@@ -292,7 +297,7 @@ class Engine:
     def log_end_of_message(
         self, turns: Sequence[Turn], tools: Sequence[Tool] = (), priority: int = 1
     ) -> Future[list[float]]:
-        """A future of `end_of_message`'s logarithm, in a list of one; it must not be cancelled."""
+        """A future of `end_of_message`'s logarithm, in a list of one; it cannot be cancelled."""
         if not turns:
             raise ValueError("turns: got none, expected at least 1")
         *prompt, end = self.dialect.ended(turns, tools)

@@ -70,9 +70,11 @@ class NullPruning(ArgumentPruning):
             return 0.0
         left = self._dialect.answer(shorter, list(self._tools.values())).calls[0].arguments
         given = {name: one for name, one in call.arguments.items() if one is not None}
-        name = next(name for name in given if left.get(name) is None)
-        small = _SMALL.issuperset(str(given[name]).lower().split())
-        if small or name not in self._nullable[call.name]:
+        name = next((name for name in given if left.get(name) is None), None)
+        # None if null was written.
+        if name is None or name not in self._nullable[call.name]:
+            return 0.0
+        if _SMALL.issuperset(str(given[name]).lower().split()):
             return 0.0
         same = sum(str(one) == str(given[name]) for one in given.values())
         used = same > max(1, self._said.count(str(given[name])))

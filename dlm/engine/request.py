@@ -248,7 +248,9 @@ class RequestJob:
                 return True
             self._text_tokens = len(words)
             text = self._text(words)
-            sure = text[: len(text) - possible_stop(text, self.request.stop)]
+            # No stop string begins in what was sent.
+            unsent = text[len(self._sent) :]
+            sure = text[: len(text) - possible_stop(unsent, self.request.stop)]
             self._send(sure if self.request.format else sure.rstrip())
         if progress.draft:
             draft = with_masks(self._dialect, [*self.prefix_ids, *tokens, *progress.draft])

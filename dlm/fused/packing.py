@@ -47,12 +47,13 @@ class Packed:
         """
         counts = [len(asked.ids) for _, asked in batch]
         total, live = sum(counts), len(batch)
-        # The padding rows form a request of their own, so that their numbers stay finite.
+        # The padding rows form a request of their own, so that their numbers stay finite. They see
+        # one position, because the page table may have too few columns for all of them.
         rows, requests = padded(total, LEAST_ROWS), padded(live + 1, 2)
         long = np.zeros((3, rows), dtype=np.int64)
         long[2, total:] = -1
         numbers = np.zeros((3, requests), dtype=np.int32)
-        numbers[0, live] = rows - total
+        numbers[0, live] = 1
         pages = np.zeros((requests, columns), dtype=np.int32)
         starts = np.full(requests + 1, rows, dtype=np.int32)
         starts[: live + 1] = np.cumsum([0, *counts])

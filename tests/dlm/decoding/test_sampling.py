@@ -35,6 +35,7 @@ def test_the_unlikely_are_left_out() -> None:
 def test_the_nucleus_holds_its_mass_and_no_more() -> None:
     logits = torch.tensor([[0.1, 0.5, 0.15, 0.25]]).log()
     for mass, kept in [
+        (1e-50, [1]),
         (0.01, [1]),
         (0.5, [1]),
         (0.6, [1, 3]),

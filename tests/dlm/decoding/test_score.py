@@ -10,6 +10,7 @@ from dlm.engine.engine import SHIPPED, Engine
 from dlm.language.messages import Turn
 from dlm.language.tokenizer import Mark
 from tests.dlm.tiny import TOOLS, model, template, tokenizer
+from tests.support.patience import PATIENCE_S
 
 END = int(Mark.END)
 
@@ -50,6 +51,12 @@ def test_the_shipped_model_knows_where_a_message_ends() -> None:
         whole = engine.end_of_message((Turn("user", "set a timer for ten minutes"),), TOOLS)
         half = engine.end_of_message((Turn("user", "set a timer for ten"),), TOOLS)
     assert half < whole / 2
+
+
+def test_who_no_longer_waits_for_a_score_stops_nobody(babbler: Engine) -> None:
+    asked = babbler.log_end_of_message((Turn("user", "hello"),))
+    assert not asked.cancel()
+    assert len(asked.result(PATIENCE_S)) == 1
 
 
 def test_what_cannot_be_scored_is_refused() -> None:

@@ -74,6 +74,17 @@ def test_a_call_may_follow_a_thought(thinker: Engine, effort: Effort) -> None:
     assert finished.answer.content == ""
 
 
+def test_a_thought_is_told_once_where_the_model_is_asked_again(thinker: Engine) -> None:
+    options = {"effort": Effort.MEDIUM, "tool_choice": "required", "copy_sources": (SAID,)}
+    events = collected(submit(thinker, request(*DIALOGUES[2][:3], **options)))
+    last = events[-1]
+    assert isinstance(last, Finished)
+    # The timer is set already.
+    assert {call.name for call in last.answer.calls} == {"get_weather"}
+    thoughts = [event.text for event in events if isinstance(event, Reasoned)]
+    assert thoughts == [last.answer.reasoning]
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -251,6 +251,13 @@ def test_json_ends_within_its_tokens(shipped: Engine, schema: dict[str, Any], lo
     assert last.usage.answer_tokens <= longest
 
 
+def test_a_value_may_be_nothing_but_null(shipped: Engine) -> None:
+    properties = {"who": WORDS, "never": {"type": "null"}, "gone": {"const": None}}
+    schema = {"type": "object", "properties": properties}
+    asked = Request((Turn("user", "Send 20 euros to Bob."),), format=JsonSchema(schema))
+    Draft202012Validator(schema).validate(json.loads(shipped.answer(asked).answer.content))
+
+
 def test_tools_beside_a_format(shipped: Engine) -> None:
     wanted = JsonSchema({"type": "object", "properties": {"name": WORDS}, "required": ["name"]})
     for text in ("set a timer for ten minutes", "my name is Anna"):

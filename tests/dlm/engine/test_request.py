@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tokenizers import normalizers
 
@@ -136,6 +138,24 @@ def test_a_stop_string_ends_the_answer_before_itself(stop: tuple[str, ...]) -> N
     assert one.finished().reason == "stop"
     assert one.told() == expected
     assert one.finished().usage.answer_tokens == at + 1
+
+
+class Compared(str):
+    """A text that counts the characters that it is compared with."""
+
+    count = 0
+
+    def startswith(self, *given: Any) -> bool:
+        self.count += len(given[0])
+        return super().startswith(*given)
+
+
+def test_a_long_stop_string_is_not_compared_with_all_that_was_sent() -> None:
+    stop = Compared("x" * 100_000)
+    one = Begun(stop=(stop,))
+    for token in template().text("Set a timer for ten minutes please. What is it? " * 10):
+        one.grow(token)
+    assert 0 < stop.count < 10 * len(one.told())
 
 
 def test_a_stop_string_inside_a_block_cuts_what_stands_behind_it() -> None:

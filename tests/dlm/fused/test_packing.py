@@ -32,7 +32,7 @@ def test_requests_lie_behind_each_other_and_padding_is_one_of_them() -> None:
     assert slots[:5] == expected.tolist()
     context = context_of(packed.short, COLUMNS, packed.most_rows)
     assert context.starts.tolist() == [0, 3, 5, 16, 16]
-    assert context.lengths.tolist() == [10, 2, 11, 0]
+    assert context.lengths.tolist() == [10, 2, 1, 0]
     assert context.causal.tolist() == [1, 0, 0, 0]
     assert context.blocks.tolist() == [0, 4, 0, 0]
     assert context.pages[0].tolist() == [*asked[0][0].pages.tolist(), 0, 0]

@@ -165,6 +165,16 @@ def test_interpreted_kernels_serve_a_mixed_round() -> None:
 
 
 @pytest.mark.usefixtures("reference")
+def test_a_round_may_be_padded_beyond_the_context() -> None:
+    made = net(max_position_embeddings=2 * PAGE)
+    runner = FusedRunner(made, 10 * PAGE, PAGE)
+    # 72 rows become 128, and the other 56 would take more pages than a context has.
+    with torch.inference_mode():
+        out = runner.forward([(runner.cache(24), Forward([20] * 24, 24, 23)) for _ in range(3)])
+    assert [torch.isfinite(rows).all().item() for rows in out] == [True] * 3  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("reference")
 def test_bits_of_a_grammar_ban_ids() -> None:
     made = net()
     runner = FusedRunner(made, 10 * PAGE, PAGE)
