@@ -46,7 +46,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[\w-]+", name) else json.dumps(name)
+    return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else json.dumps(name)
 
 
 def _value(value: Any) -> str:
@@ -119,7 +119,7 @@ def _slug(name: str) -> str:
 
 def _heard(value: Any) -> str:
     """A value as `voice.prove` compares it: plain words, with numbers spelled out."""
-    return " ".join(plain_text(str(value), False).split())
+    return " ".join(re.findall(r"[\w']+", plain_text(str(value), False)))
 
 
 def module(title: str, tools: Iterable[Listed], body: str, imports: str = "") -> str:
@@ -149,7 +149,9 @@ def _dict(names: Mapping[str, str]) -> str:
 
 
 def _identifier(name: str) -> str:
-    found = re.sub(r"\W", "_", name)
+    """A tool's or parameter's name in Python; `voice.tools` refuses one that begins with "_"."""
+    found = re.sub(r"\W", "_", name).lstrip("_")
+    found = f"n_{found}" if found[0].isdecimal() else found
     return f"{found}_" if keyword.iskeyword(found) or found in _TAKEN else found
 
 
@@ -215,9 +217,9 @@ async def ask(
     try:
         async with httpx.AsyncClient(base_url=BASE_URL, timeout=8) as client:
             # What was said is one part of the path, whatever is in it.
-            said = {{key: quote(str(value), safe="") for key, value in places.items()}}
-            url = path.format(**said)
-            response = await client.request(method, url, params=given, json=sent or None)
+            for key, value in places.items():
+                path = path.replace("{{" + key + "}}", quote(str(value), safe=""))
+            response = await client.request(method, path, params=given, json=sent or None)
             response.raise_for_status()
     except httpx.HTTPError as error:
         raise ToolError("The service did not do that.") from error

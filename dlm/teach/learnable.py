@@ -31,9 +31,6 @@ def _faults_of(tool: Listed) -> Iterator[str]:
             f"{tool.name}: {name} is required and {why}, which no caller can say: leave the tool"
             " out, or make it optional"
         )
-    for name in tool.required:
-        if not words(name):
-            yield f"{tool.name}: parameter {name!r} has no words in its name"
 
 
 def _same(askings: Sequence[Asking]) -> Iterator[str]:

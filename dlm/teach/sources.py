@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dlm.language.identifiers import words
+from dlm.language.references import resolve
 from dlm.language.schema import is_number, is_words, options, plain
 from dlm.teach.listed import Listed
 
@@ -63,9 +65,12 @@ def read(source: str, mcp: str = "") -> list[Listed]:
     document = _parsed(file)
     if isinstance(document, dict) and "swagger" in document:
         raise ListError(f"{source}: got Swagger 2, expected OpenAPI 3")
-    if isinstance(document, dict) and "paths" in document:
-        return _some(list(_of_openapi(document)), source)
-    return _some(list(_of_json(document, source)), source)
+    is_openapi = isinstance(document, dict) and "paths" in document
+    try:
+        found = [*(_of_openapi(document) if is_openapi else _of_json(document, source))]
+    except (AttributeError, LookupError, TypeError) as error:
+        raise ListError(f"{source}: malformed: {type(error).__name__}: {error}") from error
+    return _some(found, source)
 
 
 def is_url(source: str) -> bool:
@@ -85,8 +90,9 @@ def _parsed(file: Path) -> Any:
         import yaml
 
         try:
-            return yaml.safe_load(text)
-        except yaml.YAMLError as error:
+            # As JSON has it: the date in "enum: [2024-01-01]" is a text.
+            return json.loads(json.dumps(yaml.safe_load(text), default=str))
+        except (yaml.YAMLError, TypeError, ValueError) as error:
             raise ListError(f"{file}: not YAML: {error}") from error
     try:
         return json.loads(text)
@@ -150,8 +156,9 @@ def _of_mcp(url: str, command: str) -> list[Listed]:
         told: BaseException = error
         while isinstance(told, BaseExceptionGroup):
             told = told.exceptions[0]
+        why = str(told) or type(told).__name__
         raise ListError(
-            f"{command or url}: the MCP server did not list its tools: {told}"
+            f"{command or url}: the MCP server did not list its tools: {why}"
         ) from error
 
 
@@ -167,7 +174,7 @@ def _of_functions(file: Path) -> Iterator[Listed]:
     try:
         spec.loader.exec_module(module)
     # The user's own code may raise anything.
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ListError(f"{file}: {type(error).__name__}: {error}") from error
     for name, function in vars(module).items():
         if (
@@ -180,11 +187,11 @@ def _of_functions(file: Path) -> Iterator[Listed]:
 
 def _schema_of(function: Callable[..., Any], file: Path) -> dict[str, Any]:
     from pydantic import create_model
-    from pydantic.errors import PydanticUserError
 
     try:
         hints = typing.get_type_hints(function, include_extras=True)
-    except NameError as error:
+    # A hint in quotes is code, which may raise anything.
+    except Exception as error:
         raise ListError(f"{file}: {function.__name__}: {error}") from error
     fields: dict[str, Any] = {}
     for parameter in inspect.signature(function).parameters.values():
@@ -192,11 +199,15 @@ def _schema_of(function: Callable[..., Any], file: Path) -> dict[str, Any]:
             continue
         if parameter.name not in hints:
             raise ListError(f"{file}: {function.__name__}: {parameter.name} has no type hint")
+        kinds = (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if parameter.kind in kinds or parameter.name.startswith("_"):
+            raise ListError(f"{file}: {function.__name__}: got {parameter}, which no call can give")
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[parameter.name] = (hints[parameter.name], default)
     try:
         found: dict[str, Any] = create_model(function.__name__, **fields).model_json_schema()
-    except PydanticUserError as error:
+    # pydantic has no common error for types; a class may bring its own schema, and its errors.
+    except Exception as error:
         raise ListError(f"{file}: {function.__name__}: {error}") from error
     return found
 
@@ -222,7 +233,7 @@ def _operation(
             continue
         properties[one["name"]] = {
             **one.get("schema", one),
-            "description": one.get("description", ""),
+            "description": one.get("description"),
         }
         places[one["name"]] = one["in"]
         required += [one["name"]] if one.get("required") else []
@@ -249,12 +260,10 @@ def _resolved(node: Any, document: Mapping[str, Any]) -> Any:
     """A node with references within the document followed."""
     seen = 0
     while isinstance(node, Mapping) and isinstance(node.get("$ref"), str) and seen < 32:
-        if not node["$ref"].startswith("#/"):
-            raise ListError(f"{node['$ref']}: of another file; expected a description in one file")
-        found: Any = document
-        for part in node["$ref"].removeprefix("#/").split("/"):
-            found = found.get(part.replace("~1", "/").replace("~0", "~"), {})
-        node, seen = found, seen + 1
+        try:
+            node, seen = resolve(node["$ref"], document), seen + 1
+        except LookupError as error:
+            raise ListError(f"{node['$ref']}: not in this file; expected all in one") from error
     return node
 
 
@@ -269,7 +278,13 @@ def listed(
     parameters: Mapping[str, Any],
     request: tuple[str, str, Mapping[str, str]] | None = None,
 ) -> Listed:
-    """Reduce a tool to what the model is told about it."""
+    """Reduce a tool to what the model is told about it.
+
+    Raises:
+        ListError: Its name has no words.
+    """
+    if not words(name):
+        raise ListError(f"got a tool of the name {name!r}; expected one with letters or digits")
     properties: dict[str, Any] = {}
     notes: dict[str, str] = {}
     left_out: list[str] = []
@@ -277,11 +292,13 @@ def listed(
     needed = parameters.get("required", ())
     definitions = parameters.get("$defs", parameters.get("definitions", {}))
     for key, raw in parameters.get("properties", {}).items():
+        # `true` is a schema too.
+        raw = raw if isinstance(raw, Mapping) else {}
         whole = plain(raw, definitions)
         schema = {k: v for k, v in whole.items() if k not in _REMARKS}
-        why = _why_not(whole)
+        why = _why_not(whole) if words(key) else "has no words in its name"
         if not why:
-            notes[key] = str(raw.get("description", ""))
+            notes[key] = str(raw.get("description") or "")
             line = one_line(notes[key])
             properties[key] = schema | ({"description": line} if line else {})
         elif key in needed:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import runpy
 import sys
+import tomllib
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from dlm.teach import folder, sources
 from dlm.teach.learnable import faults, remarks
 from dlm.teach.listed import Listed
 from dlm.teach.requests import Asking
+from voice.prove.script import plain
 from voice.tools.registry import as_tool
 
 ORDER = {
@@ -204,7 +208,10 @@ def test_functions_with_dataclasses_and_of_other_names_are_read(tmp_path: Path) 
     ("changed", "told"),
     [
         ({"swagger": "2.0"}, "got Swagger 2"),
-        ({"paths": {"/a": {"get": {"parameters": [{"$ref": "b.yaml#/X"}]}}}}, "of another file"),
+        ({"paths": {"/a": {"get": {"parameters": [{"$ref": "b.yaml#/X"}]}}}}, "not in this file"),
+        ({"paths": {"/a": {"get": {"parameters": [{"$ref": "#/X/Y"}]}}}}, "#/X/Y: not in this"),
+        ({"paths": {"/a": {"get": {"parameters": None}}}}, r"list\.json: malformed: TypeError"),
+        ({"paths": {"/a": {"get": {"operationId": "!"}}}}, "got a tool of the name ''"),
     ],
 )
 def test_descriptions_that_would_lose_something_are_refused(
@@ -218,13 +225,76 @@ def test_descriptions_that_would_lose_something_are_refused(
 
 def test_what_is_written_is_python_whatever_the_names_are(tmp_path: Path) -> None:
     text = {"type": "string"}
-    move = tool("move", "Move a thing.", **{"from": text, "to": text, "ask": text})
+    names = ("from", "to", "ask", "2nd", "_id")
+    move = tool("move", "Move a thing.", **dict.fromkeys(names, text))
     asking = replace(move, request=("GET", "/move", {"from": "query", "to": "query"}))
     written = folder.module("moves", (move, asking), folder.SILENT, folder.SILENT_IMPORTS)
     compile(written, "moves", "exec")
-    assert "from_: str" in written and "ask_: str" in written
+    assert "(from_: str, to: str, ask_: str, n_2nd: str, id: str)" in written
     # Only what the service itself calls a reading may run before the user has finished.
     assert written.count("@tool()") == written.count("@tool(read_only=True)") == 1
+
+
+async def test_a_place_in_a_path_may_have_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = tool("find", "Find a pet.", **{"pet.id": {"type": "string"}})
+    asking = replace(find, request=("GET", "/pet/{pet.id}", {"pet.id": "path"}))
+    imports = folder.ASKING_IMPORTS.format(variable="PETS_URL", base="http://pets.example")
+    file = tmp_path / "pets_tools.py"
+    file.write_text(folder.module("pets", [asking], folder.ASKING, imports), encoding="utf-8")
+    service = httpx.MockTransport(lambda request: httpx.Response(200, text=request.url.path))
+    monkeypatch.setattr(httpx, "AsyncClient", partial(httpx.AsyncClient, transport=service))
+    assert await runpy.run_path(str(file))["find"]("7") == "/pet/7"
+
+
+def test_tables_have_names_of_any_letters() -> None:
+    table = {"größe": 1, "a b": {"c": 2}}
+    assert tomllib.loads(folder.toml(table)) == table
+
+
+def test_values_are_expected_as_they_are_compared() -> None:
+    for value in (7, 105, 2.5, 0.75, -3, "Room 12"):
+        assert folder._heard(value) == plain(str(value))
+
+
+def test_schemas_of_odd_shapes_are_read(tmp_path: Path) -> None:
+    properties = {
+        "any": True,
+        "$": {"type": "string"},
+        "q": {"type": "string", "description": None},
+    }
+    tool = sources.listed("find", "Find it.", {"properties": properties})
+    assert (tool.notes, tool.left_out) == ({"any": "", "q": ""}, ("$",))
+    file = tmp_path / "list.yaml"
+    file.write_text(
+        "openapi: 3.0.0\npaths:\n  /a b/{id}:\n    parameters:\n"
+        "    - {name: id, in: path, required: true, schema: {enum: [2024-01-01]}}\n"
+        "    get: {operationId: find, summary: Find it.}\n"
+        "    put:\n      operationId: keep\n      parameters:\n"
+        "      - $ref: '#/paths/~1a%20b~1{id}/parameters/0'\n",
+        encoding="utf-8",
+    )
+    for tool in sources.read(str(file)):
+        assert tool.properties == {"id": {"enum": ["2024-01-01"]}}
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("def f(*args: str): ...", r"got \*args: str, which no call can give"),
+        ("def f(_id: int): ...", "got _id: int, which no call can give"),
+        ("def f(x: 'list['): ...", "f: Forward reference must be an expression"),
+        ("import sys\nsys.exit(3)", "SystemExit: 3"),
+    ],
+)
+def test_a_file_of_functions_that_no_call_can_reach_is_refused(
+    tmp_path: Path, code: str, told: str
+) -> None:
+    file = tmp_path / "tools.py"
+    file.write_text(code, encoding="utf-8")
+    with pytest.raises(sources.ListError, match=told):
+        sources.read(str(file))
 
 
 def test_marks_of_ones_own_functions_stay(tmp_path: Path) -> None:
