@@ -96,6 +96,7 @@ function show() {
     surface.follow(() => ({ activity: voice(), analyser: analyser() }));
   }
   const listens = call.sound.microphone?.live === true;
+  const focused = document.activeElement;
   byId("talk").hidden = listens || obstacle() !== "";
   byId("talk").disabled = starting !== null;
   byId("hang-up").hidden = !call.on;
@@ -103,6 +104,9 @@ function show() {
   byId("save-sound").hidden = call.sound.track === null;
   byId("mute").hidden = !listens;
   byId("mute").setAttribute("aria-pressed", String(call.sound.microphone?.muted === true));
+  // A button that is hidden hands the focus on to what can be done next.
+  const next = call.on ? "hang-up" : obstacle() ? "words" : "talk";
+  if (focused?.closest("[hidden]")) byId(next).focus();
   if (shownLink !== call.link.state) {
     shownLink = call.link.state;
     linkChanged();
@@ -131,7 +135,7 @@ function linkChanged() {
   }
   if (link.state !== "waiting") return;
   notice.show(`${link.reason} Trying again…`, { label: "Try now", run: () => call.retry() });
-  if (!call.ready) askForKeyIfWanted();
+  void askForKeyIfWanted();
 }
 
 /**
@@ -181,11 +185,13 @@ function tell(words) {
  * @param {() => Promise<void>} action
  */
 async function attempt(action) {
+  notice.hide();
   try {
     await action();
   } catch (error) {
     notice.show(error instanceof Error ? error.message : String(error));
   }
+  show();
 }
 
 /**
@@ -205,7 +211,6 @@ function start(listen) {
 
 /** @param {boolean} listen */
 async function begin(listen) {
-  notice.hide();
   if (call.link.state === "closed") {
     // A farewell may still be playing.
     call.hangUp();
@@ -226,7 +231,6 @@ byId("hang-up").addEventListener("click", () => {
   // The notice may be about an attempt that is given up now.
   notice.hide();
   call.hangUp();
-  byId("talk").focus();
 });
 
 byId("mute").addEventListener("click", () => call.mute(call.sound.microphone?.muted === false));

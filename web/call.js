@@ -155,6 +155,9 @@ export class Call {
   }
 
   hangUp() {
+    // Nothing more will be heard of a reply that sounds now.
+    const reply = this.conversation.turns.at(-1)?.replies.at(-1);
+    if (reply && this.conversation.playing) this.conversation.interrupted(reply.itemId);
     this._client.close();
     this._release();
   }
@@ -197,6 +200,7 @@ export class Call {
       this._typed.unshift(...this._asking.splice(0));
       this._asked = null;
       this.sound.speaker?.drain();
+      this.conversation.playing = this.sound.busy;
       this._making.drop();
       this.conversation.settle();
     }
@@ -211,11 +215,12 @@ export class Call {
   _advance() {
     if (this._typed.length === 0 || !this._client.open) return;
     if (this._request || this.conversation.active) return;
-    for (const { itemId, words } of this._typed) this._client.send(userMessage(itemId, words));
-    this._asking.push(...this._typed.splice(0));
-    const request = `reply_to_${this._asking.at(-1)?.itemId}`;
-    const sent = this._client.send({ type: "response.create", event_id: request });
-    this._request = sent ? request : "";
+    const asked = this._typed.splice(0);
+    this._asking.push(...asked);
+    this._request = `reply_to_${asked.at(-1)?.itemId}`;
+    // If the link breaks meanwhile, `_linked` takes all of it back.
+    for (const { itemId, words } of asked) this._client.send(userMessage(itemId, words));
+    this._client.send({ type: "response.create", event_id: this._request });
   }
 
   /** @param {ServerEvent} event A paced event whose time to be shown has come. */
@@ -259,6 +264,7 @@ export class Call {
     if (event.type === "response.output_audio.done") this.sound.speaker?.end(event.item_id);
     if (event.type.startsWith("output_audio_buffer.")) this._sounds(event);
     const refused = event.type === "error" && event.error?.event_id === this._request;
+    if (refused) this.conversation.thinking = false;
     if (event.type === "response.created" || refused) {
       this._request = "";
       this._asking = [];

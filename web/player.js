@@ -74,14 +74,10 @@ export class Player {
   /**
    * Stop at once, with a short fade, and forget what was queued.
    *
-   * @returns {{id: string, playedMs: number, receivedMs: number}[]} The items that were not finished.
+   * @returns {{id: string, playedMs: number}[]} The items that were not finished.
    */
   flush() {
-    const cut = this._items.map((item) => ({
-      id: item.id,
-      playedMs: item.played * this._msPerFrame,
-      receivedMs: item.received * this._msPerFrame,
-    }));
+    const cut = this._items.map(({ id, played }) => ({ id, playedMs: played * this._msPerFrame }));
     this._tail = new Float32Array(this._fade);
     this._ring.read(this._tail);
     for (let i = 0; i < this._fade; i += 1)
@@ -115,6 +111,8 @@ export class Player {
     if (last?.id === id) return last;
     // Only the newest item is still arriving: an item with a successor is complete.
     if (last) last.ended = true;
+    // A hold that came after all was played was about what is over.
+    else this._held = false;
     const item = { id, received: 0, played: 0, ended: false, audible: false };
     this._items.push(item);
     return item;

@@ -128,11 +128,17 @@ export class RealtimeClient {
 
   /**
    * @param {{type: string, [field: string]: any}} event
-   * @returns {boolean} Whether it went out; false while there is no connection, or it is stuck.
+   * @returns {boolean} Whether it went out; false while there is no connection. A connection that
+   *   is stuck is given up for a new one.
    */
   send(event) {
     const socket = this._socket;
-    if (socket?.readyState !== 1 || socket.bufferedAmount > LARGEST_BACKLOG_BYTES) return false;
+    if (socket?.readyState !== 1) return false;
+    if (socket.bufferedAmount > LARGEST_BACKLOG_BYTES) {
+      this._lost(1006, "");
+      socket.close();
+      return false;
+    }
     socket.send(JSON.stringify(event));
     return true;
   }

@@ -82,10 +82,10 @@ export class RtcSocket {
       method: "POST",
       body: this._peer.localDescription?.sdp,
       headers: key ? { ...headers, Authorization: `Bearer ${key}` } : headers,
-    });
-    // A WebSocket would be refused as well: the key is missing or wrong, or the server is full.
-    if ([401, 403, 503].includes(answer.status)) this._onUnable = () => {};
-    if (!answer.ok) return this._end(answer.status === 503 ? 1013 : 1006);
+    }).catch(() => null);
+    // A WebSocket would fail as well: there is no server, it wants another key, or it is full.
+    if (!answer || [401, 403, 503].includes(answer.status)) this._onUnable = () => {};
+    if (!answer?.ok) return this._end(answer?.status === 503 ? 1013 : 1006);
     await this._peer.setRemoteDescription({ type: "answer", sdp: await answer.text() });
   }
 

@@ -115,11 +115,11 @@ const EVENTS = new Map(
         use.durationMs = number(event.duration_ms);
       }),
     "quicksilver.heard": (it, event) =>
-      byResponse(
-        it,
-        event,
-        (reply) => (reply.heard = Math.max(reply.heard, number(event.chars) ?? 0)),
-      ),
+      byResponse(it, event, (reply) => {
+        // The server counts characters, and strings here count an emoji as two.
+        const heard = [...reply.text].slice(0, number(event.chars) ?? 0).join("");
+        reply.heard = Math.max(reply.heard, heard.length);
+      }),
     "quicksilver.flow"(it, event) {
       const known = Object.entries(object(event.known)).map(
         ([name, value]) => `${name.replaceAll("_", " ")}: ${text(value)}`,

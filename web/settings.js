@@ -75,7 +75,9 @@ export class SettingsDialog {
 
   /** @param {boolean} [forKey] Whether to focus the field for the key. */
   async open(forKey = false) {
-    await Promise.all([this.refresh(), this._listVoices()]);
+    // The server may take its time, or be gone; the devices can be chosen meanwhile.
+    void this._listVoices();
+    await this.refresh();
     if (!this._dialog.open) this._dialog.showModal();
     if (forKey) this._key.focus();
   }

@@ -84,6 +84,7 @@ export class Sound {
    */
   async open(devices, listen) {
     const closings = this._closings;
+    const { speaker } = this;
     const stream = listen ? await askForMicrophone(devices.microphone) : null;
     try {
       if (closings === this._closings && !obstacle()) await this._openSpeaker(devices.speaker);
@@ -92,7 +93,8 @@ export class Sound {
     } catch (error) {
       if (closings === this._closings) {
         stop(stream);
-        this.close();
+        // A call that is on without a microphone goes on.
+        if (!speaker) this.close();
         throw error;
       }
     }

@@ -6,7 +6,7 @@ import { WIRE_HZ, toFloat } from "./pcm.js";
 import { addWorklet } from "./worklets.js";
 
 /** @typedef {import("./player.js").Report} Report */
-/** @typedef {{id: string, playedMs: number, receivedMs: number}} Cut */
+/** @typedef {{id: string, playedMs: number}} Cut */
 /** @typedef {(block: Float32Array, frame: number) => void} Tap */
 /** @typedef {{onReport: (report: Report) => void, onTap?: Tap}} SpeakerListener */
 /** @typedef {{reports?: Report[], flushed?: number, items: Cut[], tapped?: Float32Array, frame: number}} Message */

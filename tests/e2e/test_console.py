@@ -74,6 +74,8 @@ async def test_the_operator_sees_and_hears_what_happened(repo_root: Path, tmp_pa
             await page.until("!document.querySelector('#live .call')")
             await ended(address)
             await check_search(page)
+            await check_late_search(page)
+            await check_lost_server(page)
             await check_access(page, axe, "conversations")
             await page.click("#kept a")
             await check_conversation(page)
@@ -107,6 +109,36 @@ async def check_search(page: Page) -> None:
         await page.type("[name=text]", words)
         await page.until(f"document.querySelectorAll('#kept a').length === {count}")
     assert f"user:{HOSTILE}" in await page.text("#kept")
+
+
+async def check_late_search(page: Page) -> None:
+    """A list that comes late does not take the place of one that was searched for since."""
+    await page.evaluate("""(() => {
+        const ask = fetch;
+        window.fetch = async (address, ...given) => {
+            const answer = await ask(address, ...given);
+            if (address.includes("text=TIMER")) await new Promise((go) => (window.go = go));
+            return answer;
+        };
+    })()""")
+    await page.click("#search .primary")
+    await page.until("window.go")
+    await page.evaluate("document.querySelector('[name=text]').value = ''")
+    await page.type("[name=text]", "zebra")
+    await page.until("document.querySelectorAll('#kept a').length === 0")
+    await page.evaluate("go(), new Promise((later) => setTimeout(later, 100))")
+    assert await page.evaluate("document.querySelectorAll('#kept a').length") == 0
+    await page.evaluate("document.querySelector('[name=text]').value = ''")
+    await page.type("[name=text]", "timer")
+    await page.until("document.querySelector('#kept a')")
+
+
+async def check_lost_server(page: Page) -> None:
+    """A server that is back is not said to be gone."""
+    await page.evaluate("void ((window.ask = fetch), (window.fetch = () => Promise.reject()))")
+    await page.until("document.querySelector('#problem').innerText.includes('cannot be reached')")
+    await page.evaluate("void (window.fetch = ask)")
+    await page.until("document.querySelector('#problem').hidden")
 
 
 async def check_conversation(page: Page) -> None:

@@ -109,7 +109,7 @@ async def test_a_spoken_turn_is_shown_and_heard(server: ScriptedServer) -> None:
         assert "Timer set for 10 minutes." in await page.text(".tool")
         assert await page.text(".heard") == "Set for ten minutes."
         assert await page.text("#announcer") == "Timer · 10 min: Timer set for 10 minutes."
-        assert "ms voice to voice" in await page.text(".latency")
+        assert "voice to voice" in await page.text(".latency")
         (turn,) = await page.evaluate("quicksilver.turns")
         assert 20 < turn["voiceToVoiceMs"] < 1000 * PATIENCE_S
         reports = [e for e in server.received if e["type"] == "quicksilver.played"]
@@ -438,6 +438,21 @@ async def test_fits_a_narrow_phone(server: ScriptedServer) -> None:
         state_right = "document.querySelector('#state-text').getBoundingClientRect().right"
         controls_left = "document.querySelector('.controls').getBoundingClientRect().left"
         assert await page.evaluate(f"{state_right} <= {controls_left}")
+
+
+async def test_leaves_room_for_the_conversation_on_a_phone_held_sideways(
+    server: ScriptedServer,
+) -> None:
+    async with chromium_page(server.url) as page:
+        size = {"width": 568, "height": 320, "deviceScaleFactor": 2, "mobile": True}
+        await page.call("Emulation.setDeviceMetricsOverride", **size)
+        await page.type("#words", "hello")
+        await server.connected()
+        message = "The model could not be asked. Please try again in a moment."
+        await server.send({"type": "error", "error": {"message": message}})
+        await page.until("!document.querySelector('#notice').hidden")
+        assert await page.evaluate("document.querySelector('main').clientHeight") >= 40
+        assert await page.evaluate("document.documentElement.scrollWidth") == 568
 
 
 async def test_muting_silences_the_microphone_and_not_the_stream(server: ScriptedServer) -> None:

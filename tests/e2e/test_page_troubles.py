@@ -41,6 +41,10 @@ WATCHED = """(() => {
 })()"""
 KEEP_ASKING = "void (window.question = new Promise((answer) => (window.allow = answer)))"
 LIVE = "streams.flatMap((s) => s.getTracks()).filter((t) => t.readyState === 'live').length"
+UNPLUG = """(([track]) => {
+    track.stop();
+    track.dispatchEvent(new Event('ended'));
+})(streams[0].getTracks())"""
 ESCAPE = "document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }))"
 
 
@@ -204,8 +208,7 @@ async def test_an_unplugged_microphone_is_not_said_to_listen(server: ScriptedSer
     async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
         await page.evaluate(WATCHED)
         await start_talking(page, server)
-        unplug = "const [t] = streams[0].getTracks(); t.stop(); t.dispatchEvent(new Event('ended'))"
-        await page.evaluate(f"(() => {{ {unplug} }})()")
+        await page.evaluate(UNPLUG)
         await page.until("quicksilver.state === 'writing'")
         assert "unplugged" in await page.text("#notice-text")
         await page.click("#talk")
@@ -243,3 +246,113 @@ async def test_sound_that_the_browser_suspended_goes_on(server: ScriptedServer) 
         await page.evaluate("contexts[0].suspend()")
         await page.until("contexts[0].state === 'running'")
         await server.expect("input_audio_buffer.append", len(server.received))
+
+
+async def test_another_microphone_takes_over_from_one_that_was_unplugged(
+    server: ScriptedServer,
+) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.evaluate(WATCHED)
+        await start_talking(page, server)
+        await page.evaluate(UNPLUG)
+        await page.until("document.body.dataset.state === 'writing'")
+        await page.evaluate(
+            "void document.querySelector('#microphone').dispatchEvent(new Event('change'))"
+        )
+        await page.until("document.body.dataset.state === 'listening'")
+        assert await page.evaluate("document.querySelector('#notice').hidden")
+
+
+async def test_a_microphone_that_cannot_be_opened_leaves_the_call_as_it_is(
+    server: ScriptedServer,
+) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.evaluate(WATCHED)
+        await page.type("#words", "hello")
+        await server.connected()
+        # As when the server is gone.
+        await page.evaluate("""(() => {
+            const { prototype } = AudioWorklet, add = prototype.addModule;
+            prototype.addModule = async () => {
+                prototype.addModule = add;
+                throw new DOMException("Unable to load a worklet's module.", "AbortError");
+            };
+        })()""")
+        await page.click("#talk")
+        await page.until("document.querySelector('#notice-text').innerText")
+        assert await page.evaluate(LIVE) == 0
+        await begin_long_reply(page, server)
+        await page.click("#talk")
+        await server.expect("input_audio_buffer.append")
+
+
+async def test_a_link_that_takes_nothing_more_is_made_anew(server: ScriptedServer) -> None:
+    async with chromium_page(server.url) as page:
+        await page.type("#words", "one")
+        await server.connected()
+        await server.expect("response.create")
+        await server.send(*reply_begins("r1", "m1"), *reply_ends("r1", "m1"))
+        await page.until("quicksilver.turns[0].replies[0]?.done")
+        # As when the network has gone without a word.
+        await page.evaluate("""(() => {
+            let stuck;
+            Object.defineProperty(WebSocket.prototype, "bufferedAmount", {
+                get() { return this === (stuck ??= this) ? 2e6 : 0; },
+            });
+        })()""")
+        await page.type("#words", "two")
+        await server.connected(2)
+        await server.expect("response.create")
+        assert typed(server) == ["two", "?"]
+
+
+async def test_a_server_that_wants_a_key_since_it_restarted_asks_for_it(
+    server: ScriptedServer,
+) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await start_talking(page, server)
+        server.key = "open-sesame"
+        await server.hang_up(1012)
+        await page.until("document.querySelector('#notice-text').innerText.includes('access key')")
+        assert await page.evaluate("quicksilver.state") == "ended"
+
+
+async def test_devices_can_be_chosen_while_the_server_does_not_answer(
+    server: ScriptedServer,
+) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.evaluate("void (window.fetch = () => new Promise(() => {}))")
+        await page.click("#settings-open")
+        await page.until("document.querySelector('#settings').open")
+        assert await page.evaluate("document.querySelector('#microphone').length") > 1
+
+
+async def test_who_hangs_up_in_mid_sentence_has_not_heard_the_rest(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await start_talking(page, server)
+        await begin_long_reply(page, server)
+        await server.send(*reply_ends("r1", "m1"))
+        await page.until("quicksilver.turns[0].replies[0].done")
+        await page.click("#hang-up")
+        await page.until("quicksilver.state === 'ended'")
+        assert await page.text(".reply .remark") == "Interrupted"
+
+
+async def test_the_focus_does_not_go_with_a_button_that_is_hidden(server: ScriptedServer) -> None:
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await start_talking(page, server)
+        assert await page.evaluate("document.activeElement.id") == "hang-up"
+        await server.hang_up(1000)
+        await page.until("quicksilver.state === 'ended'")
+        assert await page.evaluate("document.activeElement.id") == "talk"
+
+
+async def test_nobody_is_said_to_think_about_what_was_refused(server: ScriptedServer) -> None:
+    async with chromium_page(server.url) as page:
+        await page.type("#words", "hello")
+        await server.connected()
+        request = (await server.expect("response.create"))["event_id"]
+        await page.until("quicksilver.state === 'thinking'")
+        await server.send({"type": "error", "error": {"message": "No more.", "event_id": request}})
+        await page.until("quicksilver.state === 'writing'")
+        assert await page.text("#notice-text") == "No more."

@@ -122,3 +122,26 @@ async def test_a_network_that_loses_packets_and_brings_others_late_is_borne_with
         await page.click("#hang-up")
         await page.until("!document.querySelector('#save-sound').hidden")
         assert page.problems == []
+
+
+async def test_a_call_that_breaks_off_in_mid_sentence_listens_in_the_next() -> None:
+    parts, config = FakeParts(), Config(server=ServerConfig(port=0))
+    async with (
+        serving(fake_app(parts, config), config.server) as address,
+        chromium_page(f"http://{address}/?transport=webrtc", *FAKE_MICROPHONE) as page,
+    ):
+        await page.evaluate(KEEP_PEER)
+        await page.click("#talk")
+        await page.until("quicksilver.state === 'listening'")
+        (session,) = parts.sessions
+        session.emit(ReplyStarted("r1", "i9", 1, None), ReplyText("r1", "A long story."))
+        session.emit(ReplyAudio("r1", room_tone(60, 24_000), 24_000))
+        await page.until("quicksilver.state === 'speaking'")
+        # What the browser says once the network has been gone for a while.
+        await page.evaluate("""(() => {
+            Object.defineProperty(peer, "connectionState", { value: "failed" });
+            peer.dispatchEvent(new Event("connectionstatechange"));
+        })()""")
+        await page.until("quicksilver.state === 'reconnecting'")
+        await page.until("quicksilver.state === 'listening'")
+        assert len(parts.sessions) == 2

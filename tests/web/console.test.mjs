@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { utc } from "../../web/console/lists.js";
 import { clock, peaks, timed } from "../../web/console/timeline.js";
 
 test("each heard word lasts from the end of the one before", () => {
@@ -13,6 +14,19 @@ test("each heard word lasts from the end of the one before", () => {
     rest: " course.",
   });
   assert.deepEqual(timed({ text: "Yes.", start_ms: null, words: [] }), { words: [], rest: "Yes." });
+});
+
+test("words are counted in the server's characters, of which an emoji is one", () => {
+  const reply = { text: "🍎 and 🍐 it is.", start_ms: 0, words: [[1, 100], [7, 300]] };
+  const { words, rest } = timed(reply);
+  assert.deepEqual([...words.map(({ text }) => text), rest], ["🍎", " and 🍐", " it is."]);
+});
+
+test("a day that is searched for is the operator's own", () => {
+  process.env.TZ = "Europe/Berlin";
+  assert.equal(utc("2026-03-01", "00:00:00"), "2026-02-28T23:00:00");
+  assert.equal(utc("2026-07-01", "23:59:59"), "2026-07-01T21:59:59");
+  assert.equal(utc("", "00:00:00"), "");
 });
 
 test("a piece of a wave is as tall as its loudest sample", () => {

@@ -88,15 +88,30 @@ test("offers the key as a subprotocol, and only then", () => {
   assert.deepEqual(socket().protocols, ["realtime", "openai-insecure-api-key.secret"]);
 });
 
-test("sends only while open and not stuck", () => {
+test("sends only while open", () => {
   const { client } = setup();
   client.connect();
   assert.equal(client.send({ type: "a" }), false);
   socket().open();
   assert.equal(client.send({ type: "b" }), true);
+  assert.deepEqual(socket().sent, [{ type: "b" }]);
+});
+
+test("a link that is stuck is given up for a new one", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { client, told } = setup();
+  client.connect();
+  socket().open();
   socket().bufferedAmount = 2_000_000;
   assert.equal(client.send({ type: "c" }), false);
-  assert.deepEqual(socket().sent, [{ type: "b" }]);
+  assert.equal(told.links.at(-1).state, "waiting");
+  context.mock.timers.tick(500);
+  const [stuck, fresh] = Socket.all;
+  assert.deepEqual(stuck.sent, []);
+  stuck.drop(1006);
+  fresh.open();
+  assert.equal(client.send({ type: "d" }), true);
+  assert.equal(told.links.at(-1).state, "open");
 });
 
 test("reports what is not an event and goes on", () => {

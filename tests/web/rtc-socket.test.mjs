@@ -32,11 +32,12 @@ class Peer {
 }
 globalThis.RTCPeerConnection = Peer;
 
-/** A call that the server answers with a status. */
+/** A call that the server answers with a status; 0 if it cannot be reached. */
 async function call(status) {
   const told = { closed: [], unable: 0 };
   globalThis.fetch = async (url, request) => {
     Object.assign(told, { url: url.href, request });
+    if (!status) throw new TypeError("Failed to fetch");
     return { status, ok: status === 201, text: async () => "answer" };
   };
   const line = { stream: { getAudioTracks: () => [{}] }, hear() {} };
@@ -69,9 +70,9 @@ test("the offer goes with the key, and the server ends the call", async () => {
   assert.deepEqual([told.closed, told.unable], [[1000], 0]);
 });
 
-test("where no call comes about, a WebSocket may; but not past a key or a full house", async () => {
+test("where no call comes about, a WebSocket may; but not past a key, a full house or no server", async () => {
   const seen = [];
-  for (const status of [501, 401, 503]) {
+  for (const status of [501, 401, 503, 0]) {
     const { told } = await call(status);
     seen.push([...told.closed, told.unable]);
   }
@@ -79,5 +80,6 @@ test("where no call comes about, a WebSocket may; but not past a key or a full h
     [1006, 1],
     [1006, 0],
     [1013, 0],
+    [1006, 0],
   ]);
 });

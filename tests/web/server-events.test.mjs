@@ -123,6 +123,15 @@ test("a reply has its tools, its text and what was heard of it", () => {
   ]);
 });
 
+test("what was heard is counted in the server's characters, of which an emoji is one", () => {
+  const { reply } = after(
+    { type: "response.created", response: { id: "r1" } },
+    { type: "response.output_audio_transcript.delta", response_id: "r1", delta: "🍎 and 🍐." },
+    { type: "quicksilver.heard", response_id: "r1", chars: 7 },
+  );
+  assert.equal(reply.text.slice(0, reply.heard), "🍎 and 🍐");
+});
+
 test("what has all been played has all been heard; what was cut off has not", () => {
   const { conversation, reply } = after(...answering, done);
   conversation.finished("m1");

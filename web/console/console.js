@@ -3,7 +3,7 @@
 
 import { Memory } from "../memory.js";
 import { Refused, askJson } from "./api.js";
-import { hourTable, keptCalls, liveCalls } from "./lists.js";
+import { hourTable, keptCalls, liveCalls, utc } from "./lists.js";
 import { Recording } from "./recording.js";
 
 const LIVE_EVERY_MS = 2000;
@@ -19,6 +19,9 @@ const tab = new Memory("tab");
 let recording = null;
 /** Id of the oldest conversation that is listed. */
 let oldest = "";
+let searches = 0;
+/** Whether the live calls could not be asked for the last time. */
+let missed = false;
 
 /** @param {string} message Empty for none. */
 function problem(message) {
@@ -87,7 +90,13 @@ async function search(before = "") {
   const wanted = /** @type {Record<string, string>} */ (
     Object.fromEntries(new FormData(byId("search")).entries())
   );
-  const found = (await askJson("", tab.get("key"), { ...wanted, before })).conversations;
+  const since = utc(wanted.since, "00:00:00");
+  const until = utc(wanted.until, "23:59:59");
+  const mine = (searches += 1);
+  const asked = { ...wanted, since, until, before };
+  const found = (await askJson("", tab.get("key"), asked)).conversations;
+  // Another was asked for meanwhile.
+  if (mine !== searches) return;
   const list = byId("kept");
   if (!before) list.replaceChildren();
   list.append(...keptCalls(found));
@@ -121,8 +130,16 @@ addEventListener("hashchange", () => {
   byId("scroller").focus();
 });
 
-setInterval(() => {
-  if (!byId("overview").hidden && !document.hidden) live().catch(failed);
+setInterval(async () => {
+  if (byId("overview").hidden || document.hidden) return;
+  try {
+    await live();
+    if (missed) problem("");
+    missed = false;
+  } catch (error) {
+    missed = true;
+    failed(error);
+  }
 }, LIVE_EVERY_MS);
 
 void route();

@@ -11,6 +11,15 @@ export function when(began) {
   return new Date(began).toLocaleString([], /** @type {any} */ (shown));
 }
 
+/**
+ * @param {string} day In the browser's time zone, such as "2026-03-01"; or empty.
+ * @param {string} time Such as "23:59:59".
+ * @returns {string} The same in UTC, such as "2026-03-01T22:59:59"; or empty.
+ */
+export function utc(day, time) {
+  return day && new Date(`${day}T${time}`).toISOString().slice(0, 19);
+}
+
 /** @param {any} call @returns {string} */
 export function outcome({ ended }) {
   if (!ended) return "It goes on, or the server ended before it did; what was not written is lost.";

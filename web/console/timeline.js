@@ -13,15 +13,17 @@
  *   times.
  */
 export function timed({ text, start_ms: startMs, words }) {
+  // The server counts characters, and strings here count an emoji as two.
+  const chars = [...text];
   let char = 0;
   let ms = startMs ?? 0;
   const found = words.map(([endChar, endMs]) => {
-    const word = { text: text.slice(char, endChar), startMs: Math.min(ms, endMs), endMs };
+    const word = { text: chars.slice(char, endChar).join(""), startMs: Math.min(ms, endMs), endMs };
     char = endChar;
     ms = endMs;
     return word;
   });
-  return { words: found, rest: text.slice(char) };
+  return { words: found, rest: chars.slice(char).join("") };
 }
 
 /**
