@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -46,6 +47,20 @@ def test_an_agent_of_ones_own_is_tried_by_keyboard(tmp_path: Path) -> None:
         "> ",
         "> ",
     ]
+
+
+def test_ctrl_c_ends_it_while_it_waits_for_a_line() -> None:
+    command = [sys.executable, "-m", "voice.typed"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, **pipes) as running:
+        try:
+            assert running.stdout is not None
+            while running.stdout.read(1) != b">":
+                assert running.poll() is None
+            running.send_signal(signal.SIGINT)
+            assert running.wait(PATIENCE_S) == -signal.SIGINT
+        finally:
+            running.kill()
 
 
 def test_a_wrong_option_is_told(tmp_path: Path) -> None:

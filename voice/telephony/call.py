@@ -130,9 +130,10 @@ class StreamConnection:
         try:
             with suppress(OSError):
                 await self._writer.wait_closed()
-        finally:
+        except asyncio.CancelledError:
             # The connection to a peer that does not read would stay open.
             self._writer.transport.abort()
+            raise
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class CallBridge:
         self._digits_timeout_s = digits_timeout_s
         self._playback = Playback(codec.rate_hz, codec.traits)
         self._numbers = itertools.count(1)
-        self._user_speaks = False
+        self._spoken_turn: int | None = None
         self._keys: list[str] = []
         self._keys_due_s = 0.0
         self._entries: list[str] = []
@@ -127,10 +127,10 @@ class CallBridge:
                 self._playback.hold()
             case ReplyReleased():
                 self._playback.release()
-            case UserSpeechStarted():
-                self._user_speaks = True
-            case FinalTranscript() | TranscriptFailed():
-                self._user_speaks = False
+            case UserSpeechStarted(turn):
+                self._spoken_turn = turn
+            case FinalTranscript(turn) | TranscriptFailed(turn) if turn == self._spoken_turn:
+                self._spoken_turn = None
 
     def tick(self) -> float | None:
         """Do whatever is due by now.
@@ -146,7 +146,7 @@ class CallBridge:
             )
         if self._keys and now_s >= self._keys_due_s:
             self._end_entry()
-        if self._entries and (not self._user_speaks or now_s >= self._entries_due_s):
+        if self._entries and (self._spoken_turn is None or now_s >= self._entries_due_s):
             self._reply_to_entries()
         waits = [
             self._playback.wait_s(now_s),
@@ -171,9 +171,8 @@ class CallBridge:
             # The log must not tell which key it was.
             _log.debug("the line sent a key that no telephone has")
             return
-        if not self._keys:
-            # A caller who presses keys has heard enough.
-            self._session.interrupt()
+        # A caller who presses keys has heard enough.
+        self._session.interrupt()
         if key != "#":
             self._keys.append("star" if key == "*" else key)
             self._keys_due_s = self._clock() + self._digits_timeout_s
@@ -188,6 +187,8 @@ class CallBridge:
 
     def _reply_to_entries(self) -> None:
         """Put the entries into the dialogue and ask for a reply."""
+        self._session.interrupt()
+        # Once a reply is stopped, words that waited for its end are answered at once.
         self._session.interrupt()
         for entry in self._entries:
             item_id = f"item_keys_{next(self._numbers)}"

@@ -84,7 +84,7 @@ class Playback:
         self._traits = traits
         self._late_s = MARK_LATE_S if traits.marks else 0.0
         self._frame = rate_hz * traits.frame_ms // 1000
-        self._replies: deque[_Reply] = deque()
+        self._replies: dict[str, _Reply] = {}
         self._points: deque[_Point] = deque()
         self._marks = 0
         self._open = True
@@ -98,21 +98,20 @@ class Playback:
     @property
     def sounding(self) -> tuple[str, ...]:
         """The replies of which something has been sent but not everything has been played."""
-        return tuple(reply.reply_id for reply in self._replies if reply.since_s is not None)
+        return tuple(name for name, reply in self._replies.items() if reply.since_s is not None)
 
     @property
     def waiting_s(self) -> float:
         """Seconds of audio that have not been sent."""
-        return sum(reply.samples for reply in self._replies) / self._rate_hz
+        return sum(reply.samples for reply in self._replies.values()) / self._rate_hz
 
     def say(self, reply_id: str, samples: Samples) -> bool:
         """Queue samples of a reply for playback; False if far too much is waiting."""
-        if not self._replies or self._replies[-1].reply_id != reply_id:
-            self._replies.append(_Reply(reply_id))
-        reply = self._replies[-1]
+        # Replies that are made at the same time send pieces of audio in turns.
+        reply = self._replies.setdefault(reply_id, _Reply(reply_id))
         reply.waiting.append(samples)
         reply.samples += len(samples)
-        return sum(waiting.samples for waiting in self._replies) <= MAX_QUEUED_SAMPLES
+        return sum(waiting.samples for waiting in self._replies.values()) <= MAX_QUEUED_SAMPLES
 
     def flow(self, is_open: bool) -> None:
         """Set whether the line accepts audio."""
@@ -128,9 +127,8 @@ class Playback:
 
     def end(self, reply_id: str) -> None:
         """Note that a reply is complete."""
-        for reply in self._replies:
-            if reply.reply_id == reply_id:
-                reply.ended = True
+        if reply := self._replies.get(reply_id):
+            reply.ended = True
 
     def due(self, now_s: float) -> list[Samples | str]:
         """What is due to be sent by now, in order: frames, (T,) int16, and names of marks."""
@@ -169,7 +167,7 @@ class Playback:
 
     def clear(self, now_s: float) -> list[Progress]:
         """Drop what has not been played; returns how much was played of each reply cut short."""
-        cut = [Progress(r.reply_id, self._position_ms(r, now_s)) for r in self._replies]
+        cut = [Progress(name, self._position_ms(r, now_s)) for name, r in self._replies.items()]
         self._replies.clear()
         self._points.clear()
         self.dry_s = now_s
@@ -178,7 +176,7 @@ class Playback:
 
     def _next(self) -> _Reply | None:
         """The reply to send from next; None if nothing can be sent now."""
-        reply = next((r for r in self._replies if not r.closed), None)
+        reply = next((r for r in self._replies.values() if not r.closed), None)
         if reply is None or not self._open or self._held:
             return None
         return reply if reply.ended or reply.samples >= self._frame else None
@@ -216,7 +214,7 @@ class Playback:
         reply = point.reply
         reply.played_ms, reply.since_s = point.ms, now_s
         if reply.closed and all(other.reply is not reply for other in self._points):
-            self._replies.remove(reply)
+            del self._replies[reply.reply_id]
         return Progress(reply.reply_id, point.ms)
 
     def _position_ms(self, reply: _Reply, now_s: float) -> float:

@@ -38,8 +38,8 @@ class TelephoneLine:
     """The line of a call, for tools; see `voice.tools.scope.Line`.
 
     Attributes:
-        numbers: Names that a caller may be put through to → number; empty if the line cannot
-            transfer.
+        numbers: Names that a caller may be put through to, in lower case → number; empty if the
+            line cannot transfer.
     """
 
     codec: CallCodec
@@ -88,6 +88,8 @@ class CallRouter:
         self._metrics = metrics
         self._open_session = open_session
         self._telephony = config.telephony
+        known = config.telephony.transfer_numbers.items()
+        self._transfer_numbers = {name.lower(): number for name, number in known}
         self._agents = {name: resources.for_agent(name) for name in config.telephony.agents}
         self._agents |= {config.agent: resources, resources.agent.name: resources}
         self.limits = CallLimits(
@@ -117,7 +119,7 @@ class CallRouter:
             assigned = self._agent_of(started).assign(caller)
             resources = assigned.resources
             options = replace(resources.options(), output_rate_hz=codec.rate_hz, holds=True)
-            numbers = self._telephony.transfer_numbers if twilio is not None else {}
+            numbers = self._transfer_numbers if twilio is not None else {}
             line = TelephoneLine(codec, send, numbers)
             session = self._open_session(resources, options, line, caller)
             measure = stack.enter_context(self._metrics.conversation(session, assigned))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -72,13 +73,13 @@ async def run(arguments: Sequence[str] | None = None) -> None:
 
 def main() -> int:
     """Run the command line; returns the exit status."""
+    # A thread that waits for a line cannot be cancelled; nothing is kept, so nothing can be lost.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         asyncio.run(run())
     except VoiceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print()
     return 0
 
 

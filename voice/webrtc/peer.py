@@ -164,10 +164,9 @@ class _Packets:
 
     def add(self, packet: Any) -> tuple[bool, None]:
         is_key = packet.payload_type in self._keys
+        place = packet.ssrc, packet.sequence_number, packet.timestamp
         with suppress(asyncio.QueueFull):
-            self._heard.put_nowait(
-                Packet(packet.sequence_number, packet.timestamp, packet.payload, is_key)
-            )
+            self._heard.put_nowait(Packet(*place, packet.payload, is_key))
         return False, None
 
     def replace_in(self, receiver: RTCRtpReceiver) -> None:

@@ -153,6 +153,23 @@ async def test_a_connection_to_who_does_not_read_is_closed_all_the_same() -> Non
             while socket.fileno() != -1:
                 await asyncio.sleep(0.01)
         far.close()
+        with suppress(ConnectionResetError):
+            await far.wait_closed()
+
+
+async def test_a_connection_to_who_reads_late_is_closed_behind_the_last_byte() -> None:
+    taken: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
+    server = await asyncio.start_server(lambda *one: taken.put_nowait(one), "127.0.0.1", 0)
+    async with server, asyncio.timeout(PATIENCE_S):
+        late, far = await asyncio.open_connection(*server.sockets[0].getsockname())
+        reader, writer = await taken.get()
+        # More than the kernel takes.
+        writer.write(bytes(2**25))
+        closing = asyncio.create_task(StreamConnection(reader, writer).close(1000, ""))
+        assert len(await late.read()) == 2**25
+        await closing
+        far.close()
+        await far.wait_closed()
 
 
 async def test_a_caller_who_hangs_up() -> None:

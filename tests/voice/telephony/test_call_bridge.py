@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from tests.support.fakes import FakeSession, refusal
+from tests.support.script import Script
 from tests.voice.telephony.test_asterisk import PLAIN_START
+from voice.dialogue.commands import Generate
 from voice.errors import ProtocolError
 from voice.events import (
     AudioStopped,
@@ -18,6 +20,7 @@ from voice.events import (
     ReplyReleased,
     ReplyStarted,
     ReplyStatus,
+    TranscriptFailed,
     UserSpeechStarted,
 )
 from voice.telephony.asterisk import ChanWebSocket
@@ -39,9 +42,9 @@ FRAME = b"\xff" * 160
 class Bench:
     """A call on virtual time."""
 
-    def __init__(self) -> None:
+    def __init__(self, session: FakeSession | None = None) -> None:
         self.now_s = 0.0
-        self.session = FakeSession()
+        self.session = session or FakeSession()
         self.out: deque[LineMessage] = deque()
         codec = ChanWebSocket({})
         codec.receive(PLAIN_START)
@@ -168,11 +171,11 @@ def test_keys_become_what_the_user_says(bench: Bench, keys: str, entries: list[s
     assert bench.calls("add_item", "create_response") == [*said, ("create_response", None)]
 
 
-def test_the_first_key_interrupts_the_agent_and_a_pause_ends_the_entry(bench: Bench) -> None:
+def test_each_key_interrupts_the_agent_and_a_pause_ends_the_entry(bench: Bench) -> None:
     bench.press("4")
     bench.after(2)
     bench.press("5")
-    assert bench.calls("interrupt") == [("interrupt",)]
+    assert bench.calls("interrupt") == [("interrupt",)] * 2
     assert bench.bridge.tick() == 2.5
     bench.after(2.4)
     assert bench.calls("create_response") == []
@@ -193,6 +196,46 @@ def test_keys_wait_for_the_end_of_a_spoken_turn(bench: Bench) -> None:
         "add_item",
         "create_response",
     ]
+
+
+def test_keys_wait_for_the_newest_of_several_turns(bench: Bench) -> None:
+    for turn_id in (1, 2):
+        bench.bridge.from_session(UserSpeechStarted(turn_id, f"i{turn_id}", 0))
+    bench.press("7#")
+    bench.bridge.from_session(FinalTranscript(1, "i1", "my number is", 0.9, 1.0))
+    bench.after(0)
+    assert bench.calls("create_response") == []
+    bench.bridge.from_session(TranscriptFailed(2, "i2", "recognition failed"))
+    bench.after(0)
+    assert bench.calls("create_response") == [("create_response", None)]
+
+
+class Conversing(FakeSession):
+    """A session whose dialogue is real."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.script = Script(agent_tools=(), interrupt_response=False)
+
+    def interrupt(self) -> None:
+        self.script.took(self.script.conversation.interrupt())
+
+    def add_item(self, item_id: str, message: Message, previous_item_id: str | None) -> None:
+        self.script.conversation.dialogue.add(item_id, message, previous_item_id)
+
+    def create_response(self, *_: object) -> str:  # type: ignore[override]
+        return self.script.request()
+
+
+def test_keys_are_answered_with_the_words_that_wait_for_the_reply_they_stop() -> None:
+    bench = Bench(session := Conversing())
+    bench.press("7")
+    session.script.user("what do you have", 1)
+    # It is being answered, and the user goes on.
+    session.script.user("and what does it cost", 2)
+    bench.after(3)
+    said = session.script.of(Generate)[-1].prompt.messages[-1].content
+    assert said == "what do you have and what does it cost 7"
 
 
 def test_keys_do_not_wait_for_ever(bench: Bench) -> None:

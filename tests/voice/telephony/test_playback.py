@@ -87,6 +87,17 @@ def test_playback_is_never_past_the_next_mark() -> None:
     assert playback.played("m1", 0.4) is None
 
 
+def test_replies_that_are_made_at_the_same_time_are_played_one_by_one() -> None:
+    playback = Playback(RATE_HZ, Traits(ahead_ms=10_000, marks=False))
+    for reply_id in ("r1", "r2", "r1"):
+        playback.say(reply_id, SECOND)
+    playback.end("r2")
+    playback.end("r1")
+    playback.due(0.0)
+    assert playback.elapsed(1.9)[-1] == Progress("r1", 1800.0)
+    assert playback.clear(1.9) == [Progress("r1", 1800.0), Progress("r2", 0.0)]
+
+
 def test_after_an_interruption_audio_is_sent_at_once() -> None:
     playback = Playback(RATE_HZ, Traits(ahead_ms=190))
     playback.say("r1", SECOND)

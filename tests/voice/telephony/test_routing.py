@@ -25,7 +25,7 @@ from voice.telephony.registry import PROTOCOLS
 from voice.telephony.routing import CallRouter, TelephoneLine
 from voice.telephony.twilio import TwilioCalls
 
-NUMBERS = {"manager": "+15550100", "anyone": "+15550199"}
+NUMBERS = {"Manager": "+15550100", "anyone": "+15550199"}
 
 
 def router(parts: FakeParts, **telephony: Any) -> CallRouter:
