@@ -13,8 +13,9 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -27,7 +28,7 @@ from voice.demo.server import EMBEDDED, as_arguments, serving
 from voice.errors import ConfigError, VoiceError
 from voice.prove.call import Recording, hold
 from voice.prove.doors import AnyDoor, Door, OurDoor
-from voice.prove.figures import FIGURES, against, read, scorecard
+from voice.prove.figures import FIGURES, against, common, read, scorecard
 from voice.prove.judge import judge
 from voice.prove.mind import Mind
 from voice.prove.page import page
@@ -55,6 +56,9 @@ def wanted(options: argparse.Namespace) -> list[Take]:
         found = [found[at * len(found) // options.most] for at in range(options.most)]
     if not found:
         raise ConfigError(f"--only: {options.only!r} leaves no conversation")
+    [(often, times)] = Counter(take.id for take in found).most_common(1)
+    if times > 1:
+        raise ConfigError(f"{often}: got {times} scenarios of this name; expected one")
     return sorted(found, key=lambda take: take.agent)
 
 
@@ -108,8 +112,10 @@ async def told_of(take: Take, door: Door, options: argparse.Namespace) -> Told:
     """Hold and judge a conversation and keep the outcome, or with ``--resume`` take a kept one."""
     kept = options.out / "conversations" / f"{quote(take.id, safe='')}.json"
     sound = kept.with_suffix(".ogg")
-    if options.resume and kept.is_file():
-        return json.loads(kept.read_text(encoding="utf-8")), sound.read_bytes()
+    if options.resume:
+        # A kill may have left nothing, or a part of the file.
+        with suppress(FileNotFoundError, ValueError):
+            return json.loads(kept.read_text(encoding="utf-8")), sound.read_bytes()
     mind = None
     if options.mind:
         mind = Mind(options.mind, options.mind_model, secret(MIND_KEY), take.seed)
@@ -158,16 +164,17 @@ def opus(recording: Recording) -> bytes:
     return b"".join([*parts, encoder.finish()])
 
 
-def write(told: Sequence[Told], options: argparse.Namespace) -> None:
-    """Write scorecard.json and scorecard.html, and print the figures.
+def write(
+    told: Sequence[Told], options: argparse.Namespace, other: Mapping[str, Any] | None
+) -> None:
+    """Write scorecard.json and scorecard.html, beside another scorecard; print the figures.
 
     Raises:
-        ConfigError: The file to compare with is not a scorecard, or shares no conversation.
+        ConfigError: The other scorecard shares no conversation.
         OSError: A file cannot be written.
     """
     made = datetime.now(UTC).isoformat(timespec="seconds")
     card = scorecard(options.url or "python -m voice.serve", made, [judged for judged, _ in told])
-    other = read(options.against) if options.against else None
     compared = against(card["conversations"], other["conversations"]) if other else []
     sounds = {judged["id"]: sound for judged, sound in told}
     options.out.mkdir(parents=True, exist_ok=True)
@@ -224,10 +231,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.list:
             print("\n".join(take.id for take in wanted(options)))
             return 0
-        if options.against:
-            read(options.against)
+        other = read(options.against) if options.against else None
+        if other:
+            common({take.id for take in wanted(options)}, other["conversations"])
         told = asyncio.run(prove(options, load_config(options.config, options.set)))
-        write(told, options)
+        write(told, options, other)
     except (VoiceError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -9,6 +9,8 @@ Shapes: T is a number of samples at 24 kHz.
 from __future__ import annotations
 
 import asyncio
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -89,6 +91,33 @@ def texts(events: Sequence[Received]) -> dict[str, str]:
     return told
 
 
+def sent(events: Sequence[Received]) -> Counter[str]:
+    """Item → number of samples of its audio that the server has sent."""
+    found = Counter[str]()
+    for received in of_type(events, "response.output_audio.delta"):
+        # 4 characters of base64 are 3 bytes; a sample is 2 bytes.
+        delta = received.event["delta"]
+        found[received.event["item_id"]] += (len(delta) * 3 // 4 - delta.count("=")) // 2
+    return found
+
+
+def heard(events: Sequence[Received], agent: Sequence[Sounding]) -> str:
+    """The agent's words that were played; of an item that was cut, as large a share as its sound's.
+
+    Args:
+        events: What the server sent.
+        agent: What the loudspeaker has played.
+    """
+    whole, played, told = sent(events), Counter[str](), list[str]()
+    for piece in agent:
+        played[piece.item_id] += len(piece.samples)
+    for item_id, text in texts(events).items():
+        words = text.split()
+        share = played[item_id] / whole[item_id] if whole[item_id] else 0
+        told += words[: math.ceil(share * len(words))]
+    return " ".join(told)
+
+
 async def hold(take: Take, door: Door, mind: Mind | None = None) -> Recording:
     """Make a call, and hang up at its end.
 
@@ -155,12 +184,12 @@ class _Call:
         await self._client.settled()
         since = 0
         while True:
-            told = " ".join(texts(self._client.events[since:]).values())
+            told = heard(self._client.events[since:], self._client.loudspeaker.timeline)
             if self._mind is None:
                 self._script, text = self._script.after(told)
             else:
                 self._script, text = await self._mind.after(self._script, told)
-            if text is None:
+            if text is None or self._script.gave_up:
                 return
             await asyncio.sleep(self._reaction_s)
             since = len(self._client.events)

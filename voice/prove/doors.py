@@ -39,11 +39,12 @@ class Line:
     """An open call.
 
     Attributes:
-        store: Returns what is stored of the caller by now: table → its rows.
+        store: Returns what is stored of the caller by now: table → its rows; None if that is not
+            for us to read.
     """
 
     client: RealtimeClient
-    store: Callable[[], Awaitable[Store]]
+    store: Callable[[], Awaitable[Store | None]]
 
 
 class Door(Protocol):
@@ -61,7 +62,10 @@ class Door(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OurDoor:
-    """A server of ours; each call has a user of its own, whose data are deleted afterwards."""
+    """A server of ours; each call has a user of its own.
+
+    With the server's own key, the user's data are read, and deleted afterwards.
+    """
 
     url: str
     api_key: str | None = None
@@ -80,20 +84,22 @@ class OurDoor:
         ) as http:
             data = f"/v1/callers/user:{user}/data"
 
-            async def store() -> Store:
-                entries: Store = (await _asked(http, "GET", data))["entries"]
-                return entries
+            async def store() -> Store | None:
+                return (await _asked(http, "GET", data))["entries"] if self.api_key else None
 
             minted = await _asked(http, "POST", "/v1/realtime/client_secrets", {"user": user})
-            async with RealtimeClient.open(
-                self.url,
-                api_key=minted["value"],
-                greet=self.greet,
-                holds=True,
-                background=background,
-            ) as client:
-                yield Line(client, store)
-            await _asked(http, "DELETE", data)
+            try:
+                async with RealtimeClient.open(
+                    self.url,
+                    api_key=minted["value"],
+                    greet=self.greet,
+                    holds=True,
+                    background=background,
+                ) as client:
+                    yield Line(client, store)
+            finally:
+                if self.api_key:
+                    await _asked(http, "DELETE", data)
 
 
 async def _asked(http: httpx.AsyncClient, method: str, path: str, body: Any = None) -> Any:
@@ -151,6 +157,20 @@ class AnyDoor:
             await toolbox.close()
 
 
+def is_call(item: Mapping[str, Any]) -> bool:
+    """Whether an item of a response is a call, and whole: the caller may have spoken within it."""
+    return item["type"] == "function_call" and item.get("status") != "incomplete"
+
+
+def arguments_of(item: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The arguments of a call; None if the model has not written a JSON object."""
+    try:
+        found = json.loads(item["arguments"] or "{}")
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
 @asynccontextmanager
 async def running_tools(
     client: RealtimeClient, toolbox: Toolbox, scope: SessionScope, trouble: Trouble | None = None
@@ -172,21 +192,24 @@ async def _run_tools(
         done = await client.until(lambda at=since: _next_done(client, at), None)  # type: ignore[misc]
         since = done + 1
         response = client.events[done].event["response"]
-        calls = [item for item in response.get("output", ()) if item["type"] == "function_call"]
+        calls = [item for item in response.get("output", ()) if is_call(item)]
         for item in calls:
-            call = ToolCall(item["call_id"], item["name"], json.loads(item["arguments"] or "{}"))
-            told = await trouble(call) if trouble else ""
-            output = {
-                "call_id": item["call_id"],
-                "output": told or await _result(call, toolbox, scope),
-            }
-            answer = {"type": "function_call_output", **output}
+            output = await _output(item, toolbox, scope, trouble)
+            answer = {"type": "function_call_output", "call_id": item["call_id"], "output": output}
             await client.send({"type": "conversation.item.create", "item": answer})
         if calls:
             await client.send({"type": "response.create"})
 
 
-async def _result(call: ToolCall, toolbox: Toolbox, scope: SessionScope) -> str:
+async def _output(
+    item: Mapping[str, Any], toolbox: Toolbox, scope: SessionScope, trouble: Trouble | None
+) -> str:
+    arguments = arguments_of(item)
+    if arguments is None:
+        return "The arguments are not a JSON object."
+    call = ToolCall(item["call_id"], item["name"], arguments)
+    if trouble and (told := await trouble(call)):
+        return told
     result = await toolbox.run(call, scope)
     return (await toolbox.outcome(call, scope) if result.unfinished else result).content
 

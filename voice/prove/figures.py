@@ -92,11 +92,12 @@ def _words(call: Call) -> Values:
 
 def voice_to_voice(call: Call) -> Values:
     """Response times of the turns that were answered, except those that were cut off."""
-    return [
-        turn["voice_to_voice_ms"]
-        for turn in call["turns"]
-        if turn["voice_to_voice_ms"] is not None and not turn["cut_off"]
-    ]
+    return [ms for ms in waits(call) if ms is not None]
+
+
+def waits(call: Call) -> list[float | None]:
+    """Response times of the turns that were not cut off; None for no answer."""
+    return [turn["voice_to_voice_ms"] for turn in call["turns"] if not turn["cut_off"]]
 
 
 def _interruptions(call: Call) -> list[Mapping[str, Any]]:
@@ -212,9 +213,7 @@ def against(calls: Calls, others: Calls) -> list[Difference]:
         ConfigError: The two have no conversation in common.
     """
     this, other = ({call["id"]: call for call in some} for some in (calls, others))
-    both = [name for name in this if name in other]
-    if not both:
-        raise ConfigError("the scorecards have no conversation in common")
+    both = common(this, others)
     pair = [[some[name] for name in both] for some in (other, this)]
     told = []
     for figure in FIGURES:
@@ -223,6 +222,18 @@ def against(calls: Calls, others: Calls) -> list[Difference]:
         says = "too few conversations" if says == "too few callers" else says
         told.append(Difference(figure, figure.of(pair[0]), figure.of(pair[1]), bounds, says))
     return told
+
+
+def common(ids: Iterable[str], others: Calls) -> list[str]:
+    """Those of some conversations that another scorecard has too.
+
+    Raises:
+        ConfigError: There are none.
+    """
+    known = {call["id"] for call in others}
+    if both := [name for name in ids if name in known]:
+        return both
+    raise ConfigError("the scorecards have no conversation in common")
 
 
 def _known(value: float) -> float | None:

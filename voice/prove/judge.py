@@ -6,10 +6,8 @@ audible one of the agent's. A judgement is plain data, as in the scorecard's JSO
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +17,9 @@ import numpy as np
 
 from voice.demo.turn_report import Received, of_type
 from voice.demo.virtual_audio import AUDIBLE_ABOVE
+from voice.prove import call
 from voice.prove.call import Recording, Said, texts
+from voice.prove.doors import arguments_of, is_call
 from voice.prove.scenario import Expected, ExpectedCall, Take
 from voice.prove.script import plain
 from voice.prove.words import errors, words
@@ -72,13 +72,8 @@ class Made:
 
 def items(recording: Recording) -> list[Item]:
     """What the agent said, in the order of its audio."""
-    told, sent = texts(recording.events), Counter[str]()
-    for received in of_type(recording.events, "response.output_audio.delta"):
-        # 4 characters of base64 are 3 bytes; a sample is 2 bytes.
-        delta = received.event["delta"]
-        sent[received.event["item_id"]] += (len(delta) * 3 // 4 - delta.count("=")) // 2
-    found = []
-    for item_id, samples in sent.items():
+    told, found = texts(recording.events), []
+    for item_id, samples in call.sent(recording.events).items():
         pieces = [piece for piece in recording.agent if piece.item_id == item_id]
         first_s, last_s = math.inf, -math.inf
         for piece in pieces:
@@ -107,9 +102,11 @@ def calls(events: Sequence[Received]) -> list[Made]:
             made.append(Made(event["name"], event["arguments"], received.at_s, broken))
         elif received.type == "response.output_item.done":
             item = event["item"]
-            if item["type"] == "function_call" and item.get("status") != "incomplete":
-                arguments = json.loads(item["arguments"] or "{}")
-                made.append(Made(item["name"], arguments, received.at_s, False))
+            if is_call(item):
+                arguments = arguments_of(item)
+                made.append(
+                    Made(item["name"], arguments or {}, received.at_s, failed=arguments is None)
+                )
     return made
 
 
@@ -237,10 +234,11 @@ def _checks(
             yield "done", f"called {_shown(one)}, which it must not"
         elif one.name not in expected.may_call and not any(_is(w, one) for w in expected.calls):
             yield "exact", f"called {_shown(one)}, which nobody asked for"
-    told = plain(" ".join(item.text for item in heard))
+    told = plain(call.heard(recording.events, recording.agent))
     for pattern in expected.must_say:
         if not re.search(pattern, told):
             yield "done", f"never said {pattern!r}"
+    told = plain(" ".join(item.text for item in heard))
     for pattern in expected.must_not_say:
         if found := re.search(pattern, told):
             yield "done", f"said {found[0]!r}, which it must not"

@@ -84,9 +84,9 @@ class Errand:
     table: str
     row: Mapping[str, Any] = field(default_factory=dict)
 
-    def done(self, store: Store) -> int:
+    def done(self, store: Store | None) -> int:
         """How often it was done."""
-        rows = store.get(self.table, ())
+        rows = (store or {}).get(self.table, ())
         return sum(self.row.items() <= row.items() for row in rows)
 
 

@@ -50,8 +50,6 @@ class Mind:
         Raises:
             VoiceError: The model's server fails, or its answer is malformed.
         """
-        if script.gave_up:
-            return script, None
         self.said.append({"role": "user", "content": heard or "(silence)"})
         brief = {"role": "system", "content": _brief(script.scenario)}
         body = {"model": self.model, "messages": [brief, *self.said], "seed": self.seed}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from voice.prove.figures import FIGURES, Call, Difference, Figure, voice_to_voice
+from voice.prove.figures import FIGURES, Call, Difference, Figure, waits
 
 WIDTH = 960
 LANES = {"caller": 30, "agent": 58, "waits": 86}
@@ -138,10 +138,11 @@ def _latencies(calls: Sequence[Call], others: Sequence[Call]) -> str:
         *(f'<text x="0" y="{height - height * at // 100 + 12}">{at}%</text>' for at in (50, 100)),
     ]
     for kind, some in (("two", others), ("one", calls)):
-        times = sorted(ms for call in some for ms in voice_to_voice(call))
+        waited = [ms for call in some for ms in waits(call)]
+        times = sorted(ms for ms in waited if ms is not None)
         points = [(0.0, 0.0)]
         for count, ms in enumerate(times, start=1):
-            points += [(ms, points[-1][1]), (ms, count / len(times))]
+            points += [(ms, points[-1][1]), (ms, count / len(waited))]
         path = " ".join(
             f"{40 + width * min(ms, most_ms) / most_ms:.1f},{height * (1 - share):.1f}"
             for ms, share in points

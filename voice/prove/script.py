@@ -46,8 +46,8 @@ class Script:
 
     @property
     def gave_up(self) -> bool:
-        """Whether the caller has used up all turns."""
-        return self.turns >= self.scenario.turns
+        """Whether there was more to say than the scenario has turns for."""
+        return self.turns > self.scenario.turns
 
     @property
     def talk_over(self) -> TalkOver | None:
@@ -64,8 +64,6 @@ class Script:
             The caller's new state, and the words; None to hang up.
         """
         told = plain(heard)
-        if self.gave_up:
-            return self, None
         for number, line in enumerate(self.scenario.lines):
             if line.hears and self.said[number] < line.times and re.search(line.hears, told):
                 return self._line(number)

@@ -9,7 +9,9 @@ from num2words import num2words
 
 def words(text: str) -> list[str]:
     """A text's words as they sound: lower case, numbers spelled out, punctuation dropped."""
-    spelled = re.sub(r"\d+", lambda number: f" {num2words(int(number[0]))} ", text.lower())
+    said = text.lower().replace("’", "'")
+    # A longer number has no name.
+    spelled = re.sub(r"\d{1,100}", lambda number: f" {num2words(int(number[0]))} ", said)
     return re.findall(r"[a-z]+(?:'[a-z]+)?", spelled.replace("-", " "))
 
 

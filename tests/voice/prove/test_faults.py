@@ -11,9 +11,11 @@ from voice.demo.turn_report import Received
 from voice.demo.virtual_audio import Sounding
 from voice.errors import ConfigError
 from voice.prove.call import Recording, Said
+from voice.prove.call import heard as heard_words
 from voice.prove.figures import FIGURES, against, read
 from voice.prove.judge import judge
 from voice.prove.scenario import Scenario, Take
+from voice.prove.words import words
 
 RATE_HZ = 24_000
 ORDER = {"tool": "order", "arguments": {"drink": "(?:a )?latte", "count": "two"}}
@@ -147,6 +149,30 @@ def test_what_must_and_must_not_be_said():
     assert wrong(call(), must_not_say=["two|three"]) == ["said 'two', which it must not"]
 
 
+def test_only_what_was_heard_is_known_to_the_caller_and_counts_as_said():
+    cut = interrupted("interruption", 1.2, None)
+    never, _ = reply(5.0, item="i2", text="Nobody hears this.")
+    cut = replace(cut, events=(*cut.events, *never))
+    assert heard_words(cut.events, cut.agent) == "One latte, two of"
+    assert wrong(cut, must_say=["two of", "you never hear", "nobody"]) == [
+        "never said 'you never hear'", "never said 'nobody'"
+    ]  # fmt: skip
+    assert wrong(cut, must_not_say=["you never hear"]) == [
+        "said 'you never hear', which it must not"
+    ]
+
+
+def test_arguments_that_are_no_json_object_are_a_call_that_failed():
+    fine = call()
+    kept = tuple(r for r in fine.events if r.type != "quicksilver.tool_call")
+    for text in ('{"drink": "lat', "[]", "null"):
+        item = {"type": "function_call", "name": "order", "call_id": "c1", "arguments": text}
+        bad = at(2.2, "response.output_item.done", item=item)
+        told = wrong(replace(fine, events=(*kept, bad)))
+        assert "called 0 of 1 times: order(" in told[0]
+        assert told[0].endswith("got order() failed")
+
+
 def test_an_agent_that_answers_before_the_sentence_is_over_cuts_it_off():
     fine = call()
     early, sounding = reply(1.4, 0.3, "i0", "Two?")
@@ -193,6 +219,12 @@ def test_words_are_counted_against_those_that_were_said():
     judged = judge(take(), replace(fine, events=misheard))
     assert figure(judged, "word errors") == 50
     assert judged["turns"][0]["transcript"] == "two lettuces"
+
+
+def test_words_are_compared_as_they_sound():
+    assert words("I’d like 2") == words("i'd like two")
+    # A recogniser that repeats itself has written a number that has no name.
+    assert len(words("1" * 400)) > 400
 
 
 def interrupted(kind: str, played_s: float, kept: str | None) -> Recording:

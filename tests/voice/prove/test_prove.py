@@ -12,11 +12,15 @@ import numpy as np
 import pytest
 
 from tests.support.fake_realtime import FakeRealtime, tone
+from tests.support.fakes import FakeParts, fake_app
+from tests.support.serving import serving as served
 from tests.voice.prove.test_faults import call, interrupted, take
+from voice.config import Config, ServerConfig, load_config
 from voice.demo.server import EMBEDDED, as_arguments, serving
 from voice.errors import ConfigError
 from voice.prove import __main__ as command
 from voice.prove import sound
+from voice.prove.doors import AnyDoor, OurDoor
 from voice.prove.figures import against, scorecard
 from voice.prove.judge import judge
 from voice.prove.page import page
@@ -122,6 +126,15 @@ def test_the_page_is_one_file_without_a_script_that_tells_all():
     assert html.count('role="img"') == html.count("aria-label") - 1
 
 
+def test_turns_without_an_answer_are_part_of_those_that_might_have_been_answered():
+    silent = judge(take(2), call(events=(), agent=()))
+    html = page(scorecard("", "", [judge(take(1), call(0.5)), silent]), {}, None, [])
+    [points] = re.findall(r'<polyline class="curve-one" points="([^"]+)"', html)
+    assert points.split()[0].endswith(",220.0")
+    # Half of the height, which is half of the turns.
+    assert points.split()[-1].endswith(",110.0")
+
+
 @pytest.fixture
 def without_voices(monkeypatch):
     """Every text is half a second of a tone."""
@@ -164,19 +177,67 @@ def test_any_server_is_called_by_the_public_api_alone(
     assert "set_timer" in {tool["name"] for tool in session["tools"]}
     assert session["instructions"]
     assert "<audio" in (tmp_path / "out" / "scorecard.html").read_text()
-    # What was held is not held again.
+    # What was held is not held again, unless a kill has cut its file short.
     received = len(fake.received)
     assert command.main([scenarios, "--out", str(tmp_path / "out"), "--resume"]) == 0
     again = json.loads((tmp_path / "out" / "scorecard.json").read_text())
     assert (again["conversations"], len(fake.received)) == ([judged], received)
     assert "<audio" in (tmp_path / "out" / "scorecard.html").read_text()
+    [kept] = (tmp_path / "out" / "conversations").glob("*.json")
+    kept.write_text(kept.read_text()[:100])
+    assert command.main([scenarios, "--out", str(tmp_path / "out"), "--resume"]) == 0
+    assert len(fake.received) > received
+    assert json.loads(kept.read_text())["passed"]
+
+
+class Calling(FakeRealtime):
+    """Answers with calls alone: one that was cut off, one malformed and one that is well."""
+
+    async def _reply(self, socket, turn):
+        cut = {"call_id": "a", "arguments": '{"pla', "status": "incomplete"}
+        made = (cut, {"call_id": "b", "arguments": "{"}, {"call_id": "c", "arguments": "{}"})
+        output = [{"type": "function_call", "name": "get_time", **call} for call in made]
+        await self._send(socket, "response.done", response={"id": "r1", "output": output})
+
+
+async def test_a_call_that_was_cut_off_does_not_end_the_running_of_tools():
+    fake = Calling(quiet_packets=2)
+    async with (
+        fake.running() as url,
+        AnyDoor(url, load_config()).open("assistant", np.zeros(480, np.int16)) as line,
+    ):
+        line.client.microphone.say(tone(0.2))
+        while not any(event["type"] == "response.create" for event in fake.received):
+            await asyncio.sleep(0.01)
+    told = [
+        event["item"] for event in fake.received if "create" in event["type"] and "item" in event
+    ]
+    assert [item["call_id"] for item in told] == ["b", "c"]
+    assert told[0]["output"] == "The arguments are not a JSON object."
+    assert told[1]["output"].startswith("It is")
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+async def test_a_server_of_ours_is_asked_what_it_keeps_only_with_its_own_key(key, monkeypatch):
+    if key:
+        monkeypatch.setenv(KEY, key)
+    config = Config(server=ServerConfig(port=0))
+    async with served(fake_app(FakeParts(), config), config.server) as host:
+        door = OurDoor(f"ws://{host}/v1/realtime", key)
+        async with door.open("assistant", np.zeros(480, np.int16)) as line:
+            kept = await line.store()
+    assert (kept is None) == (key is None)
 
 
 def test_a_mistake_is_one_line_on_standard_error(without_voices, scenarios, tmp_path, capsys):
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(scorecard("", "", [judge(take(1), call())])))
     for arguments, message in (
         (["nobody"], "nobody: got an unknown name"),
         ([scenarios, "--only", "coffee"], "leaves no conversation"),
+        ([scenarios, scenarios], "assistant/timer#1: got 2 scenarios of this name"),
         ([scenarios, "--against", str(tmp_path / "none.json")], "cannot be read"),
+        ([scenarios, "--against", str(other)], "no conversation in common"),
         ([scenarios, "--url", "ws://127.0.0.1:9/v1/realtime"], "Connect"),
     ):
         assert command.main(arguments) == 1

@@ -38,7 +38,7 @@ def test_cues_are_heard_in_plain_words():
 
 def test_an_agent_that_understood_nothing_is_told_again_but_not_for_ever():
     caller = script({"says": "a latte"}, {"says": "bye"})
-    heard = ("Hello.", "", "Sorry, I didn't catch that.", "Pardon?", "Well.")
+    heard = ("Hello.", "", "Sorry, I didn’t catch that.", "Pardon?", "Well.")
     assert conversation(caller, *heard) == ["a latte", "a latte", "a latte", "bye", None]
 
 
@@ -58,7 +58,9 @@ def test_who_gets_nowhere_gives_up():
     for _ in range(3):
         caller, said = caller.after("again")
         assert said == "this"
-    assert caller.after("again") == (caller, None)
+    # Nothing is left to say, after as many turns as there are.
+    assert not caller.gave_up
+    caller, _ = caller.after("again")
     assert caller.gave_up
 
 
