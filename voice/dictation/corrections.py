@@ -17,7 +17,7 @@ from voice.dictation.names import is_name
 from voice.understanding.english import ARTICLES, FUNCTION_WORDS, word_set
 from voice.understanding.repairs import kind_of, repaired
 
-HUM = r"(?:u+h*m+|u+h+|e+r+m*|h+m+|mm+)"
+HUM = r"(?:u+h*m+|u+h+|e+rm*|h+m+|mm+)"
 DELETING = r"(?:delete|strike|erase|scratch) that"
 OPENING = ARTICLES | FUNCTION_WORDS | word_set("""
     and but or so because that if as than i you he she it we they your his its our their am be been
@@ -39,10 +39,11 @@ _TERM = re.compile(
 )
 _NO_TERM = re.compile(
     r"\b(?:i'm|am|so|very|are|is|was|be|feel|say|the|a|my|what|not|do|to|than),?"
-    rf" (?:{_STRONG}|{DELETING})",
+    rf" (?:{_STRONG}|{DELETING})|\b(?:\w+n't|not|to|will|would|can|could|must|should) wait\b",
     re.I,
 )
-"""Phrases in which the words are not an editing term: "I'm sorry", "the scratch that"."""
+"""Phrases in which the words are not an editing term: "I'm sorry", "don't wait"."""
+_NEGATION = re.compile(r"(?:not|never|cannot|\w+n['’]t),?", re.I)
 _BROKEN_OFF = re.compile(
     r"\b(?:the|a|an|my|to|of|for|with|from|at|i|we)"
     r"(?:,? (?=(?:i|we|he|she|they|there)\b)|, (?=\S))(?P<term>)(?P<comma>)",
@@ -108,7 +109,10 @@ def _kept(text: str, term: re.Match[str]) -> str | None:
     if not behind or re.fullmatch(rf"(?:{_PART}|yes,? |yeah,? )*", f"{' '.join(before)} ", re.I):
         return None
     back = _taken_back(before, behind, _reach(term), _ALIGNED if term["term"] else 1)
-    return None if back is None else " ".join([*before[:back], *behind])
+    # "Do not give aspirin, no, give paracetamol" would come to say its opposite.
+    if back is None or (back and _NEGATION.fullmatch(before[back - 1])):
+        return None
+    return " ".join([*before[:back], *behind])
 
 
 def _reach(term: re.Match[str]) -> _Reach:

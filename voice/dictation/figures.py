@@ -53,11 +53,11 @@ _RULES = tuple(
         (r"\b(1[0-2]|[1-9]) (?:oh |0 )?([0-5]\d)(?= ?[ap]\.? ?m\b)", r"\1:\2"),
         (r"(?<=\bat )(1?\d|2[0-3]) ([0-5]\d)\b(?! \d)", r"\1:\2"),
         (r"(?<=\d) ?([ap])\.? ?m\b\.?", r" \1.m."),
+        (r"\b([12]) (\d\d)(?= over \d\d)", r"\1\2"),
         (r"\b(\d{2,3}) over (\d{2,3})\b", r"\1/\2"),
         (r"\b(\d+) pounds and (\d\d) pence\b", r"£\1.\2"),
         (r"\b(\d+) dollars and (\d\d) cents\b", r"$\1.\2"),
         (r"\b(\d[\d.,]{0,30}) dollars?\b", r"$\1"),
-        (r"\b(\d[\d.,]{0,30}) pounds(?= sterling)?\b(?! of)", r"£\1"),
         (r"\b(\d[\d.,]{0,30}) euros?\b", r"€\1"),
         (r"\b(\d[\d.,]{0,30}) ?percent\b", r"\1%"),
         (r"(?<=\d) hash\b", "#"),
@@ -77,6 +77,7 @@ _SIGNS = {"dot": ".", "underscore": "_", "dash": "-", "hyphen": "-", "slash": "/
 _SIGN = rf",? ({'|'.join(_SIGNS)}),? "
 _PIECE = rf"(?:\b[A-Za-z](?:[ -][A-Za-z]){{1,30}}|[\w'-]+(?: {_COUNT}\b){{0,12}})"
 """Bounded, because a search tries a run again from each of its letters or numbers."""
+_ONLY_NUMBERS = re.compile(rf"{_COUNT}(?: {_COUNT}){{0,12}}", re.I)
 _ADDRESS = re.compile(rf"(?<![\w'-]){_PIECE}(?:{_SIGN}{_PIECE}\b)+", re.I)
 
 
@@ -130,6 +131,10 @@ def _address(found: re.Match[str]) -> str:
     signs = [sign.lower() for sign in parts[1::2]]
     if "dot" not in (signs[signs.index("at") :] if "at" in signs else signs):
         return found[0]
+    lead, _, numbers = found[0].partition(" ")
+    # "version two dot one" is a word and a number.
+    if " " in parts[0] and _ONLY_NUMBERS.fullmatch(parts[-1]) and not _ONLY_NUMBERS.fullmatch(lead):
+        return f"{lead} {_ADDRESS.sub(_address, numbers)}"
     pieces: list[str] = [
         alpha2digit(re.sub(r"(?<=\b[a-z])-(?=[a-z]\b)", "", piece.lower()), "en", threshold=0)
         for piece in parts[::2]
