@@ -21,7 +21,15 @@ from voice.config.compare import CompareConfig
 from voice.config.flow import hint, mistakes
 from voice.config.mcp import McpServerConfig
 from voice.config.moments import ShippedMoments
-from voice.config.options import Section, Url, find_file, key_of, read_options, with_overrides
+from voice.config.options import (
+    Section,
+    Url,
+    check_url,
+    find_file,
+    key_of,
+    read_options,
+    with_overrides,
+)
 from voice.config.server import ServerConfig, WebRtcConfig
 from voice.config.telephony import TelephonyConfig
 from voice.errors import ConfigError
@@ -376,10 +384,18 @@ class TelemetryConfig(Section):
 
     @property
     def collector(self) -> str:
-        """Where traces and metrics go; empty for nowhere."""
+        """Where traces and metrics go; empty for nowhere.
+
+        Raises:
+            ConfigError: The environment variable is not the address of a server.
+        """
         if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
             return ""
-        return self.endpoint or os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+        variable = "OTEL_EXPORTER_OTLP_ENDPOINT"
+        try:
+            return self.endpoint or check_url(os.environ.get(variable, ""))
+        except ValueError as error:
+            raise ConfigError(f"{variable}: {error}") from error
 
     def describe(self) -> list[str]:
         """A line for the start of the program, if anything is sent."""

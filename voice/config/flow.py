@@ -112,7 +112,8 @@ class StepConfig(AgentSection):
     def _make_tools(cls, given: Any) -> Any:
         """Name the tools of the values that are of a kind."""
         needs = given.get("needs") if isinstance(given, dict) else None
-        if not isinstance(needs, dict):
+        tools = given.get("tools", ()) if isinstance(given, dict) else None
+        if not isinstance(needs, dict) or not isinstance(tools, list | tuple):
             return given
         made = {}
         for name, need in needs.items():
@@ -121,8 +122,8 @@ class StepConfig(AgentSection):
                     both = f"got both kind {need['kind']!r} and tool {need['tool']!r}"
                     raise ValueError(f"needs.{name}: {both}; expected one of them")
                 made[name] = {**need, "tool": f"note_{name}", "argument": name}
-        tools = (*given.get("tools", ()), *(need["tool"] for need in made.values()))
-        return {**given, "tools": tuple(dict.fromkeys(tools)), "needs": {**needs, **made}}
+        noting = (need["tool"] for need in made.values() if need["tool"] not in tools)
+        return {**given, "tools": (*tools, *noting), "needs": {**needs, **made}}
 
     @property
     def targets(self) -> tuple[tuple[str, str], ...]:

@@ -288,13 +288,14 @@ def found_anywhere(where: str, patterns: tuple[str, ...]) -> re.Pattern[str]:
     Raises:
         ValueError: One is malformed; the text begins with ``where``.
     """
-    for pattern in patterns:
+    one_of = "|".join(f"(?:{pattern})" for pattern in patterns)
+    # Some are well alone and not together: those of two groups of one name.
+    for pattern in (*patterns, one_of):
         try:
-            re.compile(pattern)
+            re.compile(f"(?:{pattern})")
         except re.error as error:
             raise ValueError(f"{where}: got {pattern!r}, which is malformed: {error}") from error
         if capital := _CAPITAL.search(_NO_LETTERS.sub("", pattern)):
             what = f"got {pattern!r}, which finds nothing, since words are in lower case"
             raise ValueError(f"{where}: {what}; expected {capital[0].lower()!r}")
-    one_of = "|".join(f"(?:{pattern})" for pattern in patterns)
     return re.compile(rf"(?<!\S)(?:{one_of})(?!\S)" if patterns else r"(?!)")

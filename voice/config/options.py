@@ -77,7 +77,12 @@ def _check_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
     return origins
 
 
-def _check_url(url: str) -> str:
+def check_url(url: str) -> str:
+    """A server's address, as it is; may be empty.
+
+    Raises:
+        ValueError: It is not one that begins with http:// or https://.
+    """
     try:
         parts = urlsplit(url)
         # A port out of range raises when it is read.
@@ -85,7 +90,9 @@ def _check_url(url: str) -> str:
     except ValueError:
         readable = False
     if url and not readable:
-        raise ValueError(f"got {url!r}; expected an origin such as https://voice.example.com")
+        # A password may stand before the host.
+        shown = url.rpartition("@")[2]
+        raise ValueError(f"got {shown!r}; expected an origin such as https://voice.example.com")
     return url
 
 
@@ -105,7 +112,7 @@ Networks = Annotated[tuple[str, ...], AfterValidator(_check_networks)]
 Origins = Annotated[tuple[str, ...], AfterValidator(_check_origins)]
 """Origins of web pages, such as https://example.com."""
 
-Url = Annotated[str, AfterValidator(_check_url)]
+Url = Annotated[str, AfterValidator(check_url)]
 """Where a server is, such as https://voice.example.com; may be empty."""
 
 S = TypeVar("S", bound=Section)

@@ -115,6 +115,16 @@ def test_what_is_no_origin_is_refused(url: str) -> None:
         load_config(overrides=[f"telephony.public_url={url}"])
 
 
+def test_an_address_from_the_environment_is_refused_like_one_of_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for url, shown in (("http://[::1", "http://[::1"), ("user:secret@host:4318", "host:4318")):
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
+        with pytest.raises(ConfigError) as caught:
+            load_config().telemetry.describe()
+        assert f"OTEL_EXPORTER_OTLP_ENDPOINT: got '{shown}'; expected" in str(caught.value)
+
+
 def test_examples_of_an_agent_are_few_and_short(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     for examples in (["hello"] * 6, [" "], ["x" * 81]):

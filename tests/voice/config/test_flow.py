@@ -31,6 +31,14 @@ def written(folder: Path, text: str, name: str = "desk") -> str:
             '[steps.first]\nneeds.name = { kind = "day", tool = "t", ask = "Which?" }\n',
             "steps.first: needs.name: got both kind 'day' and tool 't'; expected one of them",
         ),
+        (
+            '[steps.first]\ntools = "ring"\nneeds.name = { kind = "person", ask = "Who?" }\n',
+            "steps.first.tools: got 'ring'; expected a list",
+        ),
+        (
+            '[steps.first]\ntools = 5\nneeds.name = { kind = "person", ask = "Who?" }\n',
+            "steps.first.tools: got 5; expected a list",
+        ),
         ("[calls]\nring = ['ring me', 'Ring (?:her|him)\\B']\n", "calls: ring: got 'Ring (?:her"),
         ("[asides.cost]\nasked = ['cost']\nsay = 5\n", "asides.cost.say: got 5; expected a text"),
         (

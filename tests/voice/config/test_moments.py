@@ -127,6 +127,11 @@ def test_an_agent_of_ones_own_has_what_is_shipped_and_may_change_it(tmp_path: Pa
     [
         (['say = "Hm."'], r"mine\.toml: moments\.x: got no patterns"),
         (['say = "Hm."', 'patterns = ["(a"]'], r"moments\.x\.patterns: got '\(a', which is malf"),
+        (['say = "Hm."', 'patterns = ["(?i)a"]'], r"moments\.x\.patterns: got '\(\?i\)a', wh"),
+        (
+            ['say = "Hm."', 'patterns = ["(?P<b>a)", "(?P<b>c)"]'],
+            r"moments\.x\.patterns: got .*, which is malformed: redefinition of group name 'b'",
+        ),
         (['say = "Hm."', 'patterns = ["a {b}"]'], r"got \{b\} in a pattern; expected one of"),
         (
             ['say = "Hm."', 'patterns = ["a b"]', 'examples = ["a c"]'],
