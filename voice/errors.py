@@ -73,11 +73,17 @@ def origins(error: BaseException) -> str:
     )
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        if isinstance(error, BaseExceptionGroup):
-            for one in error.exceptions:
-                yield from _chain(one)
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Each error once: one that was raised out of a group has that group as its context."""
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        waiting.append(one.__cause__ or one.__context__)
+        if isinstance(one, BaseExceptionGroup):
+            waiting.extend(reversed(one.exceptions))
         else:
-            yield error
-        error = error.__cause__ or error.__context__
+            yield one

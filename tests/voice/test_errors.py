@@ -30,3 +30,12 @@ def test_the_origins_of_an_error_are_told_without_what_it_quotes() -> None:
     assert kinds == ["KeyError", "ValueError", "OSError"]
     assert __file__ in told and "in raised" in told
     assert said not in told
+
+
+def test_an_error_that_was_raised_out_of_its_group_is_told_once() -> None:
+    with pytest.raises(KeyError) as found:
+        try:
+            raise ExceptionGroup("", [KeyError()])
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from None
+    assert origins(found.value).count("KeyError\n") == 1

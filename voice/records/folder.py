@@ -208,33 +208,36 @@ class Conversations:
             StoreError: They cannot be deleted.
         """
         mine = [found["id"] for found in self.of(caller)]
-        for name in mine:
-            self._remove(name)
+        self._remove(mine)
         return len(mine)
 
     def sweep(self, keep_days: float, now: datetime) -> None:
-        """Delete conversations that have been kept for long enough, and remnants of deleted ones.
+        """Delete conversations that have been kept for long enough.
 
         Raises:
             StoreError: As for `delete`.
         """
         oldest = f"{now.astimezone(UTC) - timedelta(days=keep_days):{_TIME}}"
-        for name in self.names():
-            if name < oldest:
-                self._remove(name)
-        for left in self.path.glob(f"{_DELETED}*"):
-            shutil.rmtree(left, ignore_errors=True)
+        self._remove([name for name in self.names() if name < oldest])
 
-    def _remove(self, name: str) -> None:
-        # A writer then finds no folder of that name, and does not make a new one.
-        moved = self.path / f"{_DELETED}{name}"
-        try:
-            (self.path / name).rename(moved)
-            shutil.rmtree(moved)
-        except FileNotFoundError:
-            _log.debug("somebody else has deleted %s", name)
-        except OSError as error:
-            raise StoreError(f"cannot delete a conversation: {error.strerror}") from error
+    def _remove(self, names: Iterable[str]) -> None:
+        """Delete conversations, and what earlier deletions could not."""
+        faults: list[OSError] = []
+        for name in names:
+            # A writer then finds no folder of that name, and does not make a new one.
+            try:
+                (self.path / name).rename(self.path / f"{_DELETED}{name}")
+            except OSError as error:
+                faults.append(error)
+        for left in self.path.glob(f"{_DELETED}*"):
+            try:
+                shutil.rmtree(left)
+            except OSError as error:
+                faults.append(error)
+        for fault in faults:
+            # Another server may delete the same.
+            if not isinstance(fault, FileNotFoundError):
+                raise StoreError(f"cannot delete a conversation: {fault.strerror}") from fault
 
 
 def summary(found: Document) -> Document:

@@ -379,6 +379,8 @@ class RecordedSession(Session):
     ) -> None:
         super().__init__(resources, options, line, caller)
         self._recorder = recorder
+        # Called even if the caller has hung up by then.
+        self.scope.on_forget = partial(recorder.forget, self.scope.owner.caller)
         began = datetime.now(UTC)
         head = {
             "id": name_of(began, self.session_id),
@@ -400,8 +402,6 @@ class RecordedSession(Session):
         def see(event: SessionEvent) -> None:
             take(event)
             self._keep(Recording.observe, event)
-            if self.scope.take_forgotten():
-                self._recorder.forget(self.scope.owner.caller)
 
         self._keep(Recording.begin)
         try:

@@ -41,7 +41,7 @@ from voice.access.rate_limits import ClientLimits, ReplyLimits, SessionSlots, au
 from voice.access.requests import bounded, refusal
 from voice.config import Config, secret
 from voice.dictation.editor import MODEL_NAME as DICTATION
-from voice.errors import ConfigError, ProtocolError, StoreError
+from voice.errors import ConfigError, ProtocolError, StoreError, VoiceError, origins
 from voice.metrics import CONTENT_TYPE, Follow, Metrics
 from voice.realtime.connection import Begun, RealtimeConnection
 from voice.realtime.extensions import checked_names
@@ -266,7 +266,7 @@ class Routes:
     def guarded(
         self, endpoint: Callable[[Request, Grant], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """The endpoint with checks of host, origin and key; bad requests get a 400 or 413."""
+        """The endpoint with checks of host, origin and key; every failure is an error object."""
 
         async def guard(request: Request) -> Response:
             try:
@@ -280,6 +280,13 @@ class Routes:
                 return refusal(status, str(error), error.code, error.param)
             except StoreError as error:
                 return refusal(503, str(error), "store_failed")
+            except ClientDisconnect:
+                raise
+            except Exception as error:
+                _log.error("%s failed: %s", request.scope["route"].path, origins(error))
+                # Our own errors are fit for a user; others may quote what was said.
+                told = str(error) if isinstance(error, VoiceError) else "the server has failed"
+                return refusal(500, told, "server_error")
 
         return guard
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -29,6 +29,7 @@ from voice.errors import ProtocolError, origins
 from voice.metrics import Metrics
 from voice.realtime.connection import Begun
 from voice.realtime.wire import new_id, parse_json
+from voice.server.caller_data import Guard
 from voice.webrtc.call import Call
 
 PATH = "/v1/realtime/calls"
@@ -36,10 +37,6 @@ SDP = "application/sdp"
 MAX_BODY_BYTES = 256 * 1024
 """Room for an offer, which is a few kilobytes, and a session with its tools."""
 REMEDY = "calls by WebRTC need the extra: pip install '.[webrtc]'; /v1/realtime works without"
-
-Guarded = Callable[
-    [Callable[[Request, Grant], Awaitable[Response]]], Callable[[Request], Awaitable[Response]]
-]
 
 _log = logging.getLogger(__name__)
 
@@ -77,7 +74,7 @@ class RealtimeCalls:
         self._calls: dict[str, _Listed] = {}
         self._group: asyncio.TaskGroup | None = None
 
-    def routes(self, guarded: Guarded) -> list[Route]:
+    def routes(self, guarded: Guard) -> list[Route]:
         """The routes of the calls."""
         return [
             Route(PATH, guarded(self.create), methods=["POST"]),

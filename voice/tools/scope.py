@@ -142,6 +142,7 @@ class SessionScope:
         in_order: Held by each call that changes something if its answer makes several, so that they
             run one after the other: a correction removes the old before it adds the new.
         end_requested: Whether the user has asked to end the conversation; read by the session.
+        on_forget: Called by the tool's thread once everything kept for the user was deleted.
         transfer_to: Whom the call is to be transferred to; None without such a request.
         known: Name → value, as far as the flow of the conversation knows it.
         line: The telephone line; None if there is none, or if the client controls it.
@@ -162,7 +163,7 @@ class SessionScope:
     placed: Placed | None = None
     in_order: asyncio.Lock = field(default_factory=asyncio.Lock)
     end_requested: bool = False
-    _forgotten: bool = field(default=False, init=False)
+    on_forget: Callable[[], None] = lambda: None
     transfer_to: str | None = None
     known: Mapping[str, str] = field(default_factory=dict)
     line: Line | None = None
@@ -180,13 +181,8 @@ class SessionScope:
 
     def forget(self) -> None:
         """Note that everything kept for the user was deleted, a placed order too."""
-        self._forgotten = True
+        self.on_forget()
         self.put_order({} if self.placed else self.order.copy(), "", None)
-
-    def take_forgotten(self) -> bool:
-        """Whether `forget` was called since the last call of this."""
-        forgotten, self._forgotten = self._forgotten, False
-        return forgotten
 
     def note(self, done: Done) -> None:
         """Remember a call that has changed something, together with those for the same message."""

@@ -332,6 +332,20 @@ async def test_who_is_forgotten_is_so_by_the_records(
     assert not [path for path in kept.folder.rglob("*") if path.suffix in (".json", ".opus")]
 
 
+@virtual
+async def test_who_hangs_up_before_all_is_forgotten_is_forgotten_too(kept: Kept) -> None:
+    async with kept.calling(parts(Model(answers))) as line:
+        await line.say(SAID)
+        await line.next(ReplyEnded)
+        line.session.close("client disconnected")
+        await asyncio.sleep(1)
+        kept.settle()
+        assert len(kept.recorder.kept.names()) == 1
+        # A tool that has begun is finished all the same.
+        line.session.scope.forget()
+    assert not kept.recorder.kept.names()
+
+
 def test_a_disk_that_fills_or_may_not_be_written_costs_the_record_and_no_conversation(
     small_disk: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -449,6 +463,29 @@ async def test_files_are_their_users_alone_and_go_in_time(kept: Kept) -> None:
     assert kept.recorder.kept.names() == [name]
     kept.recorder.kept.sweep(1, datetime.now(UTC) + timedelta(hours=25))
     assert [path.name for path in kept.folder.rglob("*")] == [".writable"]
+
+
+def test_what_could_not_be_deleted_is_not_taken_for_deleted(kept: Kept) -> None:
+    folder, names = kept.recorder.kept, [f"2026110{day}T120000Z-{day:016x}" for day in (1, 2)]
+    for name in names:
+        folder.make(name)
+        folder.replace(name, json.dumps({"id": name, "caller": str(ADA), "agent": "test"}))
+    busy = kept.folder / names[1] / "busy"
+    busy.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(busy)], capture_output=True).returncode:
+        pytest.skip("may not mount a disk here")
+    try:
+        for delete in (lambda: folder.delete(ADA), lambda: folder.sweep(1, datetime.now(UTC))):
+            with pytest.raises(StoreError, match="busy"):
+                delete()
+            # Nor does it keep others.
+            assert not folder.names()
+            assert not (kept.folder / f".deleted-{names[0]}").exists()
+    finally:
+        (left,) = kept.folder.glob("*/busy")
+        subprocess.run(["umount", str(left)], check=True)
+    assert folder.delete(ADA) == 0
+    assert [path.name for path in kept.folder.iterdir()] == [".writable"]
 
 
 def test_what_is_searched_for(tmp_path: Path) -> None:

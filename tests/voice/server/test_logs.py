@@ -1,14 +1,19 @@
-"""What the log has of clients that are refused or send rubbish: a line, and no more with more."""
+"""What the log has of clients that are refused or send rubbish: a line, and no more with more.
+
+And what it has of errors: where they arose.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import suppress
 
 import pytest
 from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse
-from starlette.routing import WebSocketRoute
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, StreamingResponse
+from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from tests.support.patience import PATIENCE_S
@@ -34,12 +39,21 @@ RUBBISH = {
     "a query that is none": b"GET /ws?%ff HTTP/1.1\r\n" + UPGRADE,
 }
 """What is sent; some of it is refused, some ends the connection."""
+SAID = "what somebody said"
 
 
 async def talk(socket: WebSocket) -> None:
     await socket.accept()
     async for _ in socket.iter_text():
         pass
+
+
+async def fail(request: Request) -> StreamingResponse:
+    async def pieces() -> AsyncIterator[str]:
+        yield "a"
+        raise ValueError(SAID)
+
+    return StreamingResponse(pieces())
 
 
 async def deny(socket: WebSocket) -> None:
@@ -87,3 +101,12 @@ async def test_more_of_the_same_is_no_more_lines(capfd: pytest.CaptureFixture[st
     assert len(told) == MOST
     assert told[-1].endswith("(for a while no more lines like this one)")
     assert told[0].endswith("Invalid HTTP request received.")
+
+
+async def test_an_error_is_told_without_its_text(capfd: pytest.CaptureFixture[str]) -> None:
+    async with serving(Starlette(routes=[Route("/", fail)])) as address:
+        await send(address, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    told = capfd.readouterr().err
+    assert "Exception in ASGI application\nValueError\n" in told
+    assert f'File "{__file__}"' in told
+    assert SAID not in told

@@ -8,6 +8,8 @@ import io
 import json
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import av
@@ -18,8 +20,8 @@ import pytest
 from tests.support.fakes import FakeParts, fake_app
 from tests.support.patience import PATIENCE_S
 from tests.support.serving import serving
-from voice.config import Config, ServerConfig, TtsConfig
-from voice.speech.tts import Synthesizer, installed_voices
+from voice.config import Config, PiperConfig, ServerConfig, TtsConfig
+from voice.speech.tts import Synthesizer, Voices, installed_voices
 
 TEXT = "Your table is booked for 7:30. Shall I order two large coffees, and a glass of water?"
 VOICES = installed_voices(TtsConfig())
@@ -28,24 +30,30 @@ VOICES = installed_voices(TtsConfig())
 class SpeakingParts(FakeParts):
     """Fake parts with this machine's voices."""
 
-    def __init__(self) -> None:
-        super().__init__(synthesizer=VOICES.of("heart"), voices=VOICES)  # type: ignore[arg-type]
+    def __init__(self, voices: Voices) -> None:
+        super().__init__(synthesizer=VOICES.of("heart"), voices=voices)  # type: ignore[arg-type]
         self.synthesis_threads = ThreadPoolExecutor(2)
 
     def voice(self, name: str) -> Synthesizer:
-        return VOICES.of(name) or self.synthesizer  # type: ignore[return-value]
+        return self.voices.of(name) or self.synthesizer  # type: ignore
 
 
-@pytest.fixture
-async def http() -> AsyncIterator[httpx.AsyncClient]:
+@asynccontextmanager
+async def running(voices: Voices = VOICES) -> AsyncIterator[httpx.AsyncClient]:
     config = Config(server=ServerConfig(port=0))
-    parts = SpeakingParts()
+    parts = SpeakingParts(voices)
     with parts.synthesis_threads:
         async with (
             serving(fake_app(parts, config), config.server) as address,
             httpx.AsyncClient(base_url=f"http://{address}", timeout=PATIENCE_S) as client,
         ):
             yield client
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[httpx.AsyncClient]:
+    async with running() as client:
+        yield client
 
 
 async def speech(http: httpx.AsyncClient, **fields: Any) -> httpx.Response:
@@ -146,3 +154,18 @@ async def test_a_wrong_field_is_named(
 ) -> None:
     answer = await speech(http, **fields)
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
+
+
+async def test_a_voice_that_fails_is_told_to_the_client_and_not_quoted_in_the_log(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "torn.onnx").write_bytes(b"no model")
+    (tmp_path / "torn.onnx.json").write_text("{}")
+    config = TtsConfig(piper=PiperConfig(voice=str(tmp_path / "torn.onnx")))
+    async with running(installed_voices(config)) as http:
+        answer = await speech(http, voice="torn")
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (500, "server_error")
+    assert "torn.onnx is no Piper voice" in error["message"]
+    assert "/v1/audio/speech failed: ModelError" in caplog.text
+    assert str(tmp_path) not in caplog.text + capfd.readouterr().err

@@ -38,6 +38,8 @@ LONGEST_PAUSE_S = 60.0
 """Pauses between attempts to connect; each failure doubles the pause."""
 STEADY_S = 60.0
 """A connection that lasted so long was no failure."""
+LIST_PAUSE_S = 1.0
+"""Shortest time between two readings of a server's list, which may change again and again."""
 MOST_PAGES = 32
 MOST_TOOLS = 256
 LARGEST_ANSWER = 8 * 1024 * 1024
@@ -194,6 +196,7 @@ class Connection:
                 async with asyncio.timeout(self._endpoint.start_timeout_s):
                     tools = await _tools(client)
                 self._listed(tools)
+                await asyncio.sleep(LIST_PAUSE_S)
 
     async def _listen(self, client: Client) -> None:
         """Subscribe to changes of the tools, as the protocol requires since version 2026-07-28."""

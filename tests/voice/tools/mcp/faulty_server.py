@@ -6,7 +6,7 @@ What it lists is ``tools.json`` in the folder. A tool called ``dies`` ends it, `
 answers, ``rubbish`` answers with what is no message, ``wrong`` with a result that is none, ``much``
 with a megabyte, ``counts`` writes a line to ``calls`` and answers with the number of lines,
 ``grows`` lists another tool from then on, and says so, ``works`` reports progress until ``done``
-exists.
+exists. A server that lists ``restless`` says each time that its list has changed.
 """
 
 import json
@@ -67,6 +67,8 @@ def main() -> None:
         elif method == "tools/list":
             tools = json.loads((FOLDER / "tools.json").read_text())
             send({"id": number, "result": {"tools": tools}})
+            if any(tool["name"] == "restless" for tool in tools):
+                send({"method": "notifications/tools/list_changed"})
         elif method == "tools/call":
             call(number, params["name"], params.get("arguments", {}), params.get("_meta", {}))
         elif number is not None:

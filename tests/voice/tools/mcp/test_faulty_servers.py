@@ -157,6 +157,18 @@ async def test_a_changed_list_is_read_again(tmp_path: Path) -> None:
         assert (await run(box, "grown")).content == "{}"
 
 
+async def test_a_list_that_changes_all_the_time_is_read_now_and_then(tmp_path: Path) -> None:
+    (tmp_path / "tools.json").write_text(json.dumps([{"name": "restless", "inputSchema": ANY}]))
+    endpoint = Endpoint("odd", (sys.executable, "-S", str(SERVER), str(tmp_path)))
+    read_s = asyncio.Queue[float]()
+    kept = Connection(endpoint, lambda _: read_s.put_nowait(time.monotonic()), lambda _: None)
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+        running = group.create_task(kept.run())
+        _, first_s, second_s = [await read_s.get() for _ in range(3)]
+        running.cancel()
+    assert second_s - first_s > 0.9 * connection.LIST_PAUSE_S
+
+
 async def test_progress_is_offered_as_a_filler(tmp_path: Path) -> None:
     async with toolbox(tmp_path, [{"name": "works", "inputSchema": ANY}]) as box:
         progress = Progress()
