@@ -168,8 +168,12 @@ class RemoteSynthesizer:
 
     def synthesize(self, segment: Segment, speed: float = 1.0) -> Iterator[SpeechChunk]:
         """See `Synthesizer.synthesize`."""
-        with _errors("the voice"):
-            yield from self._synthesize.remote(self.name, segment, speed)
+        chunks = self._synthesize.remote(self.name, segment, speed)
+        try:
+            with _errors("the voice"):
+                yield from chunks
+        finally:
+            chunks.cancel()
 
 
 def remote_loaders(

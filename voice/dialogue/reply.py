@@ -75,7 +75,8 @@ class Reply:
         calls_made: Number of calls, over all rounds of the tool loop.
         retries: Failed answers so far in this round.
         round_at: Length of the text before the first try of this round.
-        spoken_before: What failed answers of this round have said, which the next may repeat.
+        spoken_before: What failed answers of this round, or a reply that was stopped, have said,
+            which the next may repeat.
         wrote: Whether the model has written anything since it was last asked.
         status: How the reply ends, as far as is known.
         reason: For a status other than completed, as in `ReplyEnded`.
@@ -304,7 +305,7 @@ class Reply:
         return rest
 
     def unrepeated(self, pieces: list[str]) -> list[str]:
-        """The pieces, without leading ones that a failed answer has already spoken."""
+        """The pieces, without leading ones that have been spoken before."""
         for index, piece in enumerate(pieces):
             words, before = piece.strip(), self.spoken_before.lstrip()
             if not words or not before.startswith(words):

@@ -190,10 +190,15 @@ class ReplyLoop:
         if reply is None:
             return []
         self.ending, self._parting = self._parting, ""
-        options = reply.base or reply.options
+        options, rest = reply.base or reply.options, self._playback.unheard(reply)
         if reply.phase is not Phase.COMPLETE and not reply.told:
-            return [*self.begin(turn_id, options), *self.ask(reply.context, reply)]
-        rest = self._playback.unheard(reply)
+            begun = self.begin(turn_id, options)
+            again = self._reply()
+            # Calls that were made must not be made twice because their results have been heard.
+            again.origin = reply.origin
+            asked = self.ask(reply.context, reply)
+            again.spoken_before = reply.text.removesuffix(rest)
+            return begun + asked
         if not rest.strip():
             return self.hang_up()
         return [*self.begin(turn_id, options), *self.answer(rest)]

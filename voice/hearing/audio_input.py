@@ -425,11 +425,13 @@ class AudioInput:
         """
         if turn.stream is None:
             turn.stream = self._recognizer.open(turn.turn_id, self._domain)
+        # Before the frames: a decode asked for now must have those that were queued before it.
+        decodes = turn.decodes
         while turn.queued:
             turn.stream.accept(turn.queued.popleft())
-        if turn.decoded == turn.decodes:
+        if turn.decoded == decodes:
             return turn.stream.interim(turn.fell_silent)
-        turn.decoded = turn.decodes
+        turn.decoded = decodes
         if turn.sound is not None:
             sound, turn.sound = turn.sound, None
             turn.sound_odds = sound_log_odds(sound.samples, sound.speech, sound.silence)

@@ -44,13 +44,13 @@ def check_address(server: NamedServer, hosts: Sequence[str]) -> None:
         )
     try:
         address = urlsplit(server.url)
-        port = address.port or _PORTS.get(address.scheme)
+        usual = _PORTS.get(address.scheme)
+        port = usual and (address.port or usual)
     except ValueError:
         port = None
     if port is None or not address.hostname or "@" in address.netloc:
         raise ProtocolError(f"{path}: server_url: expected http(s)://host/path", param=path)
-    usual = port == _PORTS[address.scheme]
-    names = {f"{address.hostname}:{port}", *([address.hostname] if usual else [])}
+    names = {f"{address.hostname}:{port}", *([address.hostname] if port == usual else [])}
     if not names & {host.lower() for host in hosts}:
         raise ProtocolError(
             f"{path}: server_url: {address.hostname}:{port} is not among the hosts that the "

@@ -524,10 +524,12 @@ class Session:
         quiet_s, since = 0.0, 0
         loop = asyncio.get_running_loop()
         while True:
-            due_s = loop.time() + IDLE_CHECK_S
+            due_s, before = loop.time() + IDLE_CHECK_S, self._input.position
             await asyncio.sleep(IDLE_CHECK_S)
             self._resources.load_monitor.woke((loop.time() - due_s) * 1000)
-            if not self._conversation.quiet:
+            # A client that marks its own turns sends audio while its user speaks.
+            speaks = not self.options.turn_detection and self._input.position != before
+            if speaks or not self._conversation.quiet:
                 quiet_s, since = 0.0, self._input.position
                 continue
             quiet_s += IDLE_CHECK_S

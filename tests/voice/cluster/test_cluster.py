@@ -64,6 +64,41 @@ settings = ["cluster.engine.gpus=0.5", "cluster.engine.cpus=2", "cluster.ears.gp
 print(json.dumps(dict(options(application(load_config(None, settings))))))
 """
 
+STOPPED = """
+import asyncio
+import time
+
+from ray import serve
+
+from voice.cluster.remote_parts import RemoteSynthesizer, VoiceFacts
+from voice.types import Segment
+
+@serve.deployment
+class Endless:
+    over = False
+
+    def facts(self, name):
+        return VoiceFacts("endless", 16_000)
+
+    async def synthesize(self, *given):
+        try:
+            while True:
+                yield "sound"
+                await asyncio.sleep(0.01)
+        finally:
+            self.over = True
+
+    def is_over(self):
+        return self.over
+
+handle = serve.run(Endless.bind(), _local_testing_mode=True)
+chunks = RemoteSynthesizer(handle).synthesize(Segment(1, 0, "so", "so"))
+next(chunks)
+chunks.close()
+while not handle.is_over.remote().result():
+    time.sleep(0.01)
+"""
+
 in_one_loop = pytest.mark.asyncio(loop_scope="module")
 
 
@@ -81,6 +116,10 @@ def test_cores_and_gpus_are_set_aside_for_each_part(repo_root: Path) -> None:
         "ears": {"num_cpus": 0.25, "num_gpus": 1.0},
         "voice": {"num_cpus": 0.25, "num_gpus": 0.0},
     }
+
+
+def test_a_voice_that_nobody_listens_to_any_more_stops(repo_root: Path) -> None:
+    subprocess.run((ray(), "-c", STOPPED), cwd=repo_root, check=True, timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.script import TIMER, TOOLS, Script
@@ -26,10 +28,7 @@ from voice.events import (
     ReplyEnded,
     UserSpeechStarted,
 )
-from voice.inputs import (
-    EndRequested,
-    RecognitionFailed,
-)
+from voice.inputs import EndRequested, ModelSaid, RecognitionFailed
 from voice.types import (
     Pause,
     SpeechLasted,
@@ -196,6 +195,31 @@ def test_a_client_that_can_only_clear_hears_the_rest_again() -> None:
     assert script.spoken() == STORY + "there was a fox. It ran."
     assert script.history()[-1] == ("agent", "there was a fox. It ran.")
     assert [role for role, _ in script.history()].count("user") == 1
+
+
+def test_a_cough_amid_an_answer_asks_for_it_again_and_skips_what_was_heard() -> None:
+    script = Script(holds=False)
+    script.user("tell me a story")
+    script.feed(ModelSaid(script.last(Generate).reply_id, STORY))
+    script.heard = "Once upon a time there was a fox."
+    script.feed(SpeechStarted(2, LATER))
+    end(script, "mm-hmm")
+    before = len(script.of(Speak))
+    script.model(STORY)
+    assert [speak.segment.text for speak in script.of(Speak)[before:]] == ["It ran."]
+
+
+def test_a_cough_after_the_first_result_was_heard_repeats_no_call() -> None:
+    script = Script(holds=False)
+    script.user("set a timer for ten minutes and add milk to my list")
+    script.model("", TIMER, confidence=1.0)
+    script.tool(TIMER, "Timer set for 10 minutes.")
+    script.heard = "Timer set for"
+    script.feed(SpeechStarted(2, LATER))
+    end(script, "mm-hmm")
+    script.model("", replace(TIMER, call_id="again"), confidence=1.0)
+    first, second = script.of(RunTool)
+    assert second.key == first.key
 
 
 def test_a_cough_before_the_answer_was_there_asks_for_it_again() -> None:

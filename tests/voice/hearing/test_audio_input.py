@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from voice.inputs import EndOfMessageFailed, RecognitionFailed, with_changes
 from voice.types import (
     FRAME_SAMPLES,
     SAMPLE_RATE_HZ,
+    AudioFrame,
     EndReason,
     Pause,
     SpeechResumed,
@@ -124,6 +126,36 @@ async def test_a_decode_that_speech_has_overtaken_does_not_count() -> None:
         rig.hear(silent(2.0))
         assert (await rig.final()).text == "word word word word"
         assert len([e for e in rig.heard if isinstance(e, Transcript) and e.final]) == 1
+
+
+class RunsEmpty(deque[AudioFrame]):
+    """A queue; who finds it empty learns that only once `go_on` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.empty, self.go_on = threading.Event(), threading.Event()
+
+    def __bool__(self) -> bool:
+        full = len(self) > 0
+        if not full:
+            self.empty.set()
+            self.go_on.wait(PATIENCE_S)
+        return full
+
+
+async def test_what_was_said_as_the_recogniser_ran_out_of_audio_is_in_the_final_decode() -> None:
+    async with hearing() as rig:
+        rig.hear(loud(0.5))
+        await rig.settle()
+        assert rig.ears._turn is not None
+        rig.ears._turn.queued = queue = RunsEmpty()
+        rig.hear(loud(0.1))
+        await asyncio.to_thread(queue.empty.wait, PATIENCE_S)
+        rig.hear(loud(0.6), silent(0.1))
+        queue.go_on.set()
+        await rig.settle()
+        rig.hear(silent(2.0))
+        assert (await rig.final()).text == "word word"
 
 
 async def test_interim_transcripts_come_while_the_user_speaks() -> None:

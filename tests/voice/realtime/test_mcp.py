@@ -256,6 +256,8 @@ def test_hosts() -> None:
         "https://evil.example/tools.example",
         "https://tools.example.evil.example/",
         "ftp://tools.example/",
+        "ftp://tools.example:21/",
+        "//tools.example:443/",
         "https://[",
     ):
         with pytest.raises(ProtocolError):

@@ -13,6 +13,7 @@ from tests.support import virtual_tools
 from tests.support.virtual_parts import Answer, Model, call, calling, parts
 from tests.support.virtual_time import spend, virtual
 from voice.callers import LOCAL, Owner
+from voice.dialogue.conversation import STILL_THERE
 from voice.errors import ProtocolError
 from voice.events import DraftsUsed, Failure, FinalTranscript, ReplyEnded, ReplyText, SessionEnded
 from voice.llm.base import AnswerDone, MalformedAnswer, ModelEvent, Prompt
@@ -131,6 +132,19 @@ async def test_a_client_that_marks_its_turns_itself_may_send_nothing_for_long() 
         assert (await line.next(FinalTranscript)).seconds < 2
         with pytest.raises(ProtocolError, match="got 0 ms"):
             line.session.commit_audio()
+
+
+@virtual
+async def test_a_client_that_marks_its_turns_may_send_a_long_one_unasked() -> None:
+    async with calling(
+        parts(Model(lambda _: "Fine."), None, None, "turn.idle_timeout_s=5")
+    ) as line:
+        line.session.update(turn_detection=False)
+        await line.say("word " * 100)
+        assert not line.of(ReplyText)
+        line.sends = False
+        assert (await line.next(ReplyText)).delta == STILL_THERE
+        await line.next(SessionEnded)
 
 
 @virtual
