@@ -135,7 +135,7 @@ function linkChanged() {
   }
   if (link.state !== "waiting") return;
   notice.show(`${link.reason} Trying again…`, { label: "Try now", run: () => call.retry() });
-  void askForKeyIfWanted();
+  void askWhatIsWrong();
 }
 
 /**
@@ -158,13 +158,21 @@ function giveBack(words) {
   field.value = [words, field.value].filter(Boolean).join(" ");
 }
 
-/** Ask an HTTP route whether a key is needed: browsers do not say why a WebSocket was refused. */
-async function askForKeyIfWanted() {
+/** Ask an HTTP route about key and agent: browsers do not say why a WebSocket was refused. */
+async function askWhatIsWrong() {
   const { key } = settings.chosen;
+  const agent = url.searchParams.get("agent");
   const answer = await fetch(
-    "v1/models",
+    `v1/agent${url.search}`,
     key ? { headers: { Authorization: `Bearer ${key}` } } : {},
   ).catch(() => null);
+  if (answer?.status === 400 && agent) {
+    call.hangUp();
+    // It forgets the agent that was chosen.
+    await introduce();
+    const next = byId("agent-name").textContent;
+    notice.show(`"${agent}" is not offered any more. The next conversation is with "${next}".`);
+  }
   if (answer?.status !== 401) return;
   call.hangUp();
   const wrong = key

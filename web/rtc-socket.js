@@ -44,9 +44,17 @@ export class RtcSocket {
       this.readyState = 1;
       this.onopen();
     };
-    this._channel.onmessage = (message) => this.onmessage(message);
+    /** @type {unknown} */
+    this._last = "";
+    this._channel.onmessage = (message) => {
+      this._last = message.data;
+      this.onmessage(message);
+    };
     // The channel closes when the server hangs up, or when the connection has failed.
-    this._channel.onclose = () => this._end(this._peer.connectionState === "failed" ? 1006 : 1000);
+    this._channel.onclose = () => {
+      const [code, reason] = farewell(this._last);
+      this._end(this._peer.connectionState === "failed" ? 1006 : code, reason);
+    };
     this._peer.onconnectionstatechange = () => {
       if (this._peer.connectionState === "failed") this._end(1006);
     };
@@ -84,16 +92,30 @@ export class RtcSocket {
       headers: key ? { ...headers, Authorization: `Bearer ${key}` } : headers,
     }).catch(() => null);
     // A WebSocket would fail as well: there is no server, it wants another key, or it is full.
-    if (!answer || [401, 403, 503].includes(answer.status)) this._onUnable = () => {};
+    if (!answer || [401, 403, 502, 503, 504].includes(answer.status)) this._onUnable = () => {};
     if (!answer?.ok) return this._end(answer?.status === 503 ? 1013 : 1006);
     await this._peer.setRemoteDescription({ type: "answer", sdp: await answer.text() });
   }
 
-  /** @param {number} code A WebSocket's close code. */
-  _end(code) {
+  /** @param {number} code A WebSocket's close code. @param {string} [reason] */
+  _end(code, reason = "") {
     if (this.readyState === 3) return;
     if (this.readyState === 0) this._onUnable();
     this.close();
-    this.onclose({ code, reason: "" });
+    this.onclose({ code, reason });
   }
+}
+
+/**
+ * @param {unknown} last The last message of a call.
+ * @returns {[number, string]} Why the call ends: an error's code is a close code if it is a number.
+ */
+function farewell(last) {
+  try {
+    const { code, message } = JSON.parse(String(last)).error;
+    if (Number(code)) return [Number(code), String(message)];
+  } catch {
+    // Most events have no error.
+  }
+  return [1000, ""];
 }

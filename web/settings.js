@@ -98,7 +98,7 @@ export class SettingsDialog {
   }
 
   async _listVoices() {
-    const names = await voices(this.chosen.key).catch(() => []);
+    const names = await voices(this.chosen.key).catch(() => /** @type {string[]} */ ([]));
     const wanted = devices.get("voice");
     const options = names.map((name) => new Option(label(name), name));
     this._voice.replaceChildren(new Option("The agent's own", ""), ...options);

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import numpy as np
 from websockets.asyncio.server import Server, ServerConnection, serve
@@ -136,9 +137,10 @@ class ScriptedServer:
             )
             if self.key and not shown:
                 return connection.respond(HTTPStatus.UNAUTHORIZED, "key\n")
-            if path == "/v1/agent" and query and query.removeprefix("agent=") not in self.others:
+            (agent,) = parse_qs(query).get("agent", [""])
+            if agent and agent not in self.others:
                 return connection.respond(HTTPStatus.BAD_REQUEST, "agent\n")
-            who = self.others.get(query.removeprefix("agent="), self.agent)
+            who = self.others.get(agent, self.agent)
             told = json.dumps(who if path == "/v1/agent" else {})
             return None if path == "/v1/realtime" else connection.respond(HTTPStatus.OK, told)
         file = WEB_DIR / (path.lstrip("/") or "index.html")

@@ -268,6 +268,25 @@ async def test_one_chooses_with_whom_to_talk(server: ScriptedServer) -> None:
         assert [told for told in page.problems if "400" not in told] == []
 
 
+async def test_who_was_chosen_may_be_gone_when_the_server_is_back(server: ScriptedServer) -> None:
+    server.agent = {"name": "assistant", "agents": ["assistant", "coffee"]}
+    server.others = {"coffee": {"name": "coffee", "agents": ["assistant", "coffee"]}}
+    async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
+        await page.evaluate("localStorage.setItem('agent', 'coffee')")
+        await page.call("Page.navigate", url=server.url)
+        await page.until("document.querySelector('#agent-name')?.innerText === 'Coffee'")
+        await start_talking(page, server)
+        server.agent, server.others = {"name": "assistant", "agents": ["assistant"]}, {}
+        await server.hang_up(1012)
+        await page.until("document.querySelector('#notice-text').innerText.includes('any more')")
+        told = await page.text("#notice-text")
+        assert told.endswith('any more. The next conversation is with "assistant".')
+        assert await page.evaluate("quicksilver.state") == "ended"
+        await page.click("#talk")
+        await server.connected(2)
+        assert server.path == "/v1/realtime?model=quicksilver"
+
+
 async def test_barge_in_stops_the_sound_and_tells_what_was_heard(server: ScriptedServer) -> None:
     async with chromium_page(f"{server.url}?tap", *FAKE_MICROPHONE) as page:
         await start_talking(page, server)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,11 @@ KEEP_PEER = """
 window.RTCPeerConnection = class extends RTCPeerConnection {
   constructor(...given) { super(...given); window.peer = this; }
 };
+"""
+WATCH_NOTICES = """
+window.notices = [];
+new MutationObserver(() => notices.push(document.querySelector("#notice-text").innerText))
+    .observe(document.querySelector("#notice-text"), { childList: true });
 """
 ESCAPE = "document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }))"
 ANSWERED = "quicksilver.turns.find((t) => t.user?.text && t.replies.some((r) => r.done))"
@@ -145,3 +151,22 @@ async def test_a_call_that_breaks_off_in_mid_sentence_listens_in_the_next() -> N
         await page.until("quicksilver.state === 'reconnecting'")
         await page.until("quicksilver.state === 'listening'")
         assert len(parts.sessions) == 2
+
+
+@pytest.mark.parametrize(("fails", "told"), [(False, "is restarting"), (True, "failed (internal")])
+async def test_a_server_that_ends_in_a_call_is_called_again(fails: bool, told: str) -> None:
+    parts, config = FakeParts(), Config(server=ServerConfig(port=0))
+    async with AsyncExitStack() as running:
+        address = await running.enter_async_context(serving(fake_app(parts, config), config.server))
+        url = f"http://{address}/?transport=webrtc"
+        async with chromium_page(url, *FAKE_MICROPHONE) as page:
+            await page.evaluate(WATCH_NOTICES)
+            await page.watch_states()
+            await page.click("#talk")
+            await page.passed("listening")
+            if fails:
+                parts.sessions[0].refuse = RuntimeError("broken")
+            else:
+                await running.aclose()
+            await page.passed("reconnecting")
+            await page.until(f"notices.some((told) => told.includes({json.dumps(told)}))")

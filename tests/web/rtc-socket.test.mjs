@@ -44,7 +44,7 @@ async function call(status) {
   const protocols = ["realtime", "openai-insecure-api-key.k1"];
   const url = "wss://agent/v1/realtime?model=quicksilver";
   const socket = new RtcSocket(url, protocols, line, () => (told.unable += 1));
-  socket.onclose = ({ code }) => told.closed.push(code);
+  socket.onclose = ({ code, reason }) => told.closed.push(code, ...(reason ? [reason] : []));
   await new Promise(setImmediate);
   return { socket, told, peer: Peer.last };
 }
@@ -70,14 +70,33 @@ test("the offer goes with the key, and the server ends the call", async () => {
   assert.deepEqual([told.closed, told.unable], [[1000], 0]);
 });
 
+test("the last event of a call says why it ends, as a close code does", async () => {
+  const seen = [];
+  for (const [kind, code] of [
+    ["error", "1012"],
+    ["error", "invalid_value"],
+    ["error", null],
+    ["response.done", undefined],
+  ]) {
+    const { told, peer } = await call(201);
+    peer.channel.onopen();
+    const message = { type: kind, ...(kind === "error" && { error: { code, message: "so" } }) };
+    peer.channel.onmessage({ data: JSON.stringify(message) });
+    peer.channel.onclose();
+    seen.push(told.closed);
+  }
+  assert.deepEqual(seen, [[1012, "so"], [1000], [1000], [1000]]);
+});
+
 test("where no call comes about, a WebSocket may; but not past a key, a full house or no server", async () => {
   const seen = [];
-  for (const status of [501, 401, 503, 0]) {
+  for (const status of [501, 401, 502, 503, 0]) {
     const { told } = await call(status);
     seen.push([...told.closed, told.unable]);
   }
   assert.deepEqual(seen, [
     [1006, 1],
+    [1006, 0],
     [1006, 0],
     [1013, 0],
     [1006, 0],

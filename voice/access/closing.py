@@ -1,7 +1,9 @@
-"""How the server ends a WebSocket: close codes, reasons, and the exception that carries both."""
+"""How the server ends connections: WebSockets by a close code and a reason, and TCP streams."""
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from enum import IntEnum
 from typing import TypeVar
 
@@ -18,6 +20,7 @@ class CloseCode(IntEnum):
     POLICY = 1008
     TOO_LARGE = 1009
     INTERNAL = 1011
+    RESTART = 1012
     TRY_AGAIN_LATER = 1013
 
 
@@ -41,3 +44,15 @@ def first_of(group: BaseExceptionGroup[E]) -> E:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+async def close_stream(writer: asyncio.StreamWriter) -> None:
+    """Close a TCP stream behind its last byte; if cancelled, at once, read or not."""
+    writer.close()
+    try:
+        with suppress(OSError):
+            await writer.wait_closed()
+    except asyncio.CancelledError:
+        # The connection to a peer that does not read would stay open.
+        writer.transport.abort()
+        raise

@@ -148,17 +148,21 @@ def deploy(config: Config) -> None:
     calls, or after the grace period that they were started with; only then does this return.
 
     Raises:
-        RuntimeError: A part cannot be started; what ran before still takes the calls.
+        RuntimeError: A part cannot be started; what ran before still takes the calls, and the new
+            parts are gone.
     """
     earlier = [name for name in serve.status().applications if name.startswith(f"{_NAME}-")]
     version = secrets.token_hex(4)
-    handles = serve.run_many(
-        [
-            serve.RunTarget(part, f"{_NAME}-{name}-{version}", route_prefix=None)
-            for name, part in _parts(config).items()
-        ]
-    )
-    serve.run(_ingress(config, *handles), name=_NAME)
+    parts = [
+        serve.RunTarget(part, f"{_NAME}-{name}-{version}", route_prefix=None)
+        for name, part in _parts(config).items()
+    ]
+    try:
+        serve.run(_ingress(config, *serve.run_many(parts)), name=_NAME)
+    except RuntimeError:
+        for part in parts:
+            serve.delete(part.name)
+        raise
     for name in earlier:
         serve.delete(name)
 

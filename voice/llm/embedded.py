@@ -110,8 +110,7 @@ class EmbeddedModel:
             asked = await loop.run_in_executor(self._threads, self._ask_for_end, prompt)
             if asked is None:
                 return None
-            # Shielded, so the model finishes the forward even if nobody waits for it any more.
-            (nats,) = await asyncio.shield(asyncio.wrap_future(asked))
+            (nats,) = await asyncio.wrap_future(asked)
             return math.exp(nats)
         except (queue.Full, ModelError, ValueError, RuntimeError) as error:
             _log.debug("no probability for the end of a message: %s", type(error).__name__)

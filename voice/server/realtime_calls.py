@@ -21,6 +21,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from voice.access.closing import CloseCode
 from voice.access.keys import Grant
 from voice.access.rate_limits import RETRY_AFTER_S, SessionSlots
 from voice.access.requests import bounded, refusal
@@ -90,7 +91,7 @@ class RealtimeCalls:
                 yield
             finally:
                 for listed in list(self._calls.values()):
-                    listed.call.end("the server ends")
+                    listed.call.end("the server ends", CloseCode.RESTART)
 
     async def create(self, request: Request, grant: Grant) -> Response:
         """``POST /v1/realtime/calls``: answers an SDP offer with SDP."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from voice.access.closing import CloseCode, Closing, close_reason, first_of
+from voice.access.closing import CloseCode, Closing, close_reason, close_stream, first_of
 from voice.access.rate_limits import TOO_FAST, TokenBucket
 from voice.errors import ProtocolError, origins
 from voice.events import SessionEvent
@@ -126,14 +126,7 @@ class StreamConnection:
 
     async def close(self, code: int, reason: str) -> None:
         """As `CallConnection.close`; TCP has neither codes nor reasons."""
-        self._writer.close()
-        try:
-            with suppress(OSError):
-                await self._writer.wait_closed()
-        except asyncio.CancelledError:
-            # The connection to a peer that does not read would stay open.
-            self._writer.transport.abort()
-            raise
+        await close_stream(self._writer)
 
 
 @dataclass(frozen=True, slots=True)

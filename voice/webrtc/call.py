@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from voice.access.closing import CloseCode, Closing, first_of
 from voice.access.rate_limits import TOO_FAST, ClientLimits, TokenBucket
 from voice.config import Config
 from voice.errors import VoiceError, origins
@@ -98,14 +99,16 @@ class Call:
             ClientLimits(config.server),
         )
 
-    def end(self, reason: str) -> None:
+    def end(self, reason: str, code: CloseCode = CloseCode.NORMAL) -> None:
         """Hang up."""
+        self._peer.events.say_why(code, reason)
         self._session.close(reason)
         self._peer.end()
 
     async def run(self) -> None:
         """Run the call until either side ends it. Raises nothing."""
         session_id = self._session.session_id
+        closing = Closing(CloseCode.NORMAL, "")
         try:
             async with asyncio.timeout(self._config.server.longest_session_s):
                 await self._converse()
@@ -113,12 +116,16 @@ class Call:
             _log.debug("session %s: the call is over", session_id)
         except* TimeoutError:
             _log.info("session %s took too long", session_id)
+            closing = Closing(CloseCode.POLICY, "the longest session is over")
         except* VoiceError as raised:
             _log.info("session %s ended: %s", session_id, origins(raised))
+            closing = Closing(CloseCode.POLICY, str(first_of(raised)))
         except* Exception as raised:
             _log.error("session %s failed: %s", session_id, origins(raised))
+            closing = Closing(CloseCode.INTERNAL, "internal error")
         finally:
             self._session.close("connection ended")
+            self._peer.events.say_why(closing.code, closing.reason)
             await self._peer.close()
 
     async def _converse(self) -> None:

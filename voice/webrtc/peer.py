@@ -7,6 +7,7 @@ is decided elsewhere.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import deque
 from contextlib import suppress
 from fractions import Fraction
@@ -29,9 +30,11 @@ from aiortc.codecs import CODECS
 from aiortc.sdp import SessionDescription
 from starlette.types import Message
 
+from voice.access.closing import CloseCode
 from voice.config import secret
 from voice.config.server import WebRtcConfig
 from voice.errors import ProtocolError
+from voice.realtime.server_events import error_event
 from voice.types import Samples
 from voice.webrtc.rtp_input import RATE_HZ, Packet
 
@@ -126,7 +129,26 @@ class EventChannel:
             raise RuntimeError("the client is gone")
 
     async def close(self, code: int, reason: str | None = None) -> None:
-        """Do nothing: a data channel has no close code, and `Peer.close` ends it."""
+        """Tell the client why, as `say_why` does; `Peer.close` ends the channel."""
+        self.say_why(code, reason or "")
+
+    def say_why(self, code: int, reason: str) -> None:
+        """Tell a client that is there why the call ends: a data channel has no close codes.
+
+        Unless the code is `CloseCode.NORMAL`, the last event is an error with the code.
+        """
+        if code != CloseCode.NORMAL and self._channel and not self.gone.is_set():
+            with suppress(InvalidStateError):
+                self._channel.send(json.dumps(error_event(reason, str(code), "server_error")))
+
+    async def drained(self) -> None:
+        """Close the channel; returns once the client has all that was sent, and the end."""
+        if self._channel is None:
+            return
+        self._channel.close()
+        while self._channel.readyState != "closed":
+            self._changed.clear()
+            await self._changed.wait()
 
 
 class _Voice(MediaStreamTrack):
@@ -277,11 +299,12 @@ class Peer:
         self.connected.set()
 
     async def close(self) -> None:
-        """Close the connection and tell the client. Waits a second at most."""
+        """Close the connection and tell the client. Waits two seconds at most."""
         self.events.end()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_CLOSE_S):
-                await self._connection.close()
+        for part in (self.events.drained, self._connection.close):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSE_S):
+                    await part()
 
     def _changed(self) -> None:
         state = self._connection.connectionState

@@ -16,6 +16,7 @@ from wyoming.event import Event, async_read_event, async_write_event
 from wyoming.ping import Ping
 from wyoming.satellite import RunSatellite
 
+from voice.access.closing import close_stream
 from voice.errors import ConfigError, ProtocolError, VoiceError, origins
 from voice.session.resources import Resources
 from voice.wyoming.conversations import Conversations
@@ -123,7 +124,9 @@ class WyomingServer:
             # A bad peer affects only itself. The errors' texts may quote the conversation.
             _log.error("a connection failed\n%s", origins(error))
         finally:
-            await _hang_up(writer)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SEND_S):
+                    await close_stream(writer)
 
 
 async def _receive(
@@ -168,17 +171,6 @@ async def _turn_away(writer: asyncio.StreamWriter) -> None:
         async with asyncio.timeout(SEND_S):
             await async_write_event(Error("too many connections", "capacity").event(), writer)
     writer.close()
-
-
-async def _hang_up(writer: asyncio.StreamWriter) -> None:
-    writer.close()
-    try:
-        with suppress(OSError, TimeoutError):
-            async with asyncio.timeout(SEND_S):
-                await writer.wait_closed()
-    finally:
-        # The connection to a peer that does not read would stay open.
-        writer.transport.abort()
 
 
 class _Bounded:

@@ -99,6 +99,38 @@ while not handle.is_over.remote().result():
     time.sleep(0.01)
 """
 
+LEFT = """
+import ray
+from ray import serve
+
+from voice.cluster import deployments
+from voice.config import load_config
+
+class Part:
+    def __init__(self, config):
+        pass
+
+class Ingress:
+    def __init__(self, *given):
+        raise ValueError("it cannot be started")
+
+    async def __serve_build_asgi_app__(self):
+        raise AssertionError("it has not been started")
+
+for name in ("Engine", "Ears", "Voice"):
+    setattr(deployments, name, type(name, (Part,), {}))
+deployments.Ingress = Ingress
+ray.init("local", include_dashboard=False, log_to_driver=False)
+try:
+    serve.start(http_options={"location": "NoServer"})
+    settings = [f"cluster.{part}.cpus=0.01" for part in ("ingress", "engine", "ears", "voice")]
+    deployments.deploy(load_config(None, settings))
+except RuntimeError:
+    print("left:", [name for name in serve.status().applications if "-" in name])
+finally:
+    serve.shutdown()
+"""
+
 in_one_loop = pytest.mark.asyncio(loop_scope="module")
 
 
@@ -120,6 +152,19 @@ def test_cores_and_gpus_are_set_aside_for_each_part(repo_root: Path) -> None:
 
 def test_a_voice_that_nobody_listens_to_any_more_stops(repo_root: Path) -> None:
     subprocess.run((ray(), "-c", STOPPED), cwd=repo_root, check=True, timeout=PATIENCE_S)
+
+
+def test_where_the_ingresses_do_not_start_nothing_new_is_left(repo_root: Path) -> None:
+    told = subprocess.run(
+        (ray(), "-c", LEFT),
+        cwd=repo_root,
+        env=os.environ | {"RAY_USAGE_STATS_ENABLED": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=4 * PATIENCE_S,
+    )
+    assert "left: []\n" in told.stdout
 
 
 @pytest.mark.parametrize(

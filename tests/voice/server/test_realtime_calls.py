@@ -14,6 +14,7 @@ from tests.support.fakes import FakeParts, FakeSession, fake_app
 from tests.support.patience import PATIENCE_S
 from tests.support.serving import serving
 from tests.support.webrtc import PATH, Client, calling
+from voice.access.rate_limits import TOO_FAST
 from voice.config import Config, ServerConfig
 from voice.config.server import WebRtcConfig
 from voice.config.telephony import TelephonyConfig
@@ -304,6 +305,7 @@ async def test_the_end_of_the_server_ends_its_calls() -> None:
     await client.over()
     await client.close()
     assert parts.sessions[0].closed == "the server ends"
+    assert why(client) == ("1012", "the server ends")
 
 
 async def test_a_farewell_is_heard_to_its_end() -> None:
@@ -336,7 +338,20 @@ async def test_keys_come_no_faster_than_words() -> None:
         # Each hash key asks for a reply.
         await client.press(*[11] * 300)
         await client.over()
+        assert why(client) == ("1008", TOO_FAST)
     assert parts.sessions[0].closed == "connection ended"
+
+
+async def test_a_call_that_fails_says_so_behind_all_else() -> None:
+    parts, long = FakeParts(), 10_000 * "word "
+    async with serving(fake_app(parts, Config())) as address, calling(address) as client:
+        await client.until("session.created")
+        parts.sessions[0].emit(STARTED, ReplyText("r1", long))
+        parts.sessions[0].create_response = None  # type: ignore[assignment, method-assign]
+        client.send("response.create")
+        await client.over()
+        assert client.of("response.output_audio_transcript.delta")[0]["delta"] == long
+        assert why(client) == ("1011", "internal error")
 
 
 async def test_without_the_extra_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,6 +369,12 @@ def test_the_server_imports_nothing_of_it() -> None:
     imports = "import sys, voice.server.realtime_calls"
     check = f"{imports}; assert not {{'aiortc', 'aioice'}} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", check], check=True)
+
+
+def why(client: Client) -> tuple[str, str]:
+    """The code and the words with which a call ended."""
+    error = client.events[-1]["error"]
+    return error["code"], error["message"]
 
 
 async def ended(session: FakeSession) -> None:
