@@ -22,7 +22,7 @@ from torch import Tensor
 
 from dlm.decoding.sampling import Sampling
 from dlm.decoding.unmask import Proposal, propose
-from dlm.kv_cache.buffers import Buffers
+from dlm.kv_cache.buffers import SPARE_BYTES, Buffers
 from dlm.kv_cache.cache import Cache, KVCache
 from dlm.network.model import Rows, Transformer
 
@@ -160,9 +160,17 @@ class Runner(Protocol):
         """
         ...
 
+    def trim(self) -> None:
+        """Free memory that no cache holds, as far as it is not soon needed again."""
+        ...
+
 
 class Eager:
     """Runs a model as it is, on its device.
+
+    Args:
+        model: The model.
+        spare_bytes: As in `Buffers`.
 
     Attributes:
         buffers: Memory for the caches on a CPU; None elsewhere, where torch manages it.
@@ -170,9 +178,10 @@ class Eager:
 
     applies_grammar = False
 
-    def __init__(self, model: Transformer) -> None:
+    def __init__(self, model: Transformer, spare_bytes: int = SPARE_BYTES) -> None:
         self._model = model
-        self.buffers = Buffers() if model.embed_tokens.weight.device.type == "cpu" else None
+        on_cpu = model.embed_tokens.weight.device.type == "cpu"
+        self.buffers = Buffers(spare_bytes) if on_cpu else None
 
     def cache(self, capacity: int) -> KVCache:
         """See `Runner.cache`."""
@@ -185,6 +194,11 @@ class Eager:
     def forward(self, batch: Sequence[tuple[Cache, Forward]]) -> list[Output]:
         """See `Runner.forward`."""
         return outputs_of(self._model, cast(Sequence[tuple[KVCache, Forward]], batch))
+
+    def trim(self) -> None:
+        """See `Runner.trim`."""
+        if self.buffers is not None:
+            self.buffers.trim()
 
 
 def outputs_of(model: Transformer, batch: Sequence[tuple[KVCache, Forward]]) -> list[Output]:

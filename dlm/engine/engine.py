@@ -15,6 +15,8 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -184,11 +186,13 @@ class Engine:
                 else:
                     # The engine may be full again, or closed; then the first answer stands.
                     with suppress(queue.Full, RuntimeError):
-                        self._start(looked, tell_again, cancelled)
+                        self._start(looked, partial(tell_again, event.usage), cancelled)
                         return
             emit(event)
 
-        def tell_again(event: Event) -> None:
+        def tell_again(before: Usage, event: Event) -> None:
+            if isinstance(event, Finished):
+                event = replace(event, usage=event.usage.after(before))
             if not isinstance(event, Reasoned):
                 emit(event)
 
@@ -345,6 +349,9 @@ class Engine:
                 scheduler.join(*joined)
             with torch.inference_mode():
                 scheduler.round()
+            if not len(scheduler):
+                # After a burst, what its requests held would stay until the next one came.
+                self._runner.trim()
 
     def _enter(self, send: Callable[[], object]) -> None:
         """Count one more unfinished request and call ``send``, which hands it on.

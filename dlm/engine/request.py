@@ -144,6 +144,16 @@ class Usage:
     reasoning_tokens: int = 0
     prefills: int = 0
 
+    def after(self, before: Usage) -> Usage:
+        """This with what an earlier attempt at the same request has cost."""
+        return replace(
+            self,
+            cached_tokens=before.cached_tokens,
+            forwards=before.forwards + self.forwards,
+            steps=before.steps + self.steps,
+            prefills=before.prefills + self.prefills,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Finished:

@@ -111,13 +111,19 @@ def choose(waiting: Sequence[Waiting], budget: int, fill: bool = True) -> list[i
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """A job of the scheduler; ``asked`` is None before it starts and after it ends."""
+    """A job of the scheduler; ``asked`` is None before it starts and after it ends.
+
+    Attributes:
+        priority: The job's, as of this round.
+        waited: Rounds since it was last served.
+    """
 
     job: Job
     start: Start
     decoder: Decoder | None = None
     steps: Steps[None] | None = None
     asked: ForwardRequest | None = None
+    priority: int = 0
     waited: int = 0
 
     @property
@@ -129,7 +135,7 @@ class _Entry:
         forwards = [forward for _, forward in self.parts]
         tokens = sum(len(forward.ids) for forward in forwards)
         prefill = all(forward.prefill for forward in forwards)
-        return Waiting(tokens, prefill, self.job.priority, self.waited)
+        return Waiting(tokens, prefill, self.priority, self.waited)
 
 
 class Scheduler:
@@ -178,8 +184,8 @@ class Scheduler:
         for one in list(self._entries):
             if one.job.cancelled.is_set():
                 self._remove(one)
-            elif one.steps is None:
-                self._start(one)
+            else:
+                self._prepare(one)
         waiting = [one for one in self._entries if one.asked is not None]
         chosen = choose([one.waiting() for one in waiting], self._budget, self._fill)
         for one in waiting:
@@ -206,10 +212,12 @@ class Scheduler:
         # One of them cannot be served: serve each alone, so that only that one fails.
         return [served for one in chosen for served in self._forward([one])]
 
-    def _start(self, one: _Entry) -> None:
+    def _prepare(self, one: _Entry) -> None:
         try:
-            one.decoder, one.steps = one.start()
-            one.asked = next(one.steps)
+            if one.steps is None:
+                one.decoder, one.steps = one.start()
+                one.asked = next(one.steps)
+            one.priority = one.job.priority
         except Exception as error:
             self._fail(one, error)
 

@@ -90,6 +90,9 @@ class FusedRunner:
             hidden = self._hidden(Packed.of(paged, self._columns))
             return self._answers(hidden, [asked for _, asked in paged])
 
+    def trim(self) -> None:
+        """See `dlm.decoding.forwards.Runner.trim`; the store's memory is kept."""
+
     def _kernels(self) -> AbstractContextManager[None]:
         return nullcontext() if self._device.type == "cuda" else ops.interpreted()
 

@@ -21,7 +21,8 @@ class Buffers:
     """A pool of buffers.
 
     It belongs to one thread, but any thread may give buffers back, as garbage collection does. At
-    most ``spare_bytes`` are kept for later caches; the buffers given back first are freed first.
+    most ``spare_bytes`` stay for later caches after `take` and `trim`; the buffers given back first
+    are freed first.
 
     Attributes:
         made: Number of buffers taken from the system.
@@ -52,9 +53,13 @@ class Buffers:
         else:
             taken = mmap.mmap(-1, wanted, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
             self.made += 1
+        self.trim()
+        return taken
+
+    def trim(self) -> None:
+        """Free what exceeds the limit."""
         while self.spare_bytes > self._most:
             del self._spare[0]
-        return taken
 
     def give(self, buffer: mmap.mmap) -> None:
         """Keep a buffer for the next `take`; the caller may no longer use it."""

@@ -37,6 +37,18 @@ async def test_what_cannot_be_answered_reaches_its_caller_alone(
     assert done.answer.content == DIALOGUES[0][1].content
 
 
+def test_a_priority_that_cannot_be_told_fails_its_request_alone() -> None:
+    engine, priorities = Engine(model(1), tokenizer()), [0] * 4
+    try:
+        options = {"tools": (), "max_tokens": 9}
+        good = submit(engine, request("one", **options))
+        bad = collected(submit(engine, request("two", priority=priorities.pop, **options)))
+        assert isinstance(bad[-1], Failed) and isinstance(bad[-1].error, IndexError)
+        assert isinstance(collected(good)[-1], Finished)
+    finally:
+        engine.close()
+
+
 def mixed() -> list[Request]:
     """Requests of every kind: grammar and free, greedy and sampled, short and long, all efforts."""
     out = [

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from dlm.decoding.forwards import Eager
 from dlm.effort import Effort
 from dlm.engine.engine import Engine, Event, Failed, Finished, Request, TextDelta
 from dlm.engine.request import RequestJob
@@ -51,6 +52,19 @@ def test_nothing_is_told_after_a_cancellation(babbler: Engine) -> None:
     assert sum(isinstance(event, TextDelta) for event in heard) == 1
     # The same forward that brought the text would have shown a draft behind it.
     assert isinstance(heard[-1], TextDelta)
+
+
+def test_an_idle_engine_keeps_no_more_memory_than_it_may() -> None:
+    runner = Eager(model(1), spare_bytes=0)
+    engine = Engine(model(1), tokenizer(), prefix_bytes=0, runner=runner)
+    waiting = [submit(engine, request(f"hello {n}", tools=(), max_tokens=5)) for n in range(4)]
+    for events in waiting:
+        collected(events)
+    # The thread ends once it has done all that it does before it waits.
+    engine.close()
+    assert runner.buffers is not None
+    assert runner.buffers.made > 0
+    assert runner.buffers.spare_bytes == 0
 
 
 def test_too_many_requests_are_refused() -> None:

@@ -85,6 +85,17 @@ def test_a_thought_is_told_once_where_the_model_is_asked_again(thinker: Engine) 
     assert thoughts == [last.answer.reasoning]
 
 
+def test_where_the_model_is_asked_again_both_answers_cost(
+    thinker: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner, forwards = thinker._runner, []
+    forward = runner.forward
+    monkeypatch.setattr(runner, "forward", lambda batch: forwards.append(batch) or forward(batch))
+    options = {"effort": Effort.MEDIUM, "tool_choice": "required", "copy_sources": (SAID,)}
+    usage = ask(thinker, request(*DIALOGUES[2][:3], **options)).usage
+    assert usage.forwards == len(forwards)
+
+
 @pytest.mark.parametrize(
     "changes",
     [
