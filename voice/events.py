@@ -36,6 +36,14 @@ class UserSpeechStopped:
 
 
 @dataclass(frozen=True, slots=True)
+class UserTurnDropped:
+    """The client has dropped the audio of a turn that was under way; nothing more comes of it."""
+
+    turn_id: int
+    item_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class UserTurnCommitted:
     """The turn has become an entry of the dialogue, after ``previous_item_id`` if there is one."""
 
@@ -370,6 +378,7 @@ class SessionEnded:
 SessionEvent = (
     UserSpeechStarted
     | UserSpeechStopped
+    | UserTurnDropped
     | UserTurnCommitted
     | UserIdle
     | InterimTranscript

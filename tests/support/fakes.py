@@ -107,8 +107,8 @@ class FakeSession:
         self._call("add_item", item_id, message, previous_item_id)
         self.messages[item_id] = message
 
-    def hear_item(self, item_id: str, samples: Samples, rate_hz: int) -> None:
-        self._call("hear_item", item_id, len(samples), rate_hz)
+    def hear_item(self, item_id: str, samples: Samples, rate_hz: int, following: int = 0) -> None:
+        self._call("hear_item", item_id, len(samples), rate_hz, following)
 
     def delete_item(self, item_id: str) -> None:
         self._call("delete_item", item_id)

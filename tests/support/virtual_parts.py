@@ -301,6 +301,7 @@ class Call:
         events: (virtual seconds, what the session told).
         turns_said: When the last sample of each utterance was spoken.
         sends: Whether the microphone sends anything.
+        collects: Number of frames that the microphone sends at once.
     """
 
     def __init__(self, session: Session, tape: Tape) -> None:
@@ -308,6 +309,7 @@ class Call:
         self.events: list[tuple[float, SessionEvent]] = []
         self.turns_said: list[float] = []
         self.sends = True
+        self.collects = 1
         self._tape = tape
         self._frames: deque[Samples] = deque()
         self._spoken = asyncio.Event()
@@ -365,11 +367,14 @@ class Call:
 
     async def microphone(self) -> None:
         """A frame every 20 ms, silence where nothing is said."""
+        collected: list[Samples] = []
         while True:
             await asyncio.sleep(FRAME_MS / 1000)
-            frame = self._frames.popleft() if self._frames else SILENCE
-            if self.sends:
-                self.session.append_audio(frame, SAMPLE_RATE_HZ)
+            collected.append(self._frames.popleft() if self._frames else SILENCE)
+            if len(collected) >= self.collects:
+                if self.sends:
+                    self.session.append_audio(np.concatenate(collected), SAMPLE_RATE_HZ)
+                collected.clear()
             if not self._frames:
                 self._spoken.set()
 

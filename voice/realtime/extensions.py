@@ -30,6 +30,7 @@ from voice.events import (
     TurnMeasured,
     UserSpeechStarted,
     UserSpeechStopped,
+    UserTurnDropped,
 )
 from voice.realtime.session_object import Extension
 from voice.realtime.wire import ServerEvent
@@ -67,14 +68,6 @@ class StateTracker:
         self.state = self._after(event)
         return self.state != before
 
-    def drop_turn(self) -> bool:
-        """End the user's turn without a reply; returns whether the state has changed."""
-        if self._hearing:
-            self._hearing = False
-            self.state = "thinking" if self._replying else "listening"
-            return True
-        return False
-
     def _after(self, event: SessionEvent) -> str:
         match event:
             case UserSpeechStarted(turn_id=turn_id):
@@ -91,11 +84,15 @@ class StateTracker:
             case ReplyEnded():
                 self._replying = False
                 return self.state if self._hearing else "listening"
-            case FinalTranscript(turn_id=turn_id) | TranscriptFailed(turn_id=turn_id) if (
-                self._hearing and turn_id == self._turn_id
-            ):
-                # The client committed the turn while speech was going on, or the recogniser failed.
-                self.drop_turn()
+            case (
+                FinalTranscript(turn_id=turn_id)
+                | TranscriptFailed(turn_id=turn_id)
+                | UserTurnDropped(turn_id=turn_id)
+            ) if self._hearing and turn_id == self._turn_id:
+                # The client has committed or dropped the turn while speech was going on, or the
+                # recogniser has failed.
+                self._hearing = False
+                return "thinking" if self._replying else "listening"
             case FinalTranscript(text="") | TranscriptFailed():
                 return self.state if self._hearing or self._replying else "listening"
         return self.state
@@ -141,9 +138,8 @@ def _extension_of(
             called = {"call_id": call.call_id, "name": call.name, "arguments": call.arguments}
             return "tools", "tool_call", {"response_id": reply_id, **called}
         case ReplyToolResult(reply_id=reply_id, result=result):
-            fields = {
-                name: getattr(result, name) for name in ("call_id", "name", "content", "error")
-            }
+            told = ("call_id", "name", "content", "error", "unfinished")
+            fields = {name: getattr(result, name) for name in told}
             fields |= {"response_id": reply_id, "duration_ms": round(result.duration_ms, 1)}
             return "tools", "tool_result", fields
         case ReplyHeard(reply_id=reply_id, chars=chars) if message_id is not None:

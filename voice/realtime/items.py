@@ -6,8 +6,9 @@ Audio is never kept: a spoken item holds only its transcript.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import dropwhile
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -70,6 +71,10 @@ class Part(WireModel):
         return {"type": kind, "text": self.text}
 
 
+def _words(parts: Iterable[Part]) -> str:
+    return " ".join(filter(None, (part.words() for part in parts)))
+
+
 class MessageItem(WireModel):
     """A message, spoken or typed."""
 
@@ -91,6 +96,17 @@ class MessageItem(WireModel):
     def audio(self) -> str | None:
         """The audio to be transcribed, as base64."""
         return next((part.audio for part in self.content if part.untranscribed), None)
+
+    @property
+    def text(self) -> str:
+        """The words of all parts."""
+        return _words(self.content)
+
+    @property
+    def text_behind_audio(self) -> str:
+        """The words of the parts behind the audio to be transcribed."""
+        behind = dropwhile(lambda part: not part.untranscribed, self.content)
+        return _words(behind)
 
 
 class FunctionCallItem(WireModel):
@@ -170,8 +186,7 @@ def message_of(item: ClientItem, calls: dict[str, str]) -> Message:
             no text, or the item is an approval.
     """
     if isinstance(item, MessageItem):
-        words = [part.words() for part in item.content]
-        return Message(_ROLES[item.role], " ".join(word for word in words if word))
+        return Message(_ROLES[item.role], item.text)
     if isinstance(item, ApprovalItem):
         raise ProtocolError("item.type: an approval is no message", param="item.type")
     if isinstance(item, FunctionOutputItem):
@@ -295,6 +310,10 @@ class ItemLog:
                 f"item_id: got {item_id!r}; no such item", "item_not_found", "item_id"
             )
         return self._items[item_id]
+
+    def back_from(self, item_id: str) -> Iterator[str]:
+        """The ids of this item and of those before it, newest first."""
+        return reversed(self._order[: self._order.index(item_id) + 1])
 
     def put(self, item: Item, previous_item_id: str | None = None) -> str | None:
         """Add an item, or replace the one with the same id in place.

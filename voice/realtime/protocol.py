@@ -266,17 +266,14 @@ class RealtimeProtocol:
                 self._session.commit_audio()
             case client.AudioClear():
                 self._session.clear_audio()
-                return [{"type": "input_audio_buffer.cleared"}, *self._events.turn_dropped()]
+                return [{"type": "input_audio_buffer.cleared"}]
             case client.Played(item_id=item_id, audio_end_ms=played_ms):
                 self._played(item_id, played_ms)
             case client.SessionUpdate(session=changes):
-                detected = self._session.options.turn_detection
                 before = self._events.standing()
                 self.configure(changes)
-                changed = self._session.options.turn_detection != detected
-                dropped = self._events.turn_dropped() if changed else []
                 stands = [event for event in self._events.standing() if event not in before]
-                return [self._session_event("session.updated"), *dropped, *stands]
+                return [self._session_event("session.updated"), *stands]
             case client.ResponseCreate(response=response):
                 self._create_response(response or {})
             case client.ResponseCancel(response_id=response_id):
@@ -328,10 +325,24 @@ class RealtimeProtocol:
         spoken = (isinstance(parsed, items.MessageItem) and parsed.audio) or ""
         with items.located("audio", "item.content"):
             samples = self._heard(spoken)
-        self._session.add_item(item_id, message, event.previous_item_id)
-        if len(samples):
-            self._session.hear_item(item_id, samples, self._input_rate_hz)
+        self._session.add_item(item_id, message, self._entry_before(event.previous_item_id))
+        if isinstance(parsed, items.MessageItem) and len(samples):
+            following = len(parsed.text_behind_audio)
+            self._session.hear_item(item_id, samples, self._input_rate_hz, following)
         return self._entered(parsed, item_id, event.previous_item_id)
+
+    def _entry_before(self, previous: str | None) -> str | None:
+        """The dialogue's entry for ``previous``, or the last one before it.
+
+        Tool lists and approvals are items for the client, but not part of the dialogue.
+        """
+        if previous is None or previous == ROOT:
+            return previous
+        for item_id in self._events.items.back_from(previous):
+            with suppress(ProtocolError):
+                self._session.item(item_id)
+                return item_id
+        return ROOT
 
     def _trimmed(self) -> list[ServerEvent]:
         """Delete the oldest items while there are too many; returns the events that report it."""
@@ -341,7 +352,7 @@ class RealtimeProtocol:
         return events
 
     def _delete_item(self, item_id: str) -> list[ServerEvent]:
-        # Tool lists and approvals are items for the client, but not part of the dialogue.
+        # See `_entry_before`.
         with suppress(ProtocolError):
             self._session.delete_item(item_id)
         self._events.items.remove(item_id)

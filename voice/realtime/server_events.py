@@ -376,10 +376,6 @@ class ServerEvents:
         in_conversation = not self.is_out_of_band(reply_id)
         return events + self._state_events(in_conversation and self._state.observe(event))
 
-    def turn_dropped(self) -> list[ServerEvent]:
-        """The server events for dropping an unfinished turn of the user."""
-        return self._state_events(self._state.drop_turn())
-
     def _state_events(self, changed: bool) -> list[ServerEvent]:
         if not changed or "state" not in self._extensions:
             return []

@@ -36,6 +36,7 @@ from voice.events import (
 from voice.hearing.asr.domain import Domain
 from voice.hearing.audio_input import AudioInput
 from voice.hearing.item_transcription import ItemTranscription
+from voice.hearing.stream_gaps import CHECK_S, StreamGaps
 from voice.inputs import Announce, IdleElapsed, Input, OptionsChanged, SessionOptions, with_changes
 from voice.llm.base import new_call_id
 from voice.session.command_runner import CommandRunner
@@ -51,12 +52,9 @@ from voice.session.turn_latency import TurnLatency
 from voice.speech.audio_output import AudioOutput
 from voice.tools import SessionScope
 from voice.tools.scope import Line
-from voice.types import Message, Samples, ToolCall, ToolSpec
+from voice.types import SAMPLE_RATE_HZ, Message, Samples, ToolCall, ToolSpec
 
 IDLE_CHECK_S = 0.25
-SILENT_STREAM_S = 1.0
-"""A stream without audio for this long is continued with silence: some clients send nothing while
-nobody speaks, and a turn can only end in audio."""
 ALERTS_AFTER_S = 1.0
 """Delay before the first alert of a session, in which a client that wants none can turn them off.
 """
@@ -304,11 +302,14 @@ class Session:
         """See `History.add`."""
         self._conversation.dialogue.add(item_id, message, previous_item_id)
 
-    def hear_item(self, item_id: str, samples: Samples, rate_hz: int) -> None:
-        """Recognise (T,) int16 mono audio and add the words to an item; replies wait for them."""
+    def hear_item(self, item_id: str, samples: Samples, rate_hz: int, following: int = 0) -> None:
+        """Recognise (T,) int16 mono audio and add the words to an item; replies wait for them.
+
+        See `Conversation.await_item` for ``following``.
+        """
         if self._closed.is_set():
             return
-        self._conversation.await_item(item_id)
+        self._conversation.await_item(item_id, following)
         self._spawn(self._items.transcribe(item_id, samples, rate_hz))
 
     def delete_item(self, item_id: str) -> None:
@@ -538,16 +539,12 @@ class Session:
                 quiet_s, since = 0.0, self._input.position
 
     async def _fill_gaps(self) -> None:
-        """Feed silence when a stream that has begun stops.
-
-        Checks are counted rather than seconds, because a busy loop has not yet read what arrived.
-        """
-        gap_s, heard = 0.0, 0
+        """Feed silence when a stream that has begun stops."""
+        gaps, heard = StreamGaps(), 0
         while True:
-            await asyncio.sleep(IDLE_CHECK_S)
-            gap_s = gap_s + IDLE_CHECK_S if self._input.position == heard else 0.0
-            if heard and gap_s >= SILENT_STREAM_S and self.options.turn_detection:
-                missing_s = gap_s if gap_s == SILENT_STREAM_S else IDLE_CHECK_S
+            await asyncio.sleep(CHECK_S)
+            missing_s = gaps.check((self._input.position - heard) / SAMPLE_RATE_HZ)
+            if missing_s and self.options.turn_detection:
                 rate_hz = self._input.rate_hz
                 self.append_audio(np.zeros(round(missing_s * rate_hz), np.int16), rate_hz)
             heard = self._input.position

@@ -23,6 +23,7 @@ from voice.events import (
     SessionEvent,
     TranscriptFailed,
     UserSpeechStarted,
+    UserTurnDropped,
 )
 from voice.telephony.codec import (
     KEYS,
@@ -129,7 +130,9 @@ class CallBridge:
                 self._playback.release()
             case UserSpeechStarted(turn):
                 self._spoken_turn = turn
-            case FinalTranscript(turn) | TranscriptFailed(turn) if turn == self._spoken_turn:
+            case FinalTranscript(turn) | TranscriptFailed(turn) | UserTurnDropped(turn) if (
+                turn == self._spoken_turn
+            ):
                 self._spoken_turn = None
 
     def tick(self) -> float | None:

@@ -220,6 +220,16 @@ async def test_a_server_that_cannot_be_listed(embedded_parts: Resources) -> None
         assert kinds(events) == ["mcp_list_tools.in_progress", "mcp_list_tools.failed"]
         error = await receive_until(socket, "error")
         assert error[-1]["error"]["code"] == "mcp_list_tools_failed"
+        behind = {"previous_item_id": events[-1]["item"]["id"]}
+        content = [{"type": "input_text", "text": "Be brief."}]
+        item = {"type": "message", "role": "system", "content": content}
+        await send(socket, "conversation.item.create", item=item, **behind)
+        added = await receive(socket)
+        assert (added["type"], added.get("previous_item_id")) == (
+            "conversation.item.added",
+            behind["previous_item_id"],
+        )
+        assert (await receive(socket))["type"] == "conversation.item.done"
         await send(socket, "conversation.item.delete", item_id=events[-1]["item"]["id"])
         assert (await receive(socket))["type"] == "conversation.item.deleted"
         assert (await ask(socket, "add"))[-1]["response"]["status"] == "completed"

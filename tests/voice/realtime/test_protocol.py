@@ -15,6 +15,7 @@ from voice.events import (
     ReplyToolCall,
     UserSpeechStarted,
     UserTurnCommitted,
+    UserTurnDropped,
 )
 from voice.realtime import items
 from voice.realtime.client_events import CLIENT_EVENTS
@@ -88,21 +89,13 @@ def test_manual_turns(wire: Wire) -> None:
     assert (error["code"], error["event_id"]) == ("input_audio_buffer_commit_empty", "e1")
 
 
-@pytest.mark.parametrize(
-    ("kind", "fields"),
-    [
-        ("input_audio_buffer.clear", {}),
-        ("session.update", {"session": {"audio": {"input": {"turn_detection": None}}}}),
-    ],
-)
-def test_a_turn_that_is_dropped_is_heard_no_more(
-    wire: Wire, kind: str, fields: dict[str, Any]
-) -> None:
+def test_a_turn_that_is_dropped_is_heard_no_more(wire: Wire) -> None:
     wire.protocol.enable_extensions(["state"])
-    wire.protocol.translate(UserSpeechStarted(1, "i1", 0))
-    _, state = wire.send(kind, **fields)
+    wire.protocol.translate(UserSpeechStarted(2, "i1", 0))
+    assert wire.protocol.translate(UserTurnDropped(1, "i0")) == []
+    (state,) = wire.protocol.translate(UserTurnDropped(2, "i1"))
     assert (state["type"], state["state"]) == ("quicksilver.state", "listening")
-    assert len(wire.send(kind, **fields)) == 1
+    assert wire.protocol.translate(UserTurnDropped(2, "i1")) == []
 
 
 def test_typed_messages(wire: Wire) -> None:
@@ -152,7 +145,7 @@ def test_an_item_of_audio_is_recognised(wire: Wire) -> None:
     item_id = added["item"]["id"]
     assert wire.session.calls == [
         ("add_item", item_id, Message(Role.USER, ""), None),
-        ("hear_item", item_id, 480, 24_000),
+        ("hear_item", item_id, 480, 24_000, 0),
     ]
     wire.protocol.translate(FinalTranscript(0, item_id, "Hello.", 0.9, 1.0))
     (retrieved,) = wire.send("conversation.item.retrieve", item_id=item_id)
@@ -161,6 +154,17 @@ def test_an_item_of_audio_is_recognised(wire: Wire) -> None:
     error = wire.error("conversation.item.create", item={**TYPED, "content": broken})
     assert error["param"] == "item.content"
     assert len(wire.session.calls) == 2
+
+
+def test_an_item_of_audio_and_text_keeps_their_order(wire: Wire) -> None:
+    text = [{"type": "input_text", "text": word} for word in ("Say", "in", "German.")]
+    content = [text[0], {"type": "input_audio", "audio": AUDIO}, *text[1:]]
+    added, _ = wire.send("conversation.item.create", item={**TYPED, "content": content})
+    item_id = added["item"]["id"]
+    assert wire.session.calls == [
+        ("add_item", item_id, Message(Role.USER, "Say in German."), None),
+        ("hear_item", item_id, 480, 24_000, len("in German.")),
+    ]
 
 
 def test_truncation_leaves_what_was_heard(wire: Wire) -> None:

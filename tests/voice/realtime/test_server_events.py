@@ -431,6 +431,7 @@ CASES: list[tuple[str, SessionEvent, dict[str, object]]] = [
             **OF_CALL,
             "content": "It is noon.",
             "error": False,
+            "unfinished": False,
             "duration_ms": 12.3,
         },
     ),

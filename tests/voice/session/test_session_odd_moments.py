@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.support import virtual_tools
-from tests.support.virtual_parts import Answer, Model, call, calling, parts
+from tests.support.virtual_parts import Answer, Model, Recognizer, Tape, call, calling, parts
 from tests.support.virtual_time import spend, virtual
 from voice.callers import LOCAL, Owner
 from voice.dialogue.conversation import STILL_THERE
@@ -19,7 +19,7 @@ from voice.events import DraftsUsed, Failure, FinalTranscript, ReplyEnded, Reply
 from voice.llm.base import AnswerDone, MalformedAnswer, ModelEvent, Prompt
 from voice.session.session import Session
 from voice.tools.store import Alert, AlertKind, Store
-from voice.types import Message, Role, ToolSpec
+from voice.types import SAMPLE_RATE_HZ, Message, Role, ToolSpec
 
 NEVER_ASKS = "turn.idle_timeout_s=0"
 
@@ -118,6 +118,29 @@ async def test_a_turn_ends_although_the_client_sends_nothing_behind_its_last_wor
             await asyncio.sleep(60)
             said = [words for role, words in line.history() if role == "user"]
             assert said == ["how are you"] * turns
+
+
+@virtual
+async def test_a_sentence_that_comes_in_bursts_is_one_turn() -> None:
+    async with calling(parts(Model(lambda _: "Fine."), None, None, NEVER_ASKS)) as line:
+        line.collects = 100
+        words = "one two three four five six seven eight nine ten eleven twelve"
+        for turns in (1, 2):
+            await line.say(words)
+            assert (await line.next(ReplyEnded)).text == "Fine."
+            assert line.history()[-2:] == [("user", words), ("agent", "Fine.")]
+            assert len(line.of(FinalTranscript)) == turns
+
+
+@virtual
+async def test_a_recording_that_is_sent_at_once_is_answered_as_soon_as_other_audio() -> None:
+    tape = Tape()
+    loaded = parts(Model(lambda _: "Fine."), None, Recognizer(tape), NEVER_ASKS)
+    async with calling(loaded) as line:
+        line.sends = False
+        line.session.append_audio(tape.record("how are you " * 9), SAMPLE_RATE_HZ)
+        await line.next(ReplyEnded)
+        assert line.times(FinalTranscript)[0] < 2.5
 
 
 @virtual

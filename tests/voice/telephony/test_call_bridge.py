@@ -22,6 +22,7 @@ from voice.events import (
     ReplyStatus,
     TranscriptFailed,
     UserSpeechStarted,
+    UserTurnDropped,
 )
 from voice.telephony.asterisk import ChanWebSocket
 from voice.telephony.call_bridge import LONGEST_TURN_S, MAX_KEYS, CallBridge
@@ -181,6 +182,17 @@ def test_each_key_interrupts_the_agent_and_a_pause_ends_the_entry(bench: Bench) 
     assert bench.calls("create_response") == []
     bench.after(0.1)
     assert [call[2].content for call in bench.calls("add_item")] == ["4 5"]
+
+
+def test_keys_do_not_wait_for_a_turn_that_was_dropped(bench: Bench) -> None:
+    bench.bridge.from_session(UserSpeechStarted(2, "i1", 0))
+    bench.press("7#")
+    bench.bridge.from_session(UserTurnDropped(1, "i0"))
+    bench.after(0)
+    assert bench.calls("add_item") == []
+    bench.bridge.from_session(UserTurnDropped(2, "i1"))
+    bench.after(0)
+    assert [call[2].content for call in bench.calls("add_item")] == ["7"]
 
 
 def test_keys_wait_for_the_end_of_a_spoken_turn(bench: Bench) -> None:
