@@ -562,9 +562,9 @@ def _file_beside(file: Path, name: str) -> Path:
 def _read_agent(file: Path) -> AgentConfig:
     agent = read_options(AgentConfig, file)
     shipped = read_options(ShippedMoments, find_file("english", CONFIGS_DIR / "moments"))
-    wrong = [f"{file}: {mistake}" for mistake in mistakes(agent.steps, agent.hand_over, agent.kept)]
+    wrong = [*agent.mistakes(), *mistakes(agent.steps, agent.hand_over, agent.kept)]
     if wrong:
-        raise ConfigError("\n".join(wrong))
+        raise ConfigError("\n".join(f"{file}: {mistake}" for mistake in wrong))
     try:
         agent = agent.model_copy(update={"moments": shipped.under(agent.moments)})
         _ = agent.fixed_words, agent.takes_over.found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -11,7 +12,7 @@ from typing import Self
 from pydantic import Field, PrivateAttr, field_validator
 
 from voice.config.answers import AnswerConfig
-from voice.config.flow import Calls, KeptConfig, StepConfig
+from voice.config.flow import PLACE, Calls, KeptConfig, StepConfig, hint
 from voice.config.moments import Moment, Moments, found_anywhere
 from voice.config.options import AgentSection
 from voice.config.shop import ShopConfig
@@ -89,9 +90,10 @@ class AgentConfig(AgentSection):
     cannot_say: str = ""
     """Answer to any other question in a flow; empty leaves it to the model."""
     moments: dict[str, Moment] = Field(default_factory=dict)
-    """Fixed answers that are given at once to certain messages, by name. They override those of
-    configs/moments/english.toml for `emergency`, `self_harm`, `abuse`, `rudeness`, `person` ("are
-    you a person?") and `name` ("who are you?")."""
+    """Fixed answers that are given at once to certain messages, by name. For `emergency`,
+    `self_harm`, `abuse`, `rudeness`, `person` ("are you a person?") and `name` ("who are you?")
+    their texts replace those of configs/moments/english.toml, and their lists are added to it; see
+    docs/tools.md."""
 
     @property
     def where(self) -> str:
@@ -103,6 +105,19 @@ class AgentConfig(AgentSection):
         agent = self.model_copy()
         agent._file = str(file)
         return agent
+
+    def mistakes(self) -> Iterator[str]:
+        """Names that stand for nothing, each with its place; `flow.mistakes` has those of steps."""
+        for name, moment in self.moments.items():
+            if moment.offers and moment.offers not in self.hand_over:
+                expected = f"expected a name of hand_over, {[*self.hand_over]}"
+                yield f"moments.{name}.offers: got {moment.offers!r}; {expected}"
+        filled = [slot for slot, words in self.values.items() if words]
+        for phrase in self.phrases:
+            for slot in PLACE.findall(phrase):
+                if slot not in filled:
+                    got = f"got {{{slot}}} in {phrase!r}, for which values has no words"
+                    yield f"phrases: {got}; {hint(slot, filled)}"
 
     @cached_property
     def fixed_words(self) -> Moments:

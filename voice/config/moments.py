@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from voice.config.moment_weights import likely_kind
 from voice.config.options import AgentSection
@@ -124,6 +124,7 @@ def _without_questions(text: str) -> str:
 class Moment(AgentSection):
     """One kind of moment, and the words for it."""
 
+    _shipped: tuple[str, ...] = PrivateAttr(())
     say: str = ""
     """Said at once, without asking the model; empty leaves this kind of moment to the model."""
     patterns: tuple[str, ...] = ()
@@ -158,6 +159,9 @@ class ShippedMoments(AgentSection):
     def under(self, own: Mapping[str, Moment]) -> dict[str, Moment]:
         """An agent's moments: what its file says, over what is shipped, with all lists filled in.
 
+        Its texts replace the shipped ones. Its patterns and sentences are added, so that an agent
+        that knows an emergency of its own misses none of the others.
+
         Raises:
             ValueError: A pattern names a list that there is not.
         """
@@ -168,6 +172,10 @@ class ShippedMoments(AgentSection):
         for name in {**self.moments, **own}:
             moment = self.moments.get(name, Moment())
             changed = own[name].model_dump(exclude_unset=True) if name in own else {}
+            shipped = (*moment.examples, *moment.counterexamples)
+            for part, said in changed.items():
+                if not isinstance(said, str):
+                    changed[part] = (*getattr(moment, part), *said)
             moment = moment.model_copy(update=changed)
             merged[name] = moment.model_copy(
                 update={
@@ -175,6 +183,7 @@ class ShippedMoments(AgentSection):
                     for part in ("patterns", "but_not", "over")
                 }
             )
+            merged[name]._shipped = shipped
         return merged
 
 
@@ -264,12 +273,16 @@ class Moments:
         if not moment.patterns:
             raise ValueError(f'moments.{name}: got no patterns; expected some, or say = ""')
         for sentence in moment.examples:
-            found = self.by_pattern(sentence)
-            if found != name:
-                raise ValueError(f"moments.{name}.examples: {sentence!r} fits {found or 'nothing'}")
+            if (found := self.by_pattern(sentence)) != name:
+                raise ValueError(_misfit(name, moment, "examples", sentence, found or "nothing"))
         for sentence in moment.counterexamples:
-            if found := self.by_pattern(sentence):
-                raise ValueError(f"moments.{name}.counterexamples: {sentence!r} fits {found}")
+            if found := self.name_of(sentence):
+                raise ValueError(_misfit(name, moment, "counterexamples", sentence, found))
+
+
+def _misfit(name: str, moment: Moment, part: str, sentence: str, fits: str) -> str:
+    where = " of configs/moments/english.toml" if sentence in moment._shipped else ""
+    return f"moments.{name}.{part}: {sentence!r}{where} fits {fits}"
 
 
 def _filled(pattern: str, lists: Mapping[str, str]) -> str:

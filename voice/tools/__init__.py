@@ -1,6 +1,16 @@
 """The tools that the model may call, each a typed function, and the `Toolbox` that runs them."""
 
-from voice.tools.registry import Asked, Choose, Known, Noted, Readable, ToolError, Unreadable, tool
+from voice.tools.registry import (
+    Asked,
+    Choose,
+    Keeps,
+    Known,
+    Noted,
+    Readable,
+    ToolError,
+    Unreadable,
+    tool,
+)
 from voice.tools.ringer import Ringer
 from voice.tools.scope import Progress, SessionScope, local_now
 from voice.tools.toolbox import Toolbox
@@ -8,6 +18,7 @@ from voice.tools.toolbox import Toolbox
 __all__ = [
     "Asked",
     "Choose",
+    "Keeps",
     "Known",
     "Noted",
     "Progress",

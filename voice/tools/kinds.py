@@ -110,6 +110,8 @@ def _are_no_name(words: Sequence[str]) -> bool:
     return any(stray) and (stray[0] or not all(word[0].isupper() for word in words))
 
 
+ENDS_IN = " ends in "
+"""Between a kept value and what its end should be."""
 _DIGITS = DIGITS | {"o": "0", "plus": "+"}
 _NUMBER_LEAD = re.compile(
     r"^(?:(?:my|the|our|his|her|phone|mobile|telephone|cell|number|is|it's|that's|on|at|call|reach|ring"
@@ -128,15 +130,30 @@ _GROUPS = {
 
 
 def phone_number(said: str, _: datetime) -> str:
-    """A telephone number, in digits or words: "oh five five double seven one"."""
-    bare = _NUMBER_LEAD.sub("", re.sub(r"[-().,]", " ", said.lower()).strip(), count=1)
-    times = {"double": 2, "triple": 3}
-    bare = _REPEATED.sub(lambda found: " ".join([found[2]] * times[found[1]]), bare)
-    keys = _keys(bare.split())
+    """A telephone number, in digits or words: "oh five five double seven one".
+
+    A kept one may be given another end: "0 5 5 7 7 1 ends in two".
+    """
+    number, _joint, end = said.lower().partition(ENDS_IN)
+    keys = _dialled(number)
+    if end:
+        first, *more = map(_dialled, end.split(","))
+        rest = "".join(more)
+        # "Six, three four six" says the last digit twice.
+        new = rest if rest.endswith(first) else first + rest
+        keys = keys[: -len(new)] + new
     # Longer ones must have their country's code.
     if not re.fullmatch(r"\+\d{6,15}|\d{6,13}", keys):
         raise Unreadable("number", said)
     return " ".join(keys)
+
+
+def _dialled(said: str) -> str:
+    """The keys of a number as people say it; words that are none of them stay."""
+    bare = _NUMBER_LEAD.sub("", re.sub(r"[-().,]", " ", said).strip(), count=1)
+    times = {"double": 2, "triple": 3}
+    bare = _REPEATED.sub(lambda found: " ".join([found[2]] * times[found[1]]), bare)
+    return _keys(bare.split())
 
 
 def _keys(words: Sequence[str]) -> str:

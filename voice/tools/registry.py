@@ -29,6 +29,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
+from voice.callers import Owner
 from voice.errors import ConfigError
 from voice.types import ToolSpec
 
@@ -175,6 +176,19 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Keeps:
+    """What a tool keeps for its callers, so that a caller can have it deleted.
+
+    Attributes:
+        what: In the plural: "your ``what``" is named to the caller.
+        forget: Deletes all of it that is an owner's; takes the `Owner`, and may block.
+    """
+
+    what: str
+    forget: Callable[[Owner], object]
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """A function that the model may call.
 
@@ -184,6 +198,7 @@ class Tool:
         values: Parameter → what its values have to be.
         asked: The question to the user before it runs.
         refuses: See `tool`.
+        keeps: What it keeps for callers beside the `Store`, if anything.
     """
 
     spec: ToolSpec
@@ -193,6 +208,7 @@ class Tool:
     values: Mapping[str, Readable | Known]
     asked: Asked | None = None
     refuses: Callable[..., None] | None = None
+    keeps: Keeps | None = None
 
 
 @functools.lru_cache(_KEPT_READINGS)
@@ -257,6 +273,7 @@ def tool(
     asks_next: str = "",
     looks_up: bool = False,
     knows: Collection[str] = (),
+    keeps: Keeps | None = None,
 ) -> Callable[[F], F]:
     """Mark a function as a tool.
 
@@ -282,6 +299,7 @@ def tool(
             only required value, unless it ``refuses`` that question.
         knows: Words, in the singular, for what it can tell. If it is an agent's tool for questions,
             the model's reply that it does not know a "menu" is not spoken.
+        keeps: What it keeps for callers beside the `Store`; deleted with all else that is theirs.
 
     Raises:
         TypeError: The decorator is written without brackets.
@@ -304,7 +322,7 @@ def tool(
 
     def mark(function: F) -> F:
         _check_only(function)
-        setattr(function, _MARK, (told, asked, refuses))
+        setattr(function, _MARK, (told, asked, refuses, keeps))
         return function
 
     return mark
@@ -342,14 +360,18 @@ def as_tool(function: Callable[..., Any]) -> Tool:
 
     Raises:
         ConfigError: A parameter has no type hint, one that JSON has no schema for, or a name that
-            begins with "_"; the docstring is missing; or a cancellable function is not a coroutine
-            function.
+            begins with "_", or cannot be passed by its name; the docstring is missing; or a
+            cancellable function is not a coroutine function.
     """
     name = function.__name__
     hints = _hints(function)
     fields: dict[str, Any] = {}
     provided: dict[str, type] = {}
     for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            got = parameter.replace(annotation=parameter.empty)
+            what = f"got parameter {got}, which no call can pass by its name"
+            raise ConfigError(f"tool {name}: {what}; expected plain ones and those behind *")
         if parameter.name not in hints:
             raise ConfigError(f"tool {name}: parameter {parameter.name} has no type hint")
         if parameter.kind is parameter.KEYWORD_ONLY:
@@ -364,16 +386,17 @@ def as_tool(function: Callable[..., Any]) -> Tool:
     if not description:
         raise ConfigError(f"tool {name}: got no docstring; expected one that says what it does")
     arguments, schema = _model(name, fields)
-    told, asked, refuses = getattr(function, _MARK, ({}, None, None))
+    told, asked, refuses, keeps = getattr(function, _MARK, ({}, None, None, None))
     spec = ToolSpec(name, description, schema, **told)
     if spec.cancellable and not inspect.iscoroutinefunction(function):
         raise ConfigError(f"tool {name}: got cancellable; expected a coroutine function to cancel")
     given = {"asked": (asked and asked.question, 1), "refuses": (refuses, 2)}
     given |= {"asked's plainly": (asked and asked.plainly, 1), "meant": (spec.meant, 1)}
+    given |= {"keeps": (keeps and keeps.forget, 1)}
     for what, (called, count) in given.items():
         _check_takes(name, what, called, count)
     values = {name: found for name in fields if (found := _value(hints[name]))}
-    return Tool(spec, function, arguments, provided, values, asked, refuses)
+    return Tool(spec, function, arguments, provided, values, asked, refuses, keeps)
 
 
 def _check_takes(name: str, what: str, called: Callable[..., Any] | None, count: int) -> None:

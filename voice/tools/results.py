@@ -62,3 +62,9 @@ def stopped(call: ToolCall) -> ToolResult:
 def too_long(call: ToolCall) -> ToolResult:
     """The result of a call that took longer than the time limit."""
     return failed(call, f"The {_spoken_name(call)} tool took too long.")
+
+
+def under_way(call: ToolCall) -> ToolResult:
+    """The provisional result of a call that goes on behind the time limit."""
+    told = f"The {_spoken_name(call)} tool is still at work. I will tell you when it is done."
+    return ToolResult(call.call_id, call.name, told, unfinished=True)

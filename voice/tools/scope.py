@@ -14,7 +14,7 @@ from tzlocal import get_localzone
 
 from voice.callers import Caller, CallerKind, Owner
 from voice.config.shop import ShopConfig
-from voice.tools.registry import Tool
+from voice.tools.registry import Keeps, Tool
 
 
 def local_now() -> datetime:
@@ -147,6 +147,7 @@ class SessionScope:
         known: Name → value, as far as the flow of the conversation knows it.
         line: The telephone line; None if there is none, or if the client controls it.
         tools: Tools of this conversation alone, by name.
+        keeps: What its agents' tools keep for callers beside the `Store`.
     """
 
     session_id: str
@@ -168,6 +169,7 @@ class SessionScope:
     known: Mapping[str, str] = field(default_factory=dict)
     line: Line | None = None
     tools: Mapping[str, Tool] = field(default_factory=dict)
+    keeps: list[Keeps] = field(default_factory=list)
 
     @property
     def owner(self) -> Owner:

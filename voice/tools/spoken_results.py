@@ -1,9 +1,9 @@
 """Puts a tool's answer into sentences: plain text stays as it is, JSON is worded by fixed rules.
 
 "temperature" and 18 become "the temperature is 18", true and false "it is open" or "it is not
-open", null "there is no tracking number". A long list becomes its length and its first few items.
-Identifiers, URLs and hashes are left out, unless there is nothing else. The rules know neither the
-tool nor what it was asked.
+open", null "there is no tracking number". A long list becomes its length and its first few items:
+the fewer, the less room there is. Identifiers, URLs and hashes are left out, unless there is
+nothing else. The rules know neither the tool nor what it was asked.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import re
 from calendar import day_name
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from html.parser import HTMLParser
@@ -26,9 +27,8 @@ DONE = "Done."
 FAILED = "That did not work."
 NOTHING = "There is nothing to report."
 
-LONGEST_LIST = 6
-FIRST_ITEMS = 5
-"""How many items are said of a list that is longer than `LONGEST_LIST`."""
+LONGEST_TEXT = 160
+"""Length in characters of the longest text that is said before the plain facts about it."""
 _CLAUSES = 4
 """Most facts in one sentence."""
 
@@ -100,8 +100,47 @@ _THIN = re.compile(r"(?<=\d)[  ](?=\d{3}(?:[.,]\d+)? ?(?:[€$£]|[A-Z]{3}\b|kr\
 """Spaces between the thousands of an amount of money."""
 
 
-def spoken_result(content: str) -> str:
+@dataclass(frozen=True, slots=True)
+class _Detail:
+    """How much is said.
+
+    Attributes:
+        first: Number of items said of a list, unless it has only one more than that.
+        inner: The same of a list inside an item.
+        hidden: Whether identifiers, URLs and hashes are said.
+    """
+
+    first: int
+    inner: int
+    hidden: bool = False
+
+    @property
+    def of_items(self) -> _Detail:
+        return replace(self, first=self.inner)
+
+    def holds(self, items: Sequence[Any]) -> bool:
+        """Whether all items of a list are said."""
+        return len(items) <= self.first + 1
+
+
+_FIRST_ITEMS = 5
+_DETAILS = (
+    *(_Detail(_FIRST_ITEMS, inner) for inner in range(_FIRST_ITEMS, 0, -1)),
+    *(_Detail(first, 0) for first in range(_FIRST_ITEMS, -1, -1)),
+)
+"""From the most to the least that is said of lists."""
+
+LONGEST_LIST = _FIRST_ITEMS + 1
+"""Number of items of the longest list that is said whole where there is room."""
+
+
+def spoken_result(content: str, most: int | None = None) -> str:
     """A tool's answer in sentences that can be spoken; never empty.
+
+    Args:
+        content: Plain text, JSON or HTML.
+        most: Length in characters for which fewer items of lists are said. Texts and facts are
+            said whole, so the sentences may still be longer. None says as much as is ever said.
 
     >>> spoken_result('{"status": "out for delivery", "stops_left": 3, "is_late": false}')
     'The status is out for delivery, the stops left is 3 and it is not late.'
@@ -110,8 +149,14 @@ def spoken_result(content: str) -> str:
     if isinstance(value, str) and value.strip() and not _TAGGED.search(value):
         # Line breaks and markup of plain text are handled later, as in a model's words.
         return _ended(value)
-    told = list(_sentences(value)) or list(_sentences(value, hidden=True))
-    return " ".join(dict.fromkeys(told)) or (DONE if _has_worked(value) else NOTHING)
+    for detail in _DETAILS:
+        told = list(_sentences(value, detail)) or list(
+            _sentences(value, replace(detail, hidden=True))
+        )
+        said = " ".join(dict.fromkeys(told)) or (DONE if _has_worked(value) else NOTHING)
+        if most is None or len(said) <= most:
+            break
+    return said
 
 
 def _has_worked(value: Any) -> bool:
@@ -135,37 +180,39 @@ def _read(text: str) -> Any:
     return _read(value) if isinstance(value, str) else value
 
 
-def _sentences(value: Any, title: str = "", hidden: bool = False) -> Iterator[str]:
-    """A value in sentences; ``title`` names it, ``hidden`` includes what is usually left out."""
+def _sentences(value: Any, detail: _Detail, title: str = "") -> Iterator[str]:
+    """A value in sentences; ``title`` names it."""
     if isinstance(value, dict) and not title:
-        yield from _of_object(value, hidden)
+        yield from _of_object(value, detail)
     elif isinstance(value, list) and len(value) == 1 and not title:
-        yield from _sentences(_inner(value[0]), "", hidden)
+        yield from _sentences(_inner(value[0]), detail)
     elif value == []:
         yield f"There are no {title}." if title else NOTHING
     elif isinstance(value, list):
-        if said := _many(value, title, hidden):
+        if said := _many(value, title, detail):
             yield _ended(said)
-    elif value is not None and (words := _row(value, hidden)):
+    elif value is not None and (words := _row(value, detail)):
         yield _ended(f"{title}: {words}" if title else words)
 
 
-def _of_object(given: Mapping[str, Any], hidden: bool) -> Iterator[str]:
-    """An object in sentences: failure, then texts, then plain facts, then fields with parts."""
+def _of_object(given: Mapping[str, Any], detail: _Detail) -> Iterator[str]:
+    """An object in sentences: failure, short texts, plain facts, then all else in its order."""
     fields = _fields(given)
     if any(fields.get(flag) is False for flag in _FLAGS) or any(map(fields.get, _ERRORS)):
         yield FAILED
     fields = {key: value for key, value in fields.items() if not _is_flag(key, value)}
     bare = {key: value for key, value in fields.items() if _speaks_for_itself(key, value)}
-    facts = {key: value for key, value in fields.items() if key not in bare and _is_fact(value)}
-    for value in bare.values():
-        yield from _sentences(value, "", hidden)
-    clauses = [clause for key, value in facts.items() if (clause := _clause(key, value, hidden))]
+    first = {key: value for key, value in bare.items() if not _is_long(value)}
+    rest = {key: value for key, value in fields.items() if key not in bare}
+    facts = {key: value for key, value in rest.items() if _is_fact(value, detail)}
+    for value in first.values():
+        yield from _sentences(value, detail)
+    clauses = [clause for key, value in facts.items() if (clause := _clause(key, value, detail))]
     for start in range(0, len(clauses), _CLAUSES):
         yield _ended(phrasing.joined(clauses[start : start + _CLAUSES]))
     for key, value in fields.items():
-        if key not in bare and key not in facts:
-            yield from _sentences(value, key, hidden)
+        if key not in first and key not in facts:
+            yield from _sentences(value, detail, "" if key in bare else key)
 
 
 def _fields(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,16 +225,19 @@ def _fields(given: Mapping[str, Any]) -> dict[str, Any]:
     return with_money(fields)
 
 
-def _many(items: Sequence[Any], title: str, hidden: bool) -> str:
-    """A list in words: all of its items, or how many there are and the first few."""
+def _many(items: Sequence[Any], title: str, detail: _Detail) -> str:
+    """A list in words: all of its items, or how many there are and the first few, if any."""
     flat = not any(isinstance(item, dict | list) for item in items)
-    shown = items if len(items) <= LONGEST_LIST else items[:FIRST_ITEMS]
-    rows = [row for item in shown if (row := _row(_inner(item), hidden))]
+    shown = items if detail.holds(items) else items[: detail.first]
+    rows = [row for item in shown or items[:1] if (row := _row(_inner(item), detail.of_items))]
     if not rows:
         return ""
     said = _listed(rows) if flat else "; ".join(rows)
+    if not shown:
+        return f"{len(items)} {title or 'items'}"
     if len(shown) < len(items):
-        return f"{len(items)} {title or 'items'}, the first {len(shown)}: {said}"
+        first = f"the first {len(rows)}" if len(rows) > 1 else "the first"
+        return f"{len(items)} {title or 'items'}, {first}: {said}"
     if title and (len(items) == 1 or not is_plural(title)):
         return f"{title}: {said}"
     return f"{len(items)} {title or 'items'}: {said}"
@@ -199,7 +249,7 @@ def _listed(rows: Sequence[str]) -> str:
     return ", ".join(rows) if spelled else phrasing.joined(rows)
 
 
-def _clause(key: str, value: Any, hidden: bool = False) -> str:
+def _clause(key: str, value: Any, detail: _Detail) -> str:
     """One fact: "the status is shipped"; empty if it is left out."""
     if isinstance(value, bool):
         return _yes_or_no(key, value)
@@ -208,7 +258,7 @@ def _clause(key: str, value: Any, hidden: bool = False) -> str:
     if counted := _counted(key, value):
         return counted
     stem, unit = _unit(key) if isinstance(value, int | float) else (key, "")
-    words = _row(value, hidden) if isinstance(value, list) else _leaf(key, value, hidden)
+    words = _row(value, detail) if isinstance(value, list) else _leaf(key, value, detail.hidden)
     verb = "are" if is_plural(stem) else "is"
     return f"{_subject(stem)} {verb} {words}{unit}" if words else ""
 
@@ -230,36 +280,40 @@ def _yes_or_no(key: str, value: bool) -> str:
     return f"{key}: {'yes' if value else 'no'}"
 
 
-def _row(value: Any, hidden: bool = False) -> str:
+def _row(value: Any, detail: _Detail) -> str:
     """A value in a few words, as an item of a list: "Bergen, temperature 18"."""
     match value:
         case dict():
             fields = _fields(value)
             named = sorted(fields, key=lambda key: key not in _NAMES)
-            return ", ".join(filter(None, (_cell(key, fields[key], hidden) for key in named)))
-        case list() if len(value) > LONGEST_LIST:
-            return _many(value, "", hidden)
+            return ", ".join(filter(None, (_cell(key, fields[key], detail) for key in named)))
+        case list() if detail.holds(value):
+            rows = (_row(_inner(item), detail.of_items) for item in value)
+            return _listed([row for row in rows if row])
         case list():
-            return _listed([row for item in value if (row := _row(_inner(item), hidden))])
+            return _many(value, "", detail)
         case None:
             return "nothing"
         case bool():
             return "yes" if value else "no"
         case _:
-            return _leaf("", value, hidden)
+            return _leaf("", value, detail.hidden)
 
 
-def _cell(key: str, value: Any, hidden: bool) -> str:
+def _cell(key: str, value: Any, detail: _Detail) -> str:
     if isinstance(value, bool):
         return _yes_or_no(key, value).removeprefix("it is ")
     if value is None or value == []:
         return "" if key in _PAGES else f"no {key}"
     if counted := _counted(key, value):
         return counted
+    if isinstance(value, list) and is_plural(key) and not detail.holds(value):
+        return _many(value, key, detail)
     stem, unit = _unit(key) if isinstance(value, int | float) else (key, "")
     parts = isinstance(value, dict | list)
-    words = _row(value, hidden) if parts else _leaf(key, value, hidden)
-    bare = key in _NAMES or _speaks_for_itself(key, value)
+    words = _row(value, detail) if parts else _leaf(key, value, detail.hidden)
+    named = words.lower().startswith(f"{key.lower()} ")
+    bare = named or key in _NAMES or _speaks_for_itself(key, value)
     return words if bare or not words else f"{stem} {words}{unit}"
 
 
@@ -295,12 +349,17 @@ def _is_number(value: Any) -> bool:
     return value is None or isinstance(value, int | float)
 
 
-def _is_fact(value: Any) -> bool:
+def _is_fact(value: Any, detail: _Detail) -> bool:
     """Whether a value fits into one clause among others."""
     if isinstance(value, list):
         flat = not any(isinstance(item, dict | list) for item in value)
-        return flat and 0 < len(value) <= LONGEST_LIST
-    return not isinstance(value, dict) and not re.search(r"[.!?](?:\s|$)", str(value))
+        return flat and len(value) > 0 and detail.holds(value)
+    sentences = isinstance(value, dict) or re.search(r"[.!?](?:\s|$)", str(value))
+    return not sentences and not _is_long(value)
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, str) and len(value) > LONGEST_TEXT
 
 
 def _is_flag(key: str, value: Any) -> bool:

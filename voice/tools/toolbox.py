@@ -155,8 +155,9 @@ class Toolbox:
     ) -> tuple[ToolSpec, ...]:
         """Declarations of some tools for the model, in the order of ``names``.
 
-        For a session they can read values and make the questions to the user. ``made`` has tools
-        made for a flow, which are not among those of the toolbox.
+        For a session they can read values and make the questions to the user, and the session
+        gets what they keep. ``made`` has tools made for a flow, which are not among those of the
+        toolbox.
 
         Raises:
             ConfigError: A tool does not exist.
@@ -198,11 +199,12 @@ class Toolbox:
         _require_mcp()
         from voice.tools.mcp.servers import ConfiguredServers, Servers
 
+        most = self._config.result_max_chars
         if self._config.mcp_hosts:
-            self.named_servers = Servers()
+            self.named_servers = Servers(most)
         if not self._config.mcp:
             return []
-        self._mcp = ConfiguredServers(self._config.mcp, check, self._names_beside, self._put)
+        self._mcp = ConfiguredServers(self._config.mcp, check, self._names_beside, self._put, most)
         self._mcp.wait()
         return [
             f"mcp {name}: {', '.join(self._offered.get(name, ())) or 'no tools'}"
@@ -297,7 +299,7 @@ class Toolbox:
         except Cancelled:
             return results.stopped(call)
         if result is None:
-            return replace(results.too_long(call), unfinished=not read_only)
+            return results.too_long(call) if read_only else results.under_way(call)
         return replace(result, call_id=call.call_id)
 
     async def outcome(self, call: ToolCall, session: SessionScope, key: str = "") -> ToolResult:
@@ -381,6 +383,8 @@ class Toolbox:
     def _spec_for(self, tool: Tool, session: SessionScope) -> ToolSpec:
         readings = {name: self._reading(value, session) for name, value in tool.values.items()}
         confirmation = None
+        if tool.keeps and tool.keeps not in session.keeps:
+            session.keeps.append(tool.keeps)
         if tool.asked is not None:
             question = self._given(tool.asked.question, session)
             confirmation = Confirmation(question, tool.asked.plainly, tool.asked.always)
@@ -511,7 +515,7 @@ class Toolbox:
         content = content.encode("utf-8", "replace").decode("utf-8")
         if len(content) > most:
             # A JSON text cut short is no longer JSON, so it is put into words first.
-            content = spoken_result(content)
+            content = spoken_result(content, most)
         return content if len(content) <= most else f"{content[: most - 1].rsplit(' ', 1)[0]}…"
 
 

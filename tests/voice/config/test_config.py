@@ -31,6 +31,16 @@ def test_an_agent_has_all_slots_of_its_phrases(name: str) -> None:
     assert slots <= set(agent.values)
 
 
+def test_a_slot_that_no_list_fills_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    head = 'name = "mine"\ninstructions = "Be brief."\nphrases = ["the {drug} for {pet}"]\n'
+    file.write_text(f'{head}[values]\npet = ["nero"]\ndrug = []\n')
+    with pytest.raises(ConfigError) as failure:
+        load_agent(str(file))
+    what = "got {drug} in 'the {drug} for {pet}', for which values has no words"
+    assert str(failure.value) == f"{file}: phrases: {what}; expected one of ['pet']"
+
+
 def test_a_path_and_overrides_are_read(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text("[asr.whisper]\nmodel = 'tiny.en'\n[server]\nport = 1234\n")

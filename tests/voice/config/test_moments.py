@@ -141,6 +141,23 @@ def test_an_agent_of_ones_own_has_what_is_shipped_and_may_change_it(tmp_path: Pa
             ['say = "Hm."', 'patterns = ["a b"]', 'counterexamples = ["a b c"]'],
             r"moments\.x\.counterexamples: 'a b c' fits x",
         ),
+        (
+            [
+                'say = "Hm."',
+                'patterns = ["a b"]',
+                'counterexamples = ["smoke keeps coming under the door"]',
+            ],
+            r"moments\.x\.counterexamples: 'smoke keeps coming under the door' fits emergency",
+        ),
+        (
+            ['say = "Hm."', 'patterns = ["play something by the police"]'],
+            r"moments\.emergency\.counterexamples: 'play something by the police' of"
+            r" configs/moments/english\.toml fits x",
+        ),
+        (
+            ['say = "Hm?"', 'patterns = ["a b"]', 'offers = "nurze"'],
+            r"mine\.toml: moments\.x\.offers: got 'nurze'; expected a name of hand_over, \['nurse'",
+        ),
         (['sya = "Hm."'], r"moments\.x\.sya: unknown key"),
     ],
 )
@@ -148,7 +165,26 @@ def test_a_mistake_is_named_when_the_file_is_read(
     tmp_path: Path, lines: list[str], problem: str
 ) -> None:
     with pytest.raises(ConfigError, match=problem):
-        load_agent(agent_file(tmp_path, "[moments.x]", *lines))
+        load_agent(agent_file(tmp_path, 'hand_over = ["nurse"]', "[moments.x]", *lines))
+
+
+def test_an_emergency_of_ones_own_stands_beside_the_shipped_ones(tmp_path: Path) -> None:
+    found = load_agent(
+        agent_file(
+            tmp_path,
+            "[moments.emergency]", 'patterns = ["zebra on the loose"]',
+            'examples = ["a zebra on the loose"]', 'but_not = ["cat has stopped breathing"]',
+            "[moments.animal]", 'say = "Come."', 'patterns = ["(?:my|the) cat has stopped"]',
+            'examples = ["the cat has stopped breathing"]',
+        )
+    ).fixed_words  # fmt: skip
+    assert found.by_pattern("there is a zebra on the loose") == "emergency"
+    assert found.by_pattern("he has stopped breathing") == "emergency"
+    both = "he has stopped breathing, and the cat has stopped breathing"
+    assert found.by_pattern(both) == "emergency"
+    assert found.name_of("my cat has stopped breathing") == "animal"
+    # What only sounds like one of the shipped emergencies is still known.
+    assert found.by_pattern("play something by the police") == ""
 
 
 def test_what_only_sounds_like_it_is_taken_out_and_the_rest_counts() -> None:

@@ -66,7 +66,12 @@ async def test_a_fact_is_kept_told_corrected_and_forgotten_over_conversations() 
         assert await answer(line, "when is my sister's birthday") == UNKNOWN
         assert await answer(line, "forget my sister's birthday") == "Fine."
     async with talking(made, ADA) as line:
-        assert await line.session._remembered.greeting("Hello, hi.") == "Hello Anna, hi."
+        for greeting, by_name in (
+            ("Hello, hi.", "Hello Anna, hi."),
+            ("Welcome back. So far so good.", "Welcome back, Anna. So far so good."),
+            ("Welcome to the inn.", "Hello Anna. Welcome to the inn."),
+        ):
+            assert await line.session._remembered.greeting(greeting) == by_name
         assert "my car is on level two" in line.session.options.remembered
         for said, told in (
             ("When's my sister's birthday?", "Your sister's birthday is on the fourth of May."),

@@ -168,6 +168,7 @@ def test_every_tool_belongs_to_an_agent(toolbox: Toolbox) -> None:
         ("coffee", "yes a mocha would be fine", ""),
         ("coffee", "are you open on sundays?", "answer_question"),
         ("coffee", "is anyone there?", ""),
+        ("coffee", "did you cancel the order?", ""),
         ("coffee", "is there parking? I want a large latte", ""),
     ],
 )

@@ -20,8 +20,7 @@ from tests.voice.tools.services import Clock
 from voice.callers import LOCAL, Caller, CallerKind, Owner
 from voice.config import MemoryConfig, ToolsConfig, TurnConfig
 from voice.events import ReplyEnded
-from voice.tools import SessionScope, Toolbox
-from voice.tools.builtin.memory import QUESTION_WITH_FACTS as QUESTION
+from voice.tools import Keeps, SessionScope, Toolbox, tool
 from voice.tools.database import Database, sqlite_file
 from voice.tools.database.tables import TABLES, alerts, list_items
 from voice.tools.scope import Inverses
@@ -32,6 +31,8 @@ from voice.understanding.opposites import LEFT_ALONE
 ADA, BOB = (Caller(CallerKind.USER, name) for name in ("ada", "bob"))
 STRANGER = Caller(CallerKind.CONVERSATION, "sess_1")
 SECRET = "take my medicine"
+KEPT = "what you asked me to remember and your lists, reminders, orders and appointments"
+QUESTION = f"That deletes {KEPT}. Shall I delete it all?"
 
 
 @pytest.fixture
@@ -192,6 +193,35 @@ async def test_a_sweep_comes_by_itself(toolbox: Toolbox, clock: Clock) -> None:
             await asyncio.sleep(0.01)
 
 
+VISITS: set[Owner] = set()
+
+
+@tool(keeps=Keeps("visits", VISITS.discard))
+def visit(*, scope: SessionScope) -> str:
+    """Note a visit."""
+    VISITS.add(scope.owner)
+    return "Noted."
+
+
+async def test_what_an_agents_own_tools_keep_is_named_and_forgotten_with_the_rest() -> None:
+    toolbox = Toolbox(ToolsConfig(modules=(__name__,), database=":memory:"), TurnConfig())
+    vet, shop = SessionScope("s1", "vet", ADA), SessionScope("s2", "shop", ADA)
+    asked = []
+    for scope, names in ((vet, ("visit", "forget_me")), (shop, ("forget_me",))):
+        confirmation = toolbox.specs(names, scope)[-1].confirmation
+        assert confirmation is not None
+        asked.append(confirmation.question({}))
+        await toolbox.run(ToolCall("1", "visit", {}), scope)
+    assert asked == [
+        "That deletes your visits. Shall I delete it all?",
+        "That deletes what I keep for you. Shall I delete it all?",
+    ]
+    told = await toolbox.run(ToolCall("2", "forget_me", {}), vet)
+    assert told.content == "I have deleted your visits."
+    assert {shop.owner} == VISITS
+    await toolbox.close()
+
+
 @asynccontextmanager
 async def talking() -> AsyncGenerator[tuple[Call, Model, Store], None]:
     """A conversation with a model that clears a list whenever something is to be deleted."""
@@ -227,7 +257,7 @@ async def test_a_yes_forgets_whatever_the_model_would_call(yes: str) -> None:
         assert await answer(line, "forget everything about me") == QUESTION
         assert store.items("shopping") == [SECRET]
         asked = len(model.prompts)
-        assert await answer(line, yes) == "All that I kept for you is deleted."
+        assert await answer(line, yes) == f"I have deleted {KEPT}."
         assert asked == len(model.prompts)
         assert store.alerts() == store.orders() == store.items("shopping") == []
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from types import ModuleType
 from typing import Annotated, Any, Literal
 
@@ -9,7 +10,7 @@ from pydantic import Field
 
 from tests.voice.tools.services import NOW
 from voice.errors import ConfigError
-from voice.tools.registry import Asked, ToolError, as_tool, checked, tool, tools_in
+from voice.tools.registry import Asked, Keeps, ToolError, as_tool, checked, tool, tools_in
 
 
 @tool(read_only=True)
@@ -122,6 +123,7 @@ def test_only_a_modules_own_marked_functions_are_its_tools() -> None:
         ({"asked": Asked(lambda said: "Shall I?", lambda one, two: True)}, "asked's plainly: got"),
         ({"refuses": lambda said: None}, "refuses: got a function of 1 arguments; expected 2"),
         ({"meant": lambda said, message: ""}, "meant: got a function of 2 arguments; expected 1"),
+        ({"keeps": Keeps("visits", lambda: None)}, "keeps: got a function of 0 arguments"),
     ],
 )
 def test_functions_of_a_tool_that_cannot_be_called_are_told(
@@ -133,6 +135,30 @@ def test_functions_of_a_tool_that_cannot_be_called_are_told(
 
     with pytest.raises(ConfigError, match=re.escape(f"tool close: {where}")):
         as_tool(tool(**options)(close))
+
+
+def gathers(*args: str) -> None:
+    """Gather."""
+
+
+def collects(**kw: str) -> None:
+    """Collect."""
+
+
+def counts(number: int, /) -> None:
+    """Count."""
+
+
+@pytest.mark.parametrize(
+    ("function", "got"),
+    [(gathers, "*args"), (collects, "**kw"), (counts, "number")],
+)
+def test_parameters_that_no_call_can_pass_are_refused(
+    function: Callable[..., None], got: str
+) -> None:
+    with pytest.raises(ConfigError) as failure:
+        as_tool(function)
+    assert f"got parameter {got}, which no call can pass by its name" in str(failure.value)
 
 
 def test_functions_of_a_tool_may_take_what_is_provided() -> None:

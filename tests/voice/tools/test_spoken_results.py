@@ -72,6 +72,37 @@ def test_a_result_is_said_in_sentences(result: str, said: str) -> None:
     assert spoken_result(result) == said
 
 
+LAB = {
+    "patient": {"name": "Biscuit", "phones": ["07700 900111", "07700 900222"]},
+    "panels": [
+        {"panel": f"panel {number}", "values": [{"marker": "urea", "value": number}] * 8}
+        for number in range(7)
+    ],
+    "signed": True,
+    "note": "n" * 200,
+}  # fmt: skip
+PATIENT = "It is signed. Patient: Biscuit, phones 07700 900111 and 07700 900222."
+
+
+@pytest.mark.parametrize(
+    ("most", "lists"),
+    [
+        (700, f"{PATIENT} 7 panels, the first 5: panel 0, 8 values, the first 2: marker urea,"
+         " value 0; marker urea, value 0; panel 1, 8 values, the first 2: "),
+        (420, f"{PATIENT} 7 panels, the first 5: panel 0, 8 values; panel 1, 8 values; panel 2,"
+         " 8 values; panel 3, 8 values; panel 4, 8 values. N"),
+        (350, f"{PATIENT} 7 panels, the first 2: panel 0, 8 values; panel 1, 8 values. N"),
+        (320, f"{PATIENT} 7 panels, the first: panel 0, 8 values. N"),
+        (300, "It is signed. Patient: Biscuit, 2 phones. 7 panels. N"),
+    ],
+)  # fmt: skip
+def test_fewer_items_are_said_where_there_is_less_room(most: int, lists: str) -> None:
+    said = spoken_result(json.dumps(LAB), most)
+    assert len(said) <= most
+    assert said.startswith(lists)
+    assert said.endswith(f" N{'n' * 199}.")
+
+
 WORDS = st.text("abcdefghijklmnopqrstuvwxyz", min_size=2, max_size=8).filter(
     lambda word: word not in ("ok", "okay", "success")
 )

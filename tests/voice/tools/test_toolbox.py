@@ -173,15 +173,14 @@ async def test_what_is_no_text_is_json_and_in_sentences_where_that_is_too_long(
 ) -> None:
     assert await run(box, "survey", size=1) == '{"depth":3,"notes":["it is wide"]}'
     assert await run(box, "survey", "c2", size=9) == (
-        "The depth is 3. 9 notes, the first 5: it is wide, it is wide, it is wide, it…"
+        "The depth is 3. 9 notes, the first 3: it is wide, it is wide and it is wide."
     )
 
 
 @SHORT
-@pytest.mark.parametrize("name", ["stuck", "hang"])
-async def test_a_tool_that_hangs_is_given_up_on(box: Toolbox, name: str) -> None:
+async def test_a_tool_that_hangs_is_given_up_on(box: Toolbox) -> None:
     async with asyncio.timeout(PATIENCE_S):
-        assert await run(box, name) == f"Error: The {name} tool took too long."
+        assert await run(box, "hang") == "Error: The hang tool took too long."
 
 
 async def test_a_noted_value_that_is_no_argument_is_logged(
@@ -236,7 +235,8 @@ async def test_a_key_answers_a_repeated_call_under_its_own_id(box: Toolbox) -> N
 async def test_what_changes_something_goes_on_behind_its_time(box: Toolbox) -> None:
     call, scope = ToolCall("a", "stuck", {}), SessionScope("s")
     late = await box.run(call, scope)
-    assert (late.error, late.unfinished) == (True, True)
+    assert (late.error, late.unfinished) == (False, True)
+    assert late.content == "The stuck tool is still at work. I will tell you when it is done."
     RELEASE.set()
     outcome = await box.outcome(call, scope)
     assert (outcome.content, outcome.error, outcome.unfinished) == ("too late", False, False)

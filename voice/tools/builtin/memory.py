@@ -19,10 +19,8 @@ from voice.tools.full_text import content_words, phrase_query
 from voice.tools.registry import Asked, Known, Readable, ToolError, Unreadable, tool
 from voice.tools.ringer import Ringer
 from voice.tools.scope import SessionScope
-from voice.tools.store import Fact, Store
+from voice.tools.store import AlertKind, Fact, Store
 
-QUESTION = "That deletes your lists, timers, alarms, reminders and orders. Shall I delete them?"
-QUESTION_WITH_FACTS = QUESTION.replace("your lists", "what I remember of you, your lists")
 _NAME = "name"
 LONGEST = 300
 """Most characters of a fact."""
@@ -101,7 +99,8 @@ def greeting_by_name(greeting: str, facts: Iterable[Fact]) -> str:
     name = next((fact.content for fact in facts if fact.about == _NAME), "")
     if not name or not greeting:
         return greeting
-    named, found = re.subn(r"^(hello|hi|good \w+|welcome)\b", rf"\1 {name}", greeting, flags=re.I)
+    salutation = re.compile(r"^(?:hello|hi|good \w+|(welcome back))\b(?! to)", re.I)
+    named, found = salutation.subn(lambda one: f"{one[0]}{',' * bool(one[1])} {name}", greeting)
     return named if found else f"Hello {name}. {greeting}"
 
 
@@ -194,8 +193,21 @@ def forget_fact(what: _OfFact, *, store: Store) -> str:
     return f"Forgotten: {to_you(wording(found[0]))}."
 
 
-def _question(_: Mapping[str, Any], *, store: Store) -> str:
-    return QUESTION_WITH_FACTS if store.facts() else QUESTION
+def _kept(scope: SessionScope, store: Store) -> str:
+    """What is kept for the user, in words."""
+    alerts = {alert.kind for alert in store.alerts()}
+    entries: dict[str, object] = {"lists": store.lists()}
+    entries |= {f"{kind}s": kind in alerts for kind in AlertKind}
+    entries |= {"orders": store.orders(), "appointments": store.appointments(after=0)}
+    entries |= {keeps.what: True for keeps in scope.keeps}
+    named = [name for name, there in entries.items() if there]
+    kept = ["what you asked me to remember"] if store.facts() else []
+    kept += [f"your {phrasing.joined(named)}"] if named else []
+    return phrasing.joined(kept) or "what I keep for you"
+
+
+def _question(_: Mapping[str, Any], *, scope: SessionScope, store: Store) -> str:
+    return f"That deletes {_kept(scope, store)}. Shall I delete it all?"
 
 
 def _forgets_all(message: str) -> bool:
@@ -205,10 +217,13 @@ def _forgets_all(message: str) -> bool:
 @tool(asked=Asked(_question, _forgets_all, always=True))
 def forget_me(*, scope: SessionScope, store: Store, ringer: Ringer) -> str:
     """Forget everything about the user."""
+    kept = _kept(scope, store)
     store.forget()
     scope.forget()
     ringer.wake()
-    return "All that I kept for you is deleted."
+    for keeps in scope.keeps:
+        keeps.forget(scope.owner)
+    return f"I have deleted {kept}."
 
 
 def _may_keep(store: Store, memory: MemoryConfig) -> list[Fact]:

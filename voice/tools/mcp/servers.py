@@ -31,9 +31,10 @@ logger = logging.getLogger(__name__)
 
 
 class Servers:
-    """A thread that runs connections; `close` ends it."""
+    """A thread that runs connections; `close` ends it. For ``most`` see `words_of`."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self._most = most
         self._loop = asyncio.new_event_loop()
         self._running: dict[Connection, concurrent.futures.Future[None]] = {}
         self._thread = threading.Thread(target=self._run, name="mcp", daemon=True)
@@ -69,7 +70,7 @@ class Servers:
         """
 
         async def work() -> str:
-            return words_of(await connection.call(name, arguments, report))
+            return words_of(await connection.call(name, arguments, report), self._most)
 
         return await asyncio.wrap_future(self._submit(work()))
 
@@ -96,6 +97,7 @@ class ConfiguredServers:
         check: Raises `ProtocolError` if the model could not call a tool.
         taken: The names of all tools but a server's, by the server's name.
         put: Called with a server's name and its tools when they change, in the servers' thread.
+        most: See `words_of`.
 
     Raises:
         ConfigError: An environment variable is not set.
@@ -107,6 +109,7 @@ class ConfiguredServers:
         check: Check,
         taken: Callable[[str], set[str]],
         put: Callable[[str, Offers], None],
+        most: int,
     ) -> None:
         self._configs = configs
         self._check = check
@@ -114,7 +117,7 @@ class ConfiguredServers:
         self._put = put
         self._refused: set[tuple[str, str]] = set()
         endpoints = [Endpoint.of(name, config) for name, config in configs.items()]
-        self._servers = Servers()
+        self._servers = Servers(most)
         self._connections: dict[str, Connection] = {}
         self._tried = {name: threading.Event() for name in configs}
         for endpoint in endpoints:

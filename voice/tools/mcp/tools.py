@@ -31,7 +31,7 @@ Call = Callable[[str, dict[str, Any], Callable[[str], None]], Awaitable[str]]
 LONGEST_DESCRIPTION = 160
 LONGEST_PROGRESS = 80
 LONGEST_RESULT = 4000
-"""Most characters; what is said is shorter still (`ToolsConfig.result_max_chars`)."""
+"""Most characters of a result that is not put into words in the servers' thread."""
 _PREFIX = re.compile(r"^(?:Error executing tool [^\s:]+(?:: |$))+")
 """What the official SDK puts before a tool's own words, or in their place."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -111,8 +111,13 @@ def is_read_only(listed: mcp.Tool) -> bool:
     return listed.annotations is not None and listed.annotations.read_only_hint is True
 
 
-def words_of(result: mcp.CallToolResult) -> str:
+def words_of(result: mcp.CallToolResult, most: int) -> str:
     """A tool's answer as text, short enough to be processed on the event loop.
+
+    Args:
+        result: The answer.
+        most: Length in characters that a JSON answer is to have in words
+            (`ToolsConfig.result_max_chars`).
 
     Raises:
         ToolError: The tool has failed; the message is its own.
@@ -123,7 +128,7 @@ def words_of(result: mcp.CallToolResult) -> str:
         text = to_json(result.structured_content, serialize_unknown=True).decode()
     text = "".join(c for c in text if c.isprintable() or c in "\n\t").strip()
     if len(text) > LONGEST_RESULT:
-        text = spoken_result(text)[:LONGEST_RESULT]
+        text = spoken_result(text, most)[:LONGEST_RESULT]
     if result.is_error:
         text = _PREFIX.sub("", text)
         raise ToolError(text or "The tool failed and did not say why.")

@@ -130,8 +130,16 @@ async def test_a_call_that_is_not_answered_is_given_up_and_survived(tmp_path: Pa
 def test_what_the_sdk_says_before_a_failure_is_not_told(text: str, told: str) -> None:
     block = TextContent(type="text", text=text)
     with pytest.raises(ToolError) as caught:
-        words_of(CallToolResult(content=[block], is_error=True))
+        words_of(CallToolResult(content=[block], is_error=True), 600)
     assert str(caught.value) == told
+
+
+def test_a_long_list_is_told_in_whole_items() -> None:
+    rows = [{"name": f"Boat {number}", "note": "x" * 90} for number in range(60)]
+    block = TextContent(type="text", text=json.dumps(rows))
+    told = words_of(CallToolResult(content=[block]), 300)
+    assert told.startswith("60 items, the first 2: Boat 0, ")
+    assert told.endswith(f"; Boat 1, {'x' * 90}.")
 
 
 async def test_side_effects_happen_once(tmp_path: Path) -> None:
