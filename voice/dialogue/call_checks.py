@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, takewhile
 
 from voice.dialogue.fillers import UNDER_WAY
-from voice.dialogue.flow_words import NOT_UNDERSTOOD
+from voice.dialogue.flow_words import NOT_UNDERSTOOD, at_a_loss
 from voice.dialogue.history import Entry, History
-from voice.dialogue.lead import Lead
+from voice.dialogue.lead import WHAT_TO_CHANGE, Lead
 from voice.dialogue.reply import Reply
 from voice.dialogue.requests import Request, Requests, distinct, to_be_done
 from voice.dialogue.tool_calls import signature
 from voice.inputs import SessionOptions
 from voice.tools.spoken_results import spoken_result
 from voice.types import Message, Role, ToolCall, ToolSpec
+from voice.understanding.amendments import amended
 from voice.understanding.conditions import unkept
 from voice.understanding.confirmation import (
     HeldBack,
@@ -25,12 +27,22 @@ from voice.understanding.confirmation import (
     confirmed_ones,
     readable_ones,
 )
-from voice.understanding.corrections import corrected, ended, on_the_same, repeated, taken_back
+from voice.understanding.corrections import (
+    corrected,
+    ended,
+    names_a_deed,
+    on_the_same,
+    repeated,
+    taken_back,
+    told_last,
+    unwanted,
+)
 from voice.understanding.details import detailed, shared_out
-from voice.understanding.english import as_read
+from voice.understanding.english import as_read, asks, asks_what_was_done
 from voice.understanding.low_confidence import (
     ANYTHING_TO_DO,
     I_SEE,
+    claims,
     declines,
     denies,
     in_doubt,
@@ -62,6 +74,9 @@ from voice.understanding.unsaid_values import unsaid
 STILL_WAITS = "the call that was required has been made before and waits for its output"
 
 DONE_ALREADY = "That is done already."
+UNDO = "undo that"
+CANNOT_UNDO = "That is done already, and I cannot take it back, sorry."
+NOTHING_DONE = "I have not done anything yet."
 OR_LEAVE_IT = "To leave it, say: never mind."
 _WHICH = re.compile(r"\b(?:which|what)\b.*\?\s*$", re.IGNORECASE)
 
@@ -125,7 +140,8 @@ class CallChecks:
         if self._limits.rephrases:
             return None
         whole, tools = not self.takes_apart(reply), self.own_tools(reply)
-        return Requests.of(self._dialogue, whole, tools, question.to_what)
+        called = partial(self._lead.called, reply.base or reply.options, self._dialogue)
+        return Requests.of(self._dialogue, whole, tools, question.to_what, called)
 
     def handed(self, reply: Reply) -> Requests | None:
         """The requests that another agent is handed: all, or the current one and those behind."""
@@ -166,14 +182,39 @@ class CallChecks:
         found = None if self._limits.rephrases else self._lead.looked_up(reply, self.request(reply))
         return ToolCall(self._ids("call"), *found) if found else None
 
-    def corrected(self, reply: Reply) -> tuple[ToolCall, ...]:
-        """Calls by which the user's last message corrects or repeats earlier ones, if plain.
+    def of_the_last(self, reply: Reply) -> HeldBack | None:
+        """What a message that plainly corrects, repeats or refuses earlier calls leads to.
 
-        They are found without the model; none leaves the message to the model.
+        A correction of a call that the user was asked about leads to the question about the new
+        one. It is found without the model; None leaves the message to the model.
         """
         if reply.requests is None or reply.options.tool_choice != "auto":
-            return ()
+            return None
+        if amended := self._amended(reply):
+            return confirmed_ones((amended,), self._tools, "")
         seen, tools = self._dialogue.view(self._limits.max_history), self.own_tools(reply)
+        calls = self._corrected(reply, seen, tools)
+        return HeldBack(calls) if calls else self._undone(reply, seen[:-1])
+
+    def _amended(self, reply: Reply) -> ToolCall | None:
+        """The call that must be confirmed and was asked about, with values that the answer gives.
+
+        None if it gives none.
+        """
+        call = reply.answers.calls[0] if len(reply.answers.calls) == 1 else None
+        spec = self._tools.get(call.name) if call else None
+        if call is None or spec is None or spec.confirmation is None:
+            return None
+        before = *self._dialogue.user_texts(2)[1:], self._dialogue.newest_reply
+        new = amended(self.request(reply), call, spec, " ".join(before))
+        return new and replace(new, call_id=self._ids("call"))
+
+    def _corrected(
+        self, reply: Reply, seen: Sequence[Message], tools: Mapping[str, ToolSpec]
+    ) -> tuple[ToolCall, ...]:
+        """Calls by which the user's last message corrects or repeats earlier ones, if plain."""
+        if reply.requests is None:
+            return ()
         calls = corrected(as_read(reply.requests.first.text), seen[:-1], tools)
         if not calls:
             detail = repeated(seen, tools) or detailed(seen, tools)
@@ -186,11 +227,36 @@ class CallChecks:
             calls = (detail,) if detail else ()
         return tuple(replace(call, call_id=self._ids("call")) for call in calls)
 
+    def _undone(self, reply: Reply, before: Sequence[Message]) -> HeldBack | None:
+        """The calls that take back what was just done and is refused, or what is said instead.
+
+        They are those of the tools' names, or that of the agent's pattern for "undo that". What has
+        been ended can only be made again, so that is asked about. None for other messages.
+        """
+        own = {*reply.options.agent_tools, *reply.options.calls}
+        tools = {name: one for name, one in self._tools.items() if name in own}
+        # "Cancel it" points at the deed itself, so it is read as it was said.
+        several = reply.requests is not None and reply.requests.left
+        request = self.request(reply) if several else as_read(self._dialogue.newest_said)
+        calls = unwanted(request, before, tools)
+        if not calls and (gone := ended(request, before, tools)):
+            made = tuple(replace(call, call_id=self._ids("call")) for call in gone[1:])
+            again = f" Shall I {made[0].name.partition('_')[0]} it again?" if made else ""
+            return HeldBack((), DONE_ALREADY + again, made)
+        options = reply.base or reply.options
+        if calls == () and (found := self._lead.wanted(options, UNDO, self._dialogue)):
+            calls = (ToolCall("", *found),)
+        if not calls:
+            return None if calls is None else HeldBack((), CANNOT_UNDO)
+        calls = tuple(replace(call, call_id=self._ids("call")) for call in calls)
+        return confirmed_ones(calls, self._lead.asking_first(), request)
+
     def instead(self, reply: Reply, pieces: Sequence[str]) -> str:
         """What is said in place of pieces of the model's answer; empty if they may be spoken.
 
         If a number in them comes from nowhere, the tools' own words are said. A first piece that
-        says "I cannot do that" gives way to "I see." if the user only told something.
+        says "I cannot do that" gives way to "I see." if the user only told something. No piece may
+        say that something has been done if nothing was.
         """
         if pieces and not (reply.segments or self._limits.rephrases):
             request = self.request(reply)
@@ -198,9 +264,14 @@ class CallChecks:
                 return I_SEE
             if told := self._lead.not_known(reply.options, request):
                 return told
+            past = asks_what_was_done(request) and names_a_deed(request, self.own_tools(reply))
+            if past and (told := self._deeds()):
+                return told
             answering = self._tools.get(reply.options.answers)
             if answering and denies(pieces[0], answering.knows):
                 return NOT_UNDERSTOOD
+        if any(map(claims, pieces)) and self._did_nothing(reply):
+            return at_a_loss(self.request(reply))
         if not reply.own_words:
             return ""
         said = (entry.message.content for entry in reply.seen(self._dialogue))
@@ -208,17 +279,41 @@ class CallChecks:
         grounded = all(is_grounded(piece, sources) for piece in pieces)
         return "" if grounded else reply.own_words
 
+    def _did_nothing(self, reply: Reply) -> bool:
+        """Whether no call since the user's last message but one can have changed anything.
+
+        False where the user asks about what was done before.
+        """
+        seen = [entry.message for entry in reply.seen(self._dialogue)]
+        asked = [at for at, one in enumerate(seen) if one.role is Role.USER][-2:]
+        called = (call.name for one in seen[asked[0] if asked else 0 :] for call in one.tool_calls)
+        changed = any(n not in self._tools or not self._tools[n].read_only for n in called)
+        return self.takes_apart(reply) and not changed and not asks(self.request(reply))
+
     def opposed(self, reply: Reply, calls: tuple[ToolCall, ...]) -> Opposed:
-        """The calls that do the opposite of what the user asked for."""
+        """The calls that do the opposite of what the user asked for, or that the user has refused.
+
+        To a question about what was done, they are all that change something.
+        """
         newest = reply.seen(self._dialogue).newest_said
         if not newest or not calls or reply.options.tool_choice != "auto":
             return Opposed()
+        whole = self._dialogue.newest_said
+        if refused := reply.answers.refused(whole, calls, self._tools):
+            return Opposed(refused, WHAT_TO_CHANGE)
+        if asks_what_was_done(newest):
+            specs = [(call, self._tools.get(call.name)) for call in calls]
+            wrong = tuple(call for call, spec in specs if spec and not spec.read_only)
+            return Opposed(wrong, self._deeds() or NOTHING_DONE)
         values = setters([*self._tools.values(), *reply.options.client_tools])
         asked = (one.message.content for one in reversed([*self._dialogue]))
         choosing = bool(_WHICH.search(as_read(next(islice(filter(None, asked), 1, None), ""))))
         texts = frozenset(n for n, spec in self.own_tools(reply).items() if spec.free_texts)
-        whole = self._dialogue.newest_said
         return opposed(newest, calls, values, choosing, texts, whole)
+
+    def _deeds(self) -> str:
+        """What tools said of the last change in the whole conversation; empty if there was none."""
+        return told_last([one.message for one in self._dialogue], self._tools)
 
     def taken_back(self, reply: Reply, refused: Opposed) -> tuple[ToolCall, ...]:
         """Calls that take back what the user had made and denies now: "no sandwich after all"."""
@@ -227,16 +322,6 @@ class CallChecks:
         seen = self._dialogue.view(self._limits.max_history)
         back = taken_back(refused.calls, seen, self.own_tools(reply))
         return tuple(replace(call, call_id=self._ids("call")) for call in back)
-
-    def gone(self, reply: Reply) -> tuple[str, Question] | None:
-        """What is said to "leave it" about a thing that was just ended, and the question in it."""
-        if not reply.requests or reply.options.tool_choice != "auto":
-            return None
-        seen = self._dialogue.view(self._limits.max_history)
-        calls = ended(self.request(reply), seen[:-1], self.own_tools(reply))
-        made = tuple(replace(call, call_id=self._ids("call")) for call in calls[1:])
-        again = f" Shall I {made[0].name.partition('_')[0]} it again?" if made else ""
-        return (DONE_ALREADY + again, Question(made)) if calls else None
 
     def with_a_way_out(self, question: str) -> str:
         """A question for a value; once it has been asked twice in a row, with a way out."""
@@ -269,7 +354,8 @@ class CallChecks:
         if self._lead.under(reply.base):
             # Tools of other steps cannot be called here, whatever the model does.
             calls = tuple(call for call in calls if call.name in reply.options.agent_tools)
-        if reply.handed and self.like_nothing(reply, calls):
+        misread = reply.handed and self._lead.misread(reply, self._dialogue.newest_said, calls)
+        if misread or (reply.handed and self.like_nothing(reply, calls)):
             # "Reception, please" asks for nothing more.
             calls = ()
         if again := reply.again:

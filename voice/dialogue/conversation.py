@@ -140,7 +140,8 @@ class Conversation:
         self._other_language = OtherLanguage()
         # Replies that the client has requested but the model has not been asked for yet.
         self._requested: dict[str, Context | None] = {}
-        self._untranscribed: set[str] = set()
+        # Items whose audio is being recognised, with the length of the text that follows the audio.
+        self._untranscribed: dict[str, int] = {}
 
     @property
     def options(self) -> SessionOptions:
@@ -261,12 +262,14 @@ class Conversation:
         """Forget the turn in progress: the client has dropped its audio."""
         turn = self._turns.pop(self._speaking, None) if self._speaking is not None else None
         self._speaking = None
-        released = turn.pending.release() if turn and turn.pending else []
-        return released + self._answer()
+        return (turn.drop() if turn else []) + self._answer()
 
-    def await_item(self, item_id: str) -> None:
-        """Hold back requested replies until this item has been transcribed, or that has failed."""
-        self._untranscribed.add(item_id)
+    def await_item(self, item_id: str, following: int = 0) -> None:
+        """Hold back requested replies until this item has been transcribed, or that has failed.
+
+        Its words come before the last ``following`` characters of its text.
+        """
+        self._untranscribed[item_id] = following
 
     def prompt_for(self, words: str) -> Prompt:
         """The prompt that the model would get if the user's turn ended with these words."""
@@ -565,14 +568,17 @@ class Conversation:
         return out + self._answer(NOT_HEARD)
 
     def _item_transcribed(self, event: ItemTranscribed | ItemTranscriptionFailed) -> list[Command]:
-        self._untranscribed.discard(event.item_id)
+        following = self._untranscribed.pop(event.item_id, 0)
         if isinstance(event, ItemTranscriptionFailed):
             failed = TranscriptFailed(0, event.item_id, event.message)
             return [Emit(failed), Emit(Failure(0, "asr", event.message))]
         heard = event.transcript
         typed = {entry.item_id: entry.message.content for entry in self.dialogue}
         if event.item_id in typed:
-            self.dialogue.say(event.item_id, f"{typed[event.item_id]} {heard.text}".strip())
+            text = typed[event.item_id]
+            at = len(text) - following
+            words = text[:at].strip(), heard.text, text[at:]
+            self.dialogue.say(event.item_id, " ".join(filter(None, words)))
         shown = heard.shown, heard.confidence, event.seconds
         return [Emit(FinalTranscript(0, event.item_id, *shown))]
 

@@ -10,7 +10,13 @@ from copy import copy
 from dataclasses import replace
 
 from voice.config.moments import Moments
-from voice.dialogue.flow_words import ONE_MORE_THING, WELCOME, spoken, without_questions
+from voice.dialogue.flow_words import (
+    ONE_MORE_THING,
+    WELCOME,
+    questions_of,
+    spoken,
+    without_questions,
+)
 from voice.dialogue.step_messages import StepMessages
 from voice.dialogue.team import Team
 from voice.types import Confirmation, Position, ToolSpec
@@ -34,6 +40,7 @@ class Flow:
         self.position = position or team.question(team.enter(team.front.name))[0]
         self.moment = self.offer = self._offer = self._arrival = self._beside = ""
         self._hushed = False
+        self._met = frozenset({team.front.name})
         self.handed_over = self.anew = False
         self._changed: frozenset[str] = frozenset()
 
@@ -73,7 +80,12 @@ class Flow:
         looks = to.step not in ("", before.step) and to.step == self.team.agent(to).kept.none
         self.anew = self.anew or begun or looks
         self._changed |= {name for name, _ in to.known.items() - before.known.items()}
-        self._arrival = self.team.arrival(before, to) or self._arrival * (before.step == to.step)
+        arrival = self.team.arrival(before, to)
+        if before.agent != to.agent and to.agent in self._met and not to.path:
+            # Who comes back is not greeted again; only an agent without steps asks what to do.
+            arrival = questions_of(arrival) * (not to.step)
+        self._arrival = arrival or self._arrival * (before.step == to.step)
+        self._met |= {to.agent}
         return (before.agent, before.step, before.known) != (to.agent, to.step, to.known)
 
     @property

@@ -18,7 +18,10 @@ ONE_MORE_THING = f"{WELCOME} I need one more thing."
 OKAY = "Okay."
 WHAT_TO_DO = "What can I do for you?"
 NOT_UNDERSTOOD = "Sorry, I did not get that."
-GREETING = r"hello|hi|there|good (?:morning|afternoon|evening|day)|how are you"
+GREETING = (
+    r"hello|hi|there|good (?:morning|afternoon|evening|day)|how are you"
+    r"|(?:is )?(?:any|some)(?:one|body) (?:there|here)|are you (?:still )?(?:there|here)"
+)
 """Pattern of words to which the flow's question alone is answer enough."""
 _YES = re.compile(r"(?:yes|yeah|yep|yup|sure|please)\b")
 THANKS = re.compile(r"\b(?:thanks|thank you|cheers)\b")
@@ -52,6 +55,15 @@ def without_questions(text: str) -> str:
     "This is the nurse's line."
     """
     return " ".join(one for one in re.split(r"(?<=[.!?])\s+", text) if not one.endswith("?"))
+
+
+def questions_of(text: str) -> str:
+    """The sentences that ask something.
+
+    >>> questions_of("This is the nurse's line. What number can we reach you at?")
+    'What number can we reach you at?'
+    """
+    return " ".join(one for one in re.split(r"(?<=[.!?])\s+", text) if one.endswith("?"))
 
 
 def spoken(value: str) -> str:

@@ -25,12 +25,22 @@ from voice.tools.registry import ToolError
 from voice.tools.spoken_numbers import amount, digits
 from voice.tools.spoken_results import spoken_result
 from voice.types import Position, Role, ToolCall, ToolResult, ToolSpec
-from voice.understanding.english import asks, asks_of_the_agent, bare, may_ask
+from voice.understanding.english import (
+    GRAMMAR,
+    VERBS,
+    asks,
+    asks_of_the_agent,
+    asks_what_was_done,
+    bare,
+    may_ask,
+)
 from voice.understanding.remarks import asking_sentence
 from voice.understanding.slot_values import answer_to, clauses
 
 FROM_THE_BEGINNING = "Okay, from the beginning."
 WHAT_TO_CHANGE = "Okay. What would you like to change?"
+_TO_AN_AGENT = GRAMMAR | VERBS | {"speak", "talk", "through"}
+"""Words beside the name of an agent that ask for nothing else."""
 _ASKS_FOR_A_NUMBER = re.compile(
     r"\b(?:which|how (?:many|much|long|old|far)|what\b[^.!?]*"
     r"\b(?:number|code|pin|id|room|table|flat|time|year|age|size|amount))\b[^.!?]*\?\s*$",
@@ -77,12 +87,15 @@ class Lead:
         """The tool that a message calls by patterns, without the model, with its arguments.
 
         A tool is passed over if it cannot read its arguments or refuses the call, or if it must
-        follow other tools (`ToolSpec.behind`) and the message before called none of them. None if
-        no tool is left.
+        follow other tools (`ToolSpec.behind`) and the message before called none of them. So is one
+        that changes something if the message asks what was done. None if no tool is left.
         """
+        past = asks_what_was_done(message)
         for name, values in self._found(options, message):
             spec = self._tools[name]
-            fits = not spec.behind or spec.behind & _called_before(dialogue)
+            fits = spec.read_only or not past
+            if spec.behind:
+                fits = fits and not spec.behind.isdisjoint(_called_before(dialogue))
             read = (spec.readings[n].read(v) for n, v in values.items() if n in spec.readings)
             if fits and None not in read:
                 takes = spec.properties
@@ -91,6 +104,13 @@ class Lead:
                 if not _refused(spec, given, message):
                     return name, given
         return None
+
+    def called(
+        self, options: SessionOptions, dialogue: History, words: str
+    ) -> tuple[str, dict[str, Any]] | None:
+        """As `wanted`, but without the whole message as an argument."""
+        name, given = self.wanted(options, words, dialogue) or ("", {})
+        return (name, {n: v for n, v in given.items() if n != "message"}) if name else None
 
     def not_known(self, options: SessionOptions, message: str) -> str:
         """What the tool for questions says if it has no answer to this one; otherwise empty."""
@@ -127,14 +147,21 @@ class Lead:
         return [found] if found else []
 
     def values_beside(
-        self, reply: Reply, message: str
+        self, reply: Reply, message: str, called: str
     ) -> tuple[tuple[str, Mapping[str, str]], ...]:
-        """The tools to call for values beside what a message calls a tool for by patterns."""
+        """The tools to call beside the one that is ``called`` by patterns.
+
+        They are those for other values, and the one that looks up what else is asked. A hand-over
+        leaves questions to the other agent.
+        """
         flow = self.under(reply.base)
         if flow is None or self._rephrases:
             return ()
         messages = flow.messages(self._tools)
-        return messages.values(messages.not_called(message))
+        rest = messages.not_called(message)
+        asked = "" if called.startswith(HAND_OVER) else rest
+        found = self.say_beside(reply, asked, messages.beside(asked)[0])
+        return (*messages.values(rest), *found)
 
     def at_a_loss(self, reply: Reply, said: str) -> str:
         """What is said to a message in which nothing was understood, unless it is said later."""
@@ -145,6 +172,9 @@ class Lead:
         if flow and sorry != NOT_UNDERSTOOD:
             flow.say_beside(sorry)
             return ""
+        if flow and sorry:
+            # It may have been a correction, so what a "yes" is for is read back once more.
+            flow.aside()
         return sorry
 
     def _looking_up(
@@ -187,6 +217,20 @@ class Lead:
             return False
         handed = flow.handed_over and not reply.handed
         return handed or (not self._rephrases and bool(flow.position.step))
+
+    def misread(self, reply: Reply, message: str, calls: Sequence[ToolCall]) -> bool:
+        """Whether a message asks for this agent alone, and calls have values that nobody can read.
+
+        A model takes "the front desk" for a day.
+        """
+        flow = self.under(reply.base)
+        asked = flow.team.agent(flow.position).takes_over.found if flow else None
+        if asked is None or {*asked.sub(" ", plain_words(message)).split()} - _TO_AN_AGENT:
+            return False
+        given = (
+            (self._tools[c.name].readings, *named) for c in calls for named in c.arguments.items()
+        )
+        return any(n in readings and readings[n].read(str(v)) is None for readings, n, v in given)
 
     def asking_first(self) -> Mapping[str, ToolSpec]:
         """The tools, with those that the flow asks about made to wait for a "yes"."""
@@ -242,8 +286,8 @@ class Lead:
         return [self._told(self._flow)]
 
     def learn(self, call: ToolCall | None, result: ToolResult, dialogue: History) -> list[Command]:
-        """Take in the result of a call; nothing happens if the call is None."""
-        if self._flow is None or call is None:
+        """Take in the result of a call, but not a provisional one; a call of None brings none."""
+        if self._flow is None or call is None or result.unfinished:
             return []
         before, said = self._flow.position, dialogue.newest_said
         after = self._flow.team.learned(before, call, result, said)

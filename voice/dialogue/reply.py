@@ -13,6 +13,7 @@ from voice.inputs import SessionOptions
 from voice.speech.normalization import spoken
 from voice.speech.segmenter import SegmentCutter
 from voice.types import Position, Segment, ToolCall
+from voice.understanding.confirmation import Question
 
 
 class Phase(StrEnum):
@@ -87,6 +88,9 @@ class Reply:
         asks_next: The closing question of the last tool that answered, used if `question` is empty.
         doubted: Doubtful calls that the user is asked about at the end of the reply.
         open: Calls of an earlier question that the user has neither agreed to nor replaced.
+        unconfirmed: Calls that need a "yes".
+        asks_first: The questions about them, which end the reply.
+        answers: The question that was open when the user spoke.
         found: The call that looks the question up if the model calls no tool for it.
         agreed: Whether its calls are ones that the user agreed to or that patterns matched; no
             others follow for the same request.
@@ -128,6 +132,9 @@ class Reply:
     asks_next: str = ""
     doubted: tuple[ToolCall, ...] = ()
     open: tuple[ToolCall, ...] = ()
+    unconfirmed: tuple[ToolCall, ...] = ()
+    asks_first: str = ""
+    answers: Question = field(default_factory=Question)
     found: ToolCall | None = None
     agreed: bool = False
     follows: ToolCall | None = None
@@ -262,14 +269,25 @@ class Reply:
         """Keep the calls of a question that is still open; none if there is none."""
         self.open = tuple(calls)
 
+    def answer_to(self, question: Question) -> None:
+        """Note the question that was open when the user spoke."""
+        self.answers = question
+
+    def hold(self, question: str, calls: Sequence[ToolCall]) -> str:
+        """Keep calls that need a "yes", with the question about them, for the end.
+
+        Returns:
+            What is to be said at once: the question if it is about no calls.
+        """
+        if not calls:
+            return question
+        self.asks_first = f"{self.asks_first} {question}".lstrip()
+        self.unconfirmed += tuple(calls)
+        return ""
+
     def look_up(self, found: ToolCall | None) -> None:
         """Keep the call that looks the question up; None leaves the question to the model."""
         self.found = found
-
-    @property
-    def looks_up(self) -> bool:
-        """Whether the question is looked up unless the model calls a tool for it."""
-        return self.found is not None and not self.calls_made
 
     def end_as(self, status: ReplyStatus, reason: str = "") -> None:
         """Set how the reply will have ended."""

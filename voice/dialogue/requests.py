@@ -10,7 +10,7 @@ English only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from types import MappingProxyType
@@ -25,11 +25,12 @@ from voice.understanding.english import (
     VERBS,
     as_read,
     asks,
+    is_courteous,
     plain,
     without_article,
     written_out,
 )
-from voice.understanding.remarks import only_tells
+from voice.understanding.remarks import clauses_told, only_tells
 from voice.understanding.repairs import repaired
 from voice.understanding.separate_items import told_apart
 
@@ -47,6 +48,11 @@ _NO_THING = re.compile(r"^(?:\W*(?:oh|no|yes|um|uh|well|just|sorry|i mean)\b)*\W
 _JOINT = re.compile(r"[,.;!?]*\s+(?:(?:and|then|also|plus),?\s+)+|[,.;!?]+\s+", re.IGNORECASE)
 _BEGINS = re.compile(rf"(?:remember that|{'|'.join(VERBS)}) (?!(?:it|them|that|ones?)\b)\S")
 """The beginning of a request about another thing than the request before it."""
+_WISHES = re.compile(
+    r"(?:[\w']+ ){1,4}?(?:needs?|wants?|would like)\b"
+    r"(?! (?:to )?(?:ask|check|find out|hear|know)\b)"
+)
+"""The beginning of a request that says who needs something: "my dog needs his drops"."""
 _FREE_TEXT = re.compile(
     r"\b(?:remind|reminders?|remember|note|message|search|look|to ?do|says?|said"
     r"|don't (?:let me )?forget)\b"
@@ -141,6 +147,7 @@ class Requests:
         whole: bool,
         tools: Mapping[str, ToolSpec] = NO_TOOLS,
         to_what: str = "",
+        called: Callable[[str], object] = lambda words: None,
     ) -> Requests | None:
         """The requests of the user's last message, self-repairs applied.
 
@@ -153,6 +160,7 @@ class Requests:
             tools: By name; they tell which words name a thing.
             to_what: The action the agent asked about, such as "turn off" in "what shall I turn
                 off?"; an answer that only names a thing is prefixed with it.
+            called: The call that words make by patterns, without the model; None for none.
         """
         entries = [one for one in dialogue if one.message.content or one.message.tool_calls]
         last = entries[-1] if entries else None
@@ -171,7 +179,8 @@ class Requests:
         if to_what and answers and said_plainly - GRAMMAR:
             meant = f"{to_what} {_NO_THING.sub('', meant)}"
         before = [entry.message for entry in entries[-_RECENT:-1]]
-        apart = (pointed_out(one, before) for one in ((meant,) if whole else requests(meant)))
+        parts = (part for one in requests(meant) for part in beside_a_call(one, called))
+        apart = (pointed_out(one, before) for one in ((meant,) if whole else parts))
         is_thing = partial(_is_thing, tools)
         first, *left = (Request(part) for one in apart for part in told_apart(one, is_thing))
         return cls(last.item_id, first, tuple(left))
@@ -217,6 +226,30 @@ class Requests:
             place = behind if behind in known else None
             seen.add(f"{self.item_id}/{number}", Message(Role.USER, request.text), place)
         return seen
+
+
+def beside_a_call(request: str, called: Callable[[str], object]) -> Iterator[str]:
+    """Split a request between words that make its call by patterns and words that want more.
+
+    The patterns would answer all of it, and the rest would be lost.
+    """
+    call = called(request)
+    for joint in _JOINT.finditer(request) if call else ():
+        sides = request[: joint.start()], request[joint.end() :]
+        others = [one for one in sides if called(one) != call]
+        if len(others) == 1 and _wants(others[0]):
+            yield sides[0]
+            yield from beside_a_call(sides[1], called)
+            return
+    yield request
+
+
+def _wants(words: str) -> bool:
+    """Whether words ask or wish for something, and are no courtesy, reason or lead-in."""
+    said = plain(words)
+    begins = _BEGINS.match(said) or _WISHES.match(said)
+    tells = is_courteous(words) or all(tells for _, tells in clauses_told(words))
+    return bool(begins) and not (tells or GRAMMAR.issuperset(said.split()))
 
 
 def _is_thing(tools: Mapping[str, ToolSpec], words: str) -> bool:

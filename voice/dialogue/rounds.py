@@ -18,7 +18,7 @@ from voice.dialogue.history import History
 from voice.dialogue.lead import FROM_THE_BEGINNING, WHAT_TO_CHANGE, Lead
 from voice.dialogue.reply import Phase, Reply
 from voice.dialogue.reply_playback import ReplyPlayback
-from voice.dialogue.requests import Request, requests
+from voice.dialogue.requests import Request
 from voice.dialogue.tool_calls import ToolCalls
 from voice.events import Failure, ReplyStatus, ReplyToolResult
 from voice.inputs import (
@@ -107,6 +107,7 @@ class Rounds:
         if self._lead.drives(reply):
             newest = as_said(newest)
         question, self._question = self._question, Question()
+        reply.answer_to(question)
         agreed = question.answered(newest, self._lead.asking_first())
         if agreed:
             reply.agree()
@@ -128,16 +129,15 @@ class Rounds:
             reply.take_apart(apart.behind_a_yes())
             return self.call(reply, question.calls)
         if context is None:
-            taken = self._take(reply, newest)
+            taken = self._take(reply, newest, several=bool(apart and apart.left))
             if taken is not None or self._lead.drives(reply):
                 return [self._generate(reply)] if taken is None else taken
         reply.take_apart(apart)
-        if correcting := self._checks.corrected(reply):
+        if plain := self._checks.of_the_last(reply):
+            if plain.question:
+                return self._conclude(reply, plain.question, plain.unconfirmed)
             reply.agree()
-            return self.call(reply, correcting)
-        if gone := self._checks.gone(reply):
-            told, self._question = gone
-            return self._conclude(reply, told)
+            return self.call(reply, plain.made)
         if reply.requests and reply.options.tool_choice == "auto":
             seen = self._dialogue.view(self._limits.max_history)
             reply.follow(followed(seen, self._checks.own_tools(reply)))
@@ -228,14 +228,14 @@ class Rounds:
         out = self._greet(reply) + self.calls.begin(reply, calls, client_names)
         return out if reply.pending else out + self._close(reply)
 
-    def _take(self, reply: Reply, message: str) -> list[Command] | None:
+    def _take(self, reply: Reply, message: str, several: bool) -> list[Command] | None:
         """Act on a message by patterns and the flow's step; None leaves it to the model.
 
         A model that rephrases extracts the values itself, but "yes" and "no" are read here.
         """
         if reply.options.tool_choice != "auto" or reply.base is None:
             return None
-        if (called := self._called_for(reply, message, whole=True)) is not None:
+        if (called := self._called_for(reply, message, True, several)) is not None:
             return called
         flow = self._lead.under(reply.base)
         if flow is None or (self._limits.rephrases and not flow.asking):
@@ -266,26 +266,25 @@ class Rounds:
     def _made(self, calls: Iterable[tuple[str, Mapping[str, str]]]) -> tuple[ToolCall, ...]:
         return tuple(ToolCall(self._ids("call"), name, {**given}) for name, given in calls)
 
-    def _called_for(self, reply: Reply, message: str, whole: bool = False) -> list[Command] | None:
+    def _called_for(
+        self, reply: Reply, message: str, whole: bool = False, several: bool = False
+    ) -> list[Command] | None:
         """Call the tool whose pattern a message, or one of its requests, matches; None for none.
 
-        Without steps it is also None for a ``whole`` message of several requests, or with words
+        Without steps it is also None for a ``whole`` message of ``several`` requests, or with words
         that become arguments, as in "remember that my car is red and set a timer": its requests are
         looked at one by one.
         """
         wanted = self._lead.wanted(reply.base or reply.options, message, self._dialogue)
         in_parts = whole and not (self._lead.drives(reply) or self._limits.rephrases)
-        if wanted is None:
-            return None
-        if in_parts and (wanted[1].keys() - {"message"} or len(requests(message)) > 1):
+        if wanted is None or (in_parts and (several or wanted[1].keys() - {"message"})):
             return None
         call = ToolCall(self._ids("call"), *wanted)
         held = confirmed_ones((call,), self._lead.asking_first(), message)
-        self._question = Question(held.unconfirmed)
         if held.question:
-            return self._conclude(reply, held.question)
+            return self._conclude(reply, held.question, held.unconfirmed)
         reply.agree()
-        if whole and (values := self._lead.values_beside(reply, message)):
+        if whole and (values := self._lead.values_beside(reply, message, call.name)):
             reply.also_call(call)
             return self.call(reply, self._made(values))
         return self.call(reply, held.made)
@@ -315,8 +314,9 @@ class Rounds:
             reply.end_as(ReplyStatus.INCOMPLETE, "max_output_tokens")
         else:
             reply.end_as(ReplyStatus.COMPLETED)
+        answering = reply.requests
         out = self._speak_grounded(reply, reply.flush())
-        if reply.phase is Phase.COMPLETE:
+        if reply.phase is Phase.COMPLETE or reply.requests is not answering:
             return out
         if reply.insist(event.calls):
             return [*out, self._generate(reply)]
@@ -335,8 +335,7 @@ class Rounds:
             self._question = question
             return out + self._conclude(reply, told)
         if asked := self._checks.unkept(reply, held.made):
-            self._question = Question((*self._question.calls, *held.made))
-            return out + self._conclude(reply, asked)
+            return out + self._conclude(reply, asked, held.made)
         if doubted:
             return out + self._in_doubt(reply, held.made or held.unconfirmed)
         if held.made:
@@ -354,14 +353,14 @@ class Rounds:
             return self._tell_all(reply)
         if reply.again:
             return self._miss(reply, reply.again)
-        if reply.found and not held.question and reply.looks_up:
+        if reply.found and not held.question:
             reply.agree()
             return self.call(reply, (reply.found,))
         if held.question and not held.unconfirmed and only_tells(self._checks.request(reply)):
             return self._conclude(reply, I_SEE)
         if held.question and not (self._lead.drives(reply) and self._ends(held.unconfirmed)):
-            self._question = Question(held.unconfirmed)
-            return self._conclude(reply, self._checks.with_a_way_out(held.question))
+            question = self._checks.with_a_way_out(held.question)
+            return self._conclude(reply, question, held.unconfirmed)
         elif self._lead.drives(reply):
             sorry = self._lead.at_a_loss(reply, as_said(self._dialogue.newest_said))
             return self._say_behind(reply, sorry) + self._conclude(reply)
@@ -400,24 +399,30 @@ class Rounds:
     def _ends(self, calls: tuple[ToolCall, ...]) -> bool:
         return any(call.name in self._tools and self._tools[call.name].ends for call in calls)
 
-    def _conclude(self, reply: Reply, instead: str = "") -> list[Command]:
+    def _conclude(
+        self, reply: Reply, instead: str = "", calls: tuple[ToolCall, ...] = ()
+    ) -> list[Command]:
         """Go on with the user's next request, or say what was missed and end the reply.
 
         Args:
             instead: What the agent says if no call is made.
+            calls: Calls that need a "yes" to ``instead``, which is then said last.
         """
-        if instead:
+        instead = reply.hold(instead, calls)
+        out: list[Command] = []
+        if says := reply.asks_first or instead:
             self._lead.aside()
-        if instead.endswith("?"):
-            reply.leave_open(())
-        out = self._greet(reply) if instead else []
-        out += self._say_behind(reply, instead)
+            out = self._greet(reply) + self._say_behind(reply, instead)
+            if says.endswith("?"):
+                reply.leave_open(())
         if reply.next_request(self._dialogue):
             return out + self._ask_request(reply)
         if not reply.doubted:
             reply.doubt(reply.open)
-        out += self._say_behind(reply, not_understood(reply.missed))
-        ends = bool(instead) and not reply.doubted
+        out += self._say_behind(reply, not_understood(reply.missed), reply.asks_first)
+        if reply.asks_first:
+            self._question = Question((*self.proposed, *reply.unconfirmed))
+        ends = bool(says) and not reply.doubted
         return out + ([] if ends else self._ask_back(reply)) + self._close(reply)
 
     def _ask_back(self, reply: Reply) -> list[Command]:
@@ -430,8 +435,7 @@ class Rounds:
             if not doubted:
                 return self._say_behind(reply, NOT_UNDERSTOOD)
             parting = bool(reply.open) and says_goodbye(self._dialogue.newest_said)
-            calls = (*self._question.calls, *doubted)
-            self._question = Question(calls, at_parting=parting)
+            self._question = Question((*self.proposed, *doubted), at_parting=parting)
             return self._say_behind(reply, asked_about(doubted, self._tools))
         question = reply.question or reply.asks_next
         flow = self._lead.under(reply.base)
@@ -494,7 +498,7 @@ class Rounds:
     def _replaces(self, reply: Reply) -> bool:
         """Whether other words are spoken in place of the model's in this round."""
         follows = reply.follows is not None and not reply.calls_made
-        again = reply.again is not None or reply.looks_up
+        again = reply.again is not None or reply.found is not None
         led = reply.handed or self._lead.drives(reply)
         return again or follows or led or self._tells(reply)
 
@@ -581,13 +585,9 @@ class Rounds:
         """Speak pieces of the model's answer, or what must be said in their place."""
         pieces = reply.unrepeated(pieces)
         if told := self._checks.instead(reply, pieces):
-            return self._say_instead(reply, told)
+            reply.drop_rest()
+            return [StopGenerating(reply.reply_id), *self._conclude(reply, told)]
         return self._playback.speak(reply, pieces)
-
-    def _say_instead(self, reply: Reply, text: str) -> list[Command]:
-        reply.drop_rest()
-        said = self._playback.speak(reply, [f" {text}"])
-        return [StopGenerating(reply.reply_id), *said, *self._close(reply)]
 
     def _close(self, reply: Reply) -> list[Command]:
         """Complete the reply; one without sound is over at once."""

@@ -26,6 +26,8 @@ from voice.dialogue.team import Team, hand_over_tool
 from voice.types import Position, ToolSpec
 from voice.understanding.acts import Act, act_on, beside, refuses
 from voice.understanding.english import (
+    HESITATING,
+    TAKING_BACK,
     asks,
     asks_of_the_agent,
     bare,
@@ -49,6 +51,8 @@ from voice.understanding.slot_values import (
 RULED_OUT = "ruled_out"
 """Argument that gets the values a message rules out, separated by commas, if a tool has it."""
 _NO = re.compile(r"(?:no|nope|nah)\b", re.I)
+_ABOUT = re.compile(rf"(?:(?:{TAKING_BACK}|{HESITATING}|it should be)\b\W*)*(about\b.+)", re.I)
+"""Another subject, behind a question that reads one back: "no, about my knee"."""
 _TO_SELF = re.compile(r"\b(?:was|were|called)\b[^?]*$")
 """In the middle of a message, a question to oneself: "oh, what was his name, anyway"."""
 _LONGEST_ANSWER = 80
@@ -204,7 +208,7 @@ class StepMessages:
             anew = self._begins_anew(message)
             if self._over or (anew and anew.moves):
                 return anew
-        says, rest = self._beside(message, wanted)
+        says, rest = self.beside(message, wanted)
         deed = asked.tool if asked and not asked.argument else ""
         # "Lovely, so when am I coming?" is a question and agrees to nothing yet.
         answer = answer_among(rest, wanted, bool(says)) if deed or offered else None
@@ -217,6 +221,9 @@ class StepMessages:
             return Taken(((asked.tool, {asked.argument: offered}),), says=says)
         if self._aside and not offered and self._is_all(message):
             return Taken(moves=self._team.for_kept(self._at, "", failed=True))
+        about = _ABOUT.match(rest) if deed else None
+        if about and (calls := self.values(f"it is {about[1]}")):
+            return Taken(calls, says=says)
         known = [one.name for one in wanted if one.known is not None]
         if value := taken_back(rest, known):
             return Taken(moves=self._team.forgotten(self._at, value))
@@ -240,7 +247,7 @@ class StepMessages:
         The value that the first step asks for begins the flow again. Courtesies do not, and side
         questions are answered.
         """
-        says, rest = self._beside(message, ())
+        says, rest = self.beside(message)
         calls = self._fresh_values(rest)
         missing = next(iter(self._team.missing(self._fresh)), "")
         first = self._team.step(self._fresh).needs.get(missing)
@@ -285,7 +292,8 @@ class StepMessages:
     def _cannot_say(self, message: str) -> str:
         """The agent's "cannot say" if any clause may be a question; otherwise empty."""
         asked = any(map(may_ask, clauses(message))) or message.rstrip().endswith("?")
-        return self._agent.cannot_say if asked else ""
+        # "Hello?" is no question.
+        return self._agent.cannot_say if asked and bare(message, GREETING) else ""
 
     def values(self, message: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
         """The tools to call, with arguments, for the values in a message."""
@@ -327,7 +335,7 @@ class StepMessages:
             if reading := readings.get(need.argument):
                 yield Wanted(name, reading, self._at.known.get(name))
 
-    def _beside(self, message: str, wanted: Sequence[Wanted]) -> tuple[str, str]:
+    def beside(self, message: str, wanted: Sequence[Wanted] = ()) -> tuple[str, str]:
         """The answer to a message's side questions, and the message without their clauses."""
         agent, says, rest = self._agent, list[str](), list[str]()
         parts = clauses(message)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from voice.dialogue.commands import Command, Emit
 from voice.dialogue.draft_words import DraftWords
 from voice.dialogue.interruption import Interruption
-from voice.events import InterimTranscript, UserSpeechStarted
+from voice.events import InterimTranscript, UserSpeechStarted, UserTurnDropped
 from voice.types import SAMPLE_RATE_HZ, Pause, SpeechResumed, Transcript, TurnEnded
 
 
@@ -59,6 +59,12 @@ class UserTurn:
     def started(self) -> Command:
         """Tell the client that the turn has begun."""
         return Emit(UserSpeechStarted(self.turn_id, self.item_id, self.start_sample))
+
+    def drop(self) -> list[Command]:
+        """Tell the client that nothing comes of the turn; sound that was held goes on."""
+        if self.pending:
+            return self.pending.release()
+        return [Emit(UserTurnDropped(self.turn_id, self.item_id))]
 
     def show(self, text: str) -> list[Command]:
         """Send the client an interim transcript, unless it was just sent."""

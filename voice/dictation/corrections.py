@@ -15,7 +15,7 @@ from enum import IntEnum
 
 from voice.dictation.names import is_name
 from voice.understanding.english import ARTICLES, FUNCTION_WORDS, word_set
-from voice.understanding.repairs import kind_of, repaired
+from voice.understanding.repairs import kind_of, negates, repaired
 
 HUM = r"(?:u+h*m+|u+h+|e+rm*|h+m+|mm+)"
 DELETING = r"(?:delete|strike|erase|scratch) that"
@@ -43,7 +43,6 @@ _NO_TERM = re.compile(
     re.I,
 )
 """Phrases in which the words are not an editing term: "I'm sorry", "don't wait"."""
-_NEGATION = re.compile(r"(?:not|never|cannot|\w+n['’]t),?", re.I)
 _BROKEN_OFF = re.compile(
     r"\b(?:the|a|an|my|to|of|for|with|from|at|i|we)"
     r"(?:,? (?=(?:i|we|he|she|they|there)\b)|, (?=\S))(?P<term>)(?P<comma>)",
@@ -110,7 +109,7 @@ def _kept(text: str, term: re.Match[str]) -> str | None:
         return None
     back = _taken_back(before, behind, _reach(term), _ALIGNED if term["term"] else 1)
     # "Do not give aspirin, no, give paracetamol" would come to say its opposite.
-    if back is None or (back and _NEGATION.fullmatch(before[back - 1])):
+    if back is None or (back and negates(before[back - 1])):
         return None
     return " ".join([*before[:back], *behind])
 

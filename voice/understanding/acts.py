@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from voice.config.moments import plain_words
+from voice.understanding.english import asks_what_was_done
 
 
 class Act(StrEnum):
@@ -153,6 +154,8 @@ def act_on(
     named = booked or (spoken_of and re.search(rf"\b(?:{_POINTING})\b", words) is not None)
     if _MY_DIARY.search(words) or (named and _STATE.search(words)):
         return Act.TELL
+    if asks_what_was_done(message):
+        return Act.TELL if named else None
     if begun:
         return _named_act(alike) if kept else None
     absent = re.search(f"{_ABSENT}|{_MISSING}" if named else _ABSENT, words) is not None

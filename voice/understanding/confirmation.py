@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
 
 from voice.types import ToolCall, ToolSpec
-from voice.understanding.english import GRAMMAR, agrees, disagrees, plain
+from voice.understanding.english import GRAMMAR, HESITATING, agrees, disagrees, plain
 from voice.understanding.farewell import SHALL_I_END, agrees_to_end, says_goodbye, takes_leave
 from voice.understanding.opposites import LEFT_ALONE
 
@@ -39,6 +40,7 @@ _DO_IT = re.compile(
     r" (?:still |please |just )*"
     r"(?:add|do|put|make|change|get) (?:it|that|them|those)(?: in| on| please| too| for me)*"
 )
+_REFUSING = re.compile(rf"(?:(?:{HESITATING}|sorry|please) )*(?:no|nope|nah|not)\b")
 WHAT_ELSE = "Okay. What else would you like?"
 _THAT_IS_ALL = "that's all"
 _PLACES = {"first": 0, "former": 0, "second": 1, "latter": -1, "third": 2, "last": -1}
@@ -83,6 +85,25 @@ class Question:
         if all(answers) and len(self.options) > 1 and not _ALL_OF_THEM.search(plain(message)):
             return None
         return self.calls if all(answers) else ()
+
+    def refused(
+        self, message: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]
+    ) -> tuple[ToolCall, ...]:
+        """The calls that a "no" rules out: the one asked about, without new values from the "no".
+
+        None after a question about several calls, which may still be wanted, or a `mild` one.
+        """
+        said = plain(message)
+        if len(self.calls) != 1 or self.mild(tools) or not _REFUSING.match(said):
+            return ()
+        (asked,) = self.calls
+
+        def is_new(name: str, value: object) -> bool:
+            in_message = not isinstance(value, str) or plain(value) in said
+            return value != asked.arguments.get(name) and in_message
+
+        alike = (call for call in calls if call.name == asked.name)
+        return tuple(call for call in alike if not any(starmap(is_new, call.arguments.items())))
 
     def passed_over(self, message: str, tools: Mapping[str, ToolSpec]) -> bool:
         """Whether a message takes a "yes" for granted: "and a tea", "that's all", "with oat milk".

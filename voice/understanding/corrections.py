@@ -15,8 +15,18 @@ from dataclasses import replace
 from typing import Any
 
 from voice.tools.spoken_dates import beside, is_day, is_moment
+from voice.tools.spoken_results import spoken_result
 from voice.types import Message, Role, ToolCall, ToolSpec
-from voice.understanding.english import HESITATING, TAKING_BACK, UNITS, VERBS, as_read, asks, plain
+from voice.understanding.english import (
+    HESITATING,
+    TAKING_BACK,
+    UNITS,
+    VERBS,
+    as_read,
+    asks,
+    plain,
+    word_set,
+)
 from voice.understanding.repairs import kind_of, repaired
 
 _CORRECTING = (
@@ -39,6 +49,17 @@ _KEEPING = re.compile(
 """Asks to keep a thing, and for nothing else."""
 MAKING = frozenset(("set", "add", "order", "create", "book"))
 """Verbs that begin the names of tools which make something."""
+_REFUSING = re.compile(
+    r"(?:(?:no|nope|oh|wait|stop|sorry|actually|please|but|ok|okay|hang on|hold on) )*"
+    r"(?:(?:don't|do not|(?:i|we) (?:don't|do not|didn't|did not) (?:actually |really )?"
+    r"(?:want|need|mean|ask)(?: for)?(?: (?:you )?to)?)(?: (?P<what>.+?))??"
+    r"|(?P<pointed>(?:cancel|forget|never ?mind|reverse|scratch|undo) (?:that|it|this|them)"
+    r"|take (?:that|it|this|them) back))"
+    r"(?: (?:please|sorry|then|now|after all|at all|any ?more))*"
+)
+"""Does not want something, and says nothing else."""
+_OF_ANYTHING = word_set("it that this them those the a an my me do doing for to")
+"""Words of a refusal that name nothing."""
 _LONGEST = 12
 """Most words of a short correction; the new value has at most `_LONGEST_VALUE`."""
 _LONGEST_VALUE = 4
@@ -88,7 +109,7 @@ def followed(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
     *before, last = messages
     going_on = _GOES_ON.match(as_read(last.content)) if last.role is Role.USER else None
     words = re.findall(r"[\w']+", going_on["rest"].lower()) if going_on else []
-    asked = max((at for at, one in enumerate(before) if one.role is Role.USER), default=0)
+    asked = _asked(before)
     calls = [call for message in before[asked:] for call in message.tool_calls]
     if not words or len(words) > _LONGEST or words[0] in VERBS or not calls:
         return None
@@ -124,8 +145,7 @@ def repeated(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> Tool
     found = _ONCE_MORE.fullmatch(plain(as_read(last.content))) if last.role is Role.USER else None
     if found is None or not (found["lead"] or found["tail"]):
         return None
-    asked = max((at for at, one in enumerate(before) if one.role is Role.USER), default=0)
-    made = next(_made(before[asked:], tools), None)
+    made = next(_made(before[_asked(before) :], tools), None)
     if made is None or made.name.partition("_")[0] not in MAKING:
         return None
     for name, old in made.arguments.items():
@@ -234,12 +254,13 @@ def ended(
 ) -> tuple[ToolCall, ...]:
     """For "no wait, leave it": the call that has just ended something, and the one that made it.
 
-    Empty if the message does not ask to keep a thing or nothing has just been ended, and without
-    the second call if that is not in the dialogue.
+    Empty if the message does not ask to keep a thing, or nothing has just been ended, and without
+    the second call if that is not in the dialogue. "Don't cancel it" asks to keep it as well.
     """
-    asked = max((at for at, one in enumerate(before) if one.role is Role.USER), default=0)
-    ends = [call for call in _made(before[asked:], tools) if tools[call.name].undoes]
-    if len(ends) != 1 or not _KEEPING.fullmatch(plain(message)):
+    asked, keeps = _asked(before), _KEEPING.fullmatch(plain(message))
+    done = _made(before[asked:], tools) if keeps else _refused(message, before, tools)
+    ends = [call for call in done if tools[call.name].undoes]
+    if len(ends) != 1:
         return ()
     (end,) = ends
     for made in _made(before[:asked], tools):
@@ -247,6 +268,72 @@ def ended(
         if undo and undo.name == end.name and end.arguments.items() <= undo.arguments.items():
             return end, made
     return (end,)
+
+
+def unwanted(
+    message: str, before: Sequence[Message], tools: Mapping[str, ToolSpec]
+) -> tuple[ToolCall, ...] | None:
+    """For "no, don't book it": the calls that take back what was just done.
+
+    None if the message does not refuse that, and empty if no tool takes it back.
+
+    Args:
+        message: What was said; a refusal says nothing else.
+        before: The dialogue as the model sees it, up to the message.
+        tools: The tools that run here, by name.
+    """
+    refused = list(_refused(message, before, tools))
+    if not refused:
+        return None
+    undos = (_undoing(one, tools) for one in refused if one.name.partition("_")[0] in MAKING)
+    return tuple(filter(None, undos))
+
+
+def _refused(
+    message: str, before: Sequence[Message], tools: Mapping[str, ToolSpec]
+) -> Iterator[ToolCall]:
+    """Calls of the newest turn with changes that a message does not want, the newest first.
+
+    Its words point at such a call, or are words of the call, of its tool or of its result.
+    """
+    found = _REFUSING.fullmatch(plain(message))
+    if found is None:
+        return
+    said = word_set(found["what"] or "") - _OF_ANYTHING
+    # Something else may have been said since, if the words name what was done.
+    turn = before[_last_done(before, tools) if said else _asked(before) :]
+    for call in _made(turn, tools):
+        result = next((one.content for one in turn if one.call_id == call.call_id), "")
+        about = (call.name.replace("_", " "), tools[call.name].description, result)
+        own = word_set(plain(" ".join((*about, *map(str, call.arguments.values())))))
+        making = MAKING if call.name.partition("_")[0] in MAKING else frozenset[str]()
+        # "Cancel it" behind a call that ends something asks for the same again.
+        again = bool(found["pointed"]) and tools[call.name].undoes
+        if said <= own | making and not again:
+            yield call
+
+
+def told_last(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> str:
+    """The results of the newest turn that changed something, as sentences; empty for none."""
+    made = {call.call_id for call in _made(messages, tools)}
+    told: list[str] = []
+    for one in reversed(messages):
+        if one.role is Role.TOOL and one.call_id in made:
+            told.append(spoken_result(one.content))
+        elif one.role is Role.USER and told:
+            break
+    return " ".join(reversed(told))
+
+
+def names_a_deed(message: str, tools: Mapping[str, ToolSpec]) -> bool:
+    """Whether a message has the verb of a tool that changes something: "have you booked it"."""
+    verbs = [re.escape(n.partition("_")[0]) for n, one in tools.items() if not one.read_only]
+    return re.search(rf"\b(?:{'|'.join(verbs)}|do(?:ne)?\b)", plain(message)) is not None
+
+
+def _asked(messages: Sequence[Message]) -> int:
+    """Index of the user's last message."""
+    return max((at for at, one in enumerate(messages) if one.role is Role.USER), default=0)
 
 
 def _readings(words: str) -> Iterator[tuple[str, str]]:
@@ -382,7 +469,8 @@ def _undoing(call: ToolCall, tools: Mapping[str, ToolSpec]) -> ToolCall | None:
     names = (f"cancel_{thing}", f"remove_{thing}", f"remove_from_{thing.removeprefix('to_')}")
     for undo in (name for name in names if name in tools):
         taken = {n: v for n, v in call.arguments.items() if n in tools[undo].properties}
-        return _with(call, undo, taken)
+        if taken.keys() >= {*tools[undo].required}:
+            return _with(call, undo, taken)
     return None
 
 

@@ -78,10 +78,13 @@ _POLITE = (
 )
 
 
-_ASKING = re.compile(
+_BEFORE_A_QUESTION = (
     r"(?:(?:so|and|but|hey|hi|hello|ok|okay|well|um|uh|oh|no|sorry|wait|please|tell me|excuse me"
     r"|do you know|right|alright|great|good|brilliant|perfect|lovely|nice|thanks|thank you|yes"
-    r"|yeah|then|now) )*(?:"
+    r"|yeah|then|now) )*"
+)
+_ASKING = re.compile(
+    rf"{_BEFORE_A_QUESTION}(?:"
     r"how (?!about|come )\w|how's |what(?:'s| is) (?!up\b)|what (?!about|if|an? |the hell)\w"
     r"|who |which "
     r"|(?:when|where|why)(?:'s| is| are| was| were| does| do| did| will) (?!n't|not|you )"
@@ -91,6 +94,14 @@ _ASKING = re.compile(
     r"(?:do|does|did|doesn't|don't|have|has|had) (?:i|you|we|they|it|he|she|the|my|your|our|this"
     r"|that|any|an?) (?!mind|think|know|time)\w"
     r"|(?:does|did) \w+ing |should (?:i|we|one|people) )"
+)
+_DONE = r"(?:been |already |now |really |just |not )*(?:\w{2,}ed|done|made|put|sent|set)\b"
+_ASKING_OF_THE_PAST = re.compile(
+    rf"{_BEFORE_A_QUESTION}(?:(?:what|when|why|how) )?(?:(?:did|didn't)"
+    r" (?:i|you|we|he|she|they|it|that|this|the|my|our|any\w+|some\w+) \w"
+    rf"|(?:have|haven't) (?:you|i|we|they) {_DONE}"
+    rf"|(?:is|isn't|was|wasn't|has|hasn't) (?:it|that|this|(?:the|my|our) (?:\w+ ){{0,2}}?\w+)"
+    rf" {_DONE})|.*\b(?:didn't|haven't) you$"
 )
 _ASKS_FOR_MORE = re.compile(
     r"\b(?:i'll|i will|i want|i'd (?:really )?(?:like|love|have)|i would (?:like|love|have)|let me"
@@ -118,6 +129,16 @@ def asks(text: str) -> bool:
     """
     words = plain(text)
     return _ASKING.match(words) is not None and not _ASKS_FOR_MORE.search(words)
+
+
+def asks_what_was_done(text: str) -> bool:
+    """Whether words ask only about what has or has not been done, which changes nothing.
+
+    >>> asks_what_was_done("did you cancel it or not?"), asks_what_was_done("do you cancel it?")
+    (True, False)
+    """
+    told = [plain(one) for one in re.split(r"[.!?]+\s+", text) if bare(one)]
+    return bool(told) and all(map(_ASKING_OF_THE_PAST.match, told))
 
 
 def may_ask(clause: str) -> bool:

@@ -53,6 +53,12 @@ _LONGEST_THING = 3
 """Most words of the thing that a request names."""
 _LONGEST_PHRASE = 10
 """Most words of a tool's description that are spoken."""
+_CLAIMING = re.compile(
+    r"\bi(?:'ve| have) (?:(?:just|now|already) )*(?:\w{2,}ed|done|made|put|sent|set)\b"
+    r"|(?:\w's|\b(?:is|are|all)) (?:(?:all|been|now) )*(?:added|booked|cancelled|changed|deleted"
+    r"|done|moved|ordered|removed|saved|sent|set|sorted|taken care of)\b"
+    r"|^(?:\w+ )?done$"
+)
 _DECLINING = re.compile(r"\b(?:can't|cannot|no tool|not good at|won't|did not get|not sure)\b")
 
 
@@ -166,6 +172,16 @@ def in_words(call: ToolCall, spec: ToolSpec) -> str:
 def declines(reply: str) -> bool:
     """Whether a reply says that the agent cannot do what was asked, or has not understood."""
     return _DECLINING.search(plain(reply)) is not None
+
+
+def claims(reply: str) -> bool:
+    """Whether a reply says that something has been done.
+
+    >>> claims("Good, that's done."), claims("Is that done?"), claims("It is not booked.")
+    (True, False, False)
+    """
+    told = (one for one in re.split(r"(?<=[.!?])\s+", reply) if not one.rstrip().endswith("?"))
+    return any(_CLAIMING.search(plain(one)) for one in told)
 
 
 def denies(reply: str, things: Sequence[str]) -> bool:

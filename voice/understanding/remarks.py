@@ -67,6 +67,10 @@ _COMMANDING = re.compile(
     r"(?:(?:so|and|then|but|please|ok|okay|now|just|also|can you|could you|would you) )*"
     rf"(?:{'|'.join(sorted(_COMMANDS))})\b"
 )
+_COMMANDING_OF = re.compile(
+    rf"(?:(?:hello|hi|i|we|can|could|may|would|like|love|want|need|have|to|i'd|we'd|i'm|i'll) )*"
+    rf"{_COMMANDING.pattern}(?! (?:it|that|this|me|us|him|her|them|one)\b)"
+)
 
 
 def only_tells(message: str) -> bool:
@@ -87,6 +91,15 @@ def only_tells(message: str) -> bool:
         return False
     _, *others = (plain(message[start:end]) for start, end in _spans(message))
     return not any(_COMMANDING.match(one) or asks(one) for one in others)
+
+
+def commands(clause: str) -> bool:
+    """Whether a clause wants something done to a thing that it names.
+
+    >>> commands("please book Thor in"), commands("make it Thor"), commands("under Thor")
+    (True, False, False)
+    """
+    return _COMMANDING_OF.match(plain(clause)) is not None
 
 
 def supposes(clause: str) -> bool:

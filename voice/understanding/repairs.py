@@ -3,7 +3,8 @@
 A repair has three parts: the words that are taken back, an editing term ("no", "i mean"), and the
 words in their place. The terms are a closed set. The words taken back begin at the last word of the
 same kind as the repair's first: the same word, or another article or number. If there is none,
-nothing is taken back, for "no" has many other uses. English only.
+nothing is taken back, for "no" has many other uses. Nothing is taken back right behind a negation
+either: "don't call maria sorry call elena" would come to say its opposite. English only.
 
 Source: Shriberg, Preliminaries to a Theory of Speech Disfluencies (1994).
 """
@@ -32,6 +33,7 @@ _TERM = re.compile(rf"(?:[,.;-]?\s+(?:{TAKING_BACK}|{HESITATING})\b)+[,.]?\s+", 
 _SURE = re.compile(rf"\b(?:{TAKING_BACK})\b", re.IGNORECASE)
 _IN_NUMBERS = frozenset(("and", "past", "to", "o'clock"))
 """Words that may join two numbers into one number or time."""
+_NEGATION = re.compile(r"not|never|cannot|\w+n't")
 
 
 @lru_cache(maxsize=256)
@@ -62,13 +64,12 @@ def _kept(before: str, behind: str, term: str) -> str | None:
     if not alike or not plain or len(words) - alike[-1] > _FARTHEST:
         return None
     start = alike[-1]
-    if words[max(0, start - 1)] == "not":
-        # "Not the cappuccino, I meant a cortado": a denied thing is not what is repaired.
+    while kind == "number" and _in_number(words, start - 1):
+        start -= 1
+    if start and negates(words[start - 1]):
         return None
     tail = ""
     if kind == "number":
-        while _in_number(words, start - 1):
-            start -= 1
         rest, said = _past_number(words, start), _past_number(repair, 0)
         while words[rest : rest + 1] == repair[said : said + 1] != []:
             rest, said = rest + 1, said + 1
@@ -95,6 +96,11 @@ def kind_of(word: str) -> str:
     if word in NUMBERS or word[:1].isdigit():
         return "number"
     return "article" if word in ARTICLES else word
+
+
+def negates(word: str) -> bool:
+    """Whether a word, maybe with punctuation, denies what follows it."""
+    return _NEGATION.fullmatch(_bare(word)) is not None
 
 
 def _bare(word: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice, product
 
+from voice.tools.kinds import ENDS_IN
 from voice.types import Reading
 from voice.understanding.english import (
     ARTICLES,
@@ -32,7 +33,7 @@ from voice.understanding.english import (
     saying_yes,
     word_set,
 )
-from voice.understanding.remarks import supposes
+from voice.understanding.remarks import commands, supposes
 
 _LONGEST, _MOST = 12, 60
 """Most words of a value, and of a message that are looked at."""
@@ -115,6 +116,11 @@ _BESIDE = word_set("""
     actually hello hi hey if you have possible roughly thereabouts dot exactly
 """)
 """Words that may stand beside the value in an answer that says nothing else."""
+_OTHER_END = re.compile(
+    r"\b(?:(?:it|that|the number) )?(?:should )?"
+    r"(?:(?:end|ends|ending) (?:in|with)|(?:the )?last (?:\w+ ){0,2}(?:is|are|should be)) ",
+    re.I,
+)
 _BEFORE_NAME = re.compile(
     rf"(?:(?:and|but|{TAKING_BACK}|{HESITATING}|it's|it is|that's|that is)\b[ ,.!]*)+", re.I
 )
@@ -169,6 +175,11 @@ def clauses(message: str) -> list[str]:
 def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[str, str]:
     """The values that a message gives, by name, in its words; ``asked`` is what was asked for."""
     ordered = sorted(wanted, key=lambda one: (one.name != asked, one.known is not None))
+    for one in ordered:
+        ended, around = _other_end(message, one)
+        if ended:
+            unlike = [other for other in ordered if other is not one]
+            return {**said_values(around, unlike, asked), one.name: ended}
     free = [one for one in ordered if one.reading.free]
     for one in free:
         if named := next(filter(None, (_named(part, one) for part in clauses(message))), ""):
@@ -203,6 +214,20 @@ def ruled_out(message: str, wanted: Iterable[Wanted]) -> Mapping[str, Sequence[s
     return _Spans(message, known).ruled_out if _MAY_RULE_OUT.search(plain(message)) else {}
 
 
+def _other_end(message: str, one: Wanted) -> tuple[str, str]:
+    """The known value with the end that a message gives it, "no, it ends in six"; and the rest.
+
+    The words of the value are empty if there is none. Its reader must understand `ENDS_IN`.
+    """
+    found = _OTHER_END.search(message)
+    if found and one.known and not one.reading.free:
+        for last in reversed([*islice(_WORD.finditer(message, found.end()), _LONGEST)]):
+            words = f"{one.known}{ENDS_IN}{message[found.end() : last.end()]}"
+            if one.answers(words):
+                return words, message[: found.start()] + message[last.end() :]
+    return "", message
+
+
 def _full_names(parts: Iterable[str], free: Sequence[Wanted]) -> dict[str, str]:
     """The first part that is a full name: capitalised words that add to the known name, if any."""
     full = [part for part in parts if len(part.split()) > 1 and _is_proper(part)]
@@ -214,10 +239,14 @@ def _full_names(parts: Iterable[str], free: Sequence[Wanted]) -> dict[str, str]:
 
 
 def _left_for(one: Wanted, left: Sequence[str]) -> str:
-    """The words left of an answer that a free value can be: all, one part, or a name in them."""
+    """The words left of an answer that a free value can be: all, one part, or a name in them.
+
+    A request names something else: "book Thor in".
+    """
     if one.answers(", ".join(left)):
         return ", ".join(left)
-    names = (" ".join(name) for part in left for name in _capitals(part.split()))
+    told = (part.split() for part in left if not commands(part))
+    names = (" ".join(name) for words in told for name in _capitals(words))
     read = [words for words in (*left, *names) if one.answers(words)]
     return max(read, key=lambda words: len(str(one.reading.read(words))), default="")
 

@@ -126,6 +126,15 @@ def test_an_item_of_audio_is_waited_for() -> None:
     assert (told.item_id, told.text, told.seconds) == ("i1", "good day", 1.5)
 
 
+def test_words_of_an_items_audio_stand_where_the_audio_does() -> None:
+    script = client()
+    add(script, "i1", "Say in German.")
+    script.conversation.await_item("i1", len("in German."))
+    script.request()
+    script.feed(ItemTranscribed("i1", Transcript(0, "good day", True, 0.9, 0), 1.5))
+    assert asked(script) == [["Say good day in German."]]
+
+
 @pytest.mark.parametrize(
     ("event", "told"),
     [

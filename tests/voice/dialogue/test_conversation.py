@@ -25,6 +25,7 @@ from voice.events import (
     UserSpeechStarted,
     UserSpeechStopped,
     UserTurnCommitted,
+    UserTurnDropped,
 )
 from voice.inputs import (
     Announce,
@@ -284,6 +285,7 @@ def test_words_decoded_behind_a_sound_that_the_client_drops_are_answered() -> No
     script.feed(Transcript(1, "what time is it", final=True, confidence=0.9, end_sample=16_000))
     script.took(script.conversation.forget_turn())
     assert script.last(Generate).prompt.messages[-1].content == "what time is it"
+    assert [dropped.turn_id for dropped in script.events(UserTurnDropped)] == [2]
 
 
 def test_words_that_the_client_has_asked_about_itself_are_not_answered_again() -> None:

@@ -3,8 +3,12 @@ from __future__ import annotations
 import pytest
 
 from tests.support.script import TOOLS, Script
+from voice.config import AgentConfig
+from voice.config.flow import NeedConfig, StepConfig
 from voice.dialogue.commands import CancelTool, Generate, RunTool, Speak
 from voice.dialogue.fillers import CANNOT_STOP, ONE_MOMENT, STOPPED, calls_off
+from voice.dialogue.flow import Flow
+from voice.dialogue.team import Team
 from voice.events import ReplyEnded, ReplyStarted, ReplyText
 from voice.inputs import ToolAnswered, ToolFinished, ToolProgressed, ToolSlow
 from voice.types import ToolCall, ToolResult, ToolSpec
@@ -170,3 +174,19 @@ def test_what_a_late_tool_did_is_told_behind_the_answer_to_who_talks_over_it() -
     script.sent()
     script.played()
     assert said(script)[-3:] == ["Timer set.", "Noon.", "Timer set."]
+
+
+def test_a_flow_goes_on_once_a_late_tool_has_done_it_and_not_before() -> None:
+    done = NeedConfig(tool="set_timer", ask=("Shall I set it?",))
+    steps = {"set": StepConfig(needs={"done": done}, goes_to="end"), "end": StepConfig()}
+    desk = AgentConfig(name="desk", instructions="Be brief.", tools=("set_timer",), steps=steps)
+    flow = Flow(Team((desk,)))
+    script = Script(flow=flow)
+    script.user("yes")
+    run = script.last(RunTool)
+    call_id, name = run.call.call_id, run.call.name
+    late = ToolResult(call_id, name, "It is still at work.", unfinished=True)
+    script.feed(ToolAnswered(run.reply_id, late))
+    assert (flow.position.step, flow.position.known) == ("set", {})
+    script.feed(ToolFinished(ToolResult(call_id, name, "Timer set.")))
+    assert (flow.position.step, flow.position.known) == ("end", {"done": "Timer set."})

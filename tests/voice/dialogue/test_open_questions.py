@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.script import TIME, TIMER, TOOLS, Script
 from voice.config import AgentConfig
+from voice.dialogue.call_checks import CANNOT_UNDO, NOTHING_DONE
 from voice.dialogue.commands import Generate, RunTool
 from voice.dialogue.flow import Flow
 from voice.dialogue.team import Team
@@ -209,7 +210,7 @@ def test_a_thing_that_is_gone_does_not_stay_and_is_made_again_on_a_yes(
 
 
 def test_what_is_denied_is_taken_back_if_it_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = replace(TOOLS["remove_from_list"], name="remove_drink", undoes=True)
+    spec = replace(TOOLS["change_drink"], name="remove_drink", undoes=True)
     monkeypatch.setitem(TOOLS, "remove_drink", spec)
     script = Script(agent_tools=(*TOOLS,))
     made = ToolCall("m", "order_drink", {"drink": "oat latte"})
@@ -221,6 +222,53 @@ def test_what_is_denied_is_taken_back_if_it_was_made(monkeypatch: pytest.MonkeyP
     script.user("and no latte after all", 2)
     script.model("", replace(made, call_id="n", arguments={"drink": "latte"}), confidence=1.0)
     assert script.last(RunTool).call.name == "remove_drink"
+
+
+def _after_an_order(**options: object) -> Script:
+    script = Script(agent_tools=(*TOOLS,), **options)
+    made = ToolCall("m", "order_drink", {"drink": "latte"})
+    script.user("a latte")
+    script.model("", made, confidence=1.0)
+    script.tool(made, "Added: latte.")
+    script.sent()
+    script.played()
+    return script
+
+
+def test_a_refusal_right_behind_a_deed_takes_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TOOLS, "open_door", ToolSpec("open_door", "A tool.", {}))
+    script = _after_an_order()
+    script.user("no, don't order it", 2)
+    assert script.spoken().endswith(CANNOT_UNDO)
+    script = _after_an_order(calls={"open_door": ("^undo that$",)})
+    script.user("no, don't order it", 2)
+    assert script.last(RunTool).call.name == "open_door"
+    asked = Confirmation(lambda given: f"Remove the {given['drink']}?", lambda message: False)
+    spec = replace(TOOLS["change_drink"], name="remove_drink", undoes=True)
+    monkeypatch.setitem(TOOLS, "remove_drink", spec)
+    script = _after_an_order()
+    script.user("no, don't order it", 2)
+    assert script.last(RunTool).call.name == "remove_drink"
+    monkeypatch.setitem(TOOLS, "remove_drink", replace(spec, confirmation=asked))
+    script = _after_an_order()
+    script.user("no, don't order it", 2)
+    assert script.spoken().endswith("Remove the latte?")
+    assert script.last(RunTool).call.name == "order_drink"
+
+
+def test_a_question_of_what_was_done_does_nothing_and_gets_the_last_deed() -> None:
+    another = ToolCall("n", "order_drink", {"drink": "latte"})
+    for script, told in ((Script(), NOTHING_DONE), (_after_an_order(), "Added: latte.")):
+        ran, spoken = len(script.of(RunTool)), script.spoken()
+        script.user("Did you order a latte or not?", 2)
+        script.model("", another, confidence=1.0)
+        assert len(script.of(RunTool)) == ran
+        assert script.spoken().removeprefix(spoken).strip() == told
+    script = _after_an_order()
+    spoken = script.spoken()
+    script.user("have you ordered it", 2)
+    script.model("I can't order tables.")
+    assert script.spoken().removeprefix(spoken).strip() == "Added: latte."
 
 
 def test_a_question_for_a_value_has_a_way_out_the_third_time(
@@ -251,3 +299,75 @@ def test_what_one_request_has_looked_up_is_not_told_for_another() -> None:
     script.model("", again, confidence=1.0)
     assert script.spoken().endswith("It is noon. I did not get this: give me the weather.")
     assert [one.call for one in script.of(RunTool)] == [TIME]
+
+
+def ordering(monkeypatch: pytest.MonkeyPatch, **options: object) -> tuple[Script, ToolCall]:
+    """A dialogue in which orders have to be confirmed, and an order."""
+    drinks = Reading(lambda said: said if said in ("latte", "tea") else None, lambda _: "")
+    shall_i = Confirmation(lambda given: f"A {given['drink']}, shall I?", lambda _: False, True)
+    spec = replace(
+        TOOLS["order_drink"], confirmation=shall_i, readings={"drink": drinks}, meant=None
+    )
+    monkeypatch.setitem(TOOLS, "order_drink", spec)
+    return Script(**options), ToolCall("o", "order_drink", {"drink": "latte"})
+
+
+@pytest.mark.parametrize("calls", [{}, {"get_time": ("what time",)}], ids=["model", "pattern"])
+def test_the_question_before_a_call_stands_last_and_a_yes_makes_the_call(
+    calls: dict[str, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script, order = ordering(monkeypatch, calls=calls)
+    script.user("order me a latte and tell me what time it is")
+    script.model("", order, confidence=1.0)
+    if not calls:
+        script.model("", TIME, confidence=1.0)
+    time = script.last(RunTool).call
+    script.tool(time, "It is noon.")
+    assert script.spoken().strip() == "It is noon. A latte, shall I?"
+    script.sent()
+    script.played()
+    assert script.conversation.proposed == (order,)
+    script.user("yes", 2)
+    assert script.last(RunTool).call == order
+
+
+def test_a_yes_to_two_questions_makes_both_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    script, order = ordering(monkeypatch)
+    another = ToolCall("p", "order_drink", {"drink": "tea"})
+    script.user("order a latte and order a tea")
+    script.model("", order, confidence=1.0)
+    script.model("", another, confidence=1.0)
+    assert script.spoken().strip() == "A latte, shall I? A tea, shall I?"
+    script.sent()
+    script.played()
+    script.user("yes", 2)
+    assert [run.call for run in script.of(RunTool)] == [order, another]
+
+
+def test_a_correction_of_what_is_asked_about_is_asked_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script, order = ordering(monkeypatch)
+    script.user("order a latte")
+    script.model("", order, confidence=1.0)
+    script.sent()
+    script.played()
+    script.user("no, a tea", 2)
+    assert script.spoken().endswith("A tea, shall I?")
+    assert len(script.of(Generate)) == 1
+    script.sent()
+    script.played()
+    script.user("yes", 3)
+    assert [run.call.arguments for run in script.of(RunTool)] == [{"drink": "tea"}]
+
+
+def test_what_was_refused_is_not_asked_about_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    script, order = ordering(monkeypatch)
+    script.user("order a latte")
+    script.model("", order, confidence=1.0)
+    script.sent()
+    script.played()
+    script.user("no, not a latte", 2)
+    script.model("", replace(order, call_id="again"), confidence=1.0)
+    assert script.spoken().endswith("Okay. What would you like to change?")
+    assert script.conversation.proposed == ()

@@ -366,3 +366,111 @@ def test_what_the_model_says_to_a_question_is_not_spoken(
     script.model("It costs five dollars.")
     assert script.spoken() == told
     assert not script.of(RunTool)
+
+
+ASKED = {
+    "get_time": ("when are you open", "what day is it"),
+    "add_to_list": ("note (?P<item>.+)$",),
+}
+
+
+@pytest.mark.parametrize(
+    ("message", "other"),
+    [
+        ("when are you open and set a timer for ten minutes", "set a timer for ten minutes"),
+        ("when are you open? And my dog needs ear drops.", "my dog needs ear drops."),
+        ("when are you open, what day is it and I want two teas", "I want two teas"),
+    ],
+)
+def test_what_is_wanted_behind_words_of_a_pattern_is_a_request(message: str, other: str) -> None:
+    script = Script(calls=ASKED)
+    script.user(message)
+    script.tool(script.last(RunTool).call, "From nine to five.")
+    assert said(script)[-1] == other
+    script.model("I cannot do that.")
+    assert script.spoken() == "From nine to five. I cannot do that."
+
+
+def test_what_is_wanted_before_words_of_a_pattern_is_a_request() -> None:
+    script = Script(calls=ASKED)
+    script.user("my dog needs ear drops, when are you open and I want two teas")
+    assert said(script) == ["my dog needs ear drops"]
+    script.model("I cannot do that.")
+    script.tool(script.last(RunTool).call, "From nine to five.")
+    assert said(script)[-1] == "I want two teas"
+    assert script.spoken() == "I cannot do that. From nine to five."
+
+
+def test_a_tool_that_gets_the_message_gets_only_its_own_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    schema = {"properties": {"message": {"type": "string"}}}
+    monkeypatch.setitem(TOOLS, "get_time", replace(TOOLS["get_time"], parameters=schema))
+    script = Script(calls=ASKED)
+    script.user("when are you open and set a timer for ten minutes")
+    assert script.last(RunTool).call.arguments == {"message": "when are you open"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "when are you open on Friday and Saturday",
+        "when are you open, and what day is it, thanks a lot",
+        "when are you open, because I need ear drops",
+        "when are you open? I need to know for Saturday",
+        "I want to know, when are you open",
+        "when are you open? Can you tell me?",
+        "note that I want tea and my dog needs ear drops",
+    ],
+)
+def test_nothing_is_cut_off_that_a_pattern_answers_or_takes(message: str) -> None:
+    script = Script(calls=ASKED)
+    script.user(message)
+    (call,) = (run.call for run in script.of(RunTool))
+    script.tool(call, "From nine to five.")
+    assert script.spoken() == "From nine to five."
+    assert script.of(SpeakEnd) and not script.of(Generate)
+
+
+def test_every_question_of_a_message_is_looked_up() -> None:
+    script = Script(calls=ASKED)
+    script.user("when are you open and how much is the deposit")
+    script.tool(script.last(RunTool).call, "From nine to five.")
+    script.model("I do not know.")
+    assert script.last(RunTool).call.name == "search_documents"
+    assert script.spoken() == "From nine to five."
+
+
+def test_words_in_place_of_the_models_leave_the_next_request() -> None:
+    script = Script(calls=ASKED)
+    script.user("my train was late today and when are you open")
+    script.model("I can't help with trains.")
+    script.tool(script.last(RunTool).call, "From nine to five.")
+    assert script.spoken() == "I see. Is there anything you want me to do? From nine to five."
+    assert script.of(SpeakEnd)
+
+
+@pytest.mark.parametrize(
+    ("before", "message", "told"),
+    [
+        (None, "yes", "What can I do for you?"),
+        (TIME, "cancel Thor", "Sorry, I did not get that."),
+        (TIMER, "great", "Good, that's done."),
+        (TIME, "is my timer set?", "Good, that's done."),
+    ],
+)
+def test_a_deed_that_no_call_did_is_not_claimed(
+    before: ToolCall | None, message: str, told: str
+) -> None:
+    script = Script()
+    if before:
+        script.user("one thing")
+        script.model("", before)
+        script.tool(before, "It is so.")
+        script.sent()
+        script.played()
+    heard = len(script.spoken())
+    script.user(message, turn_id=2)
+    script.model("Good, that's done.")
+    assert script.spoken()[heard:] == told
+    assert script.of(SpeakEnd)

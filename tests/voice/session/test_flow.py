@@ -318,7 +318,7 @@ DESK = """
 name = "desk"
 instructions = "Help."
 greeting = "The desk, hello. What can I do for you?"
-tools = ["order_taxi"]
+tools = ["order_taxi", "hire_driver"]
 hand_over = ["inn"]
 [takes_over]
 when = "To the desk."
@@ -358,6 +358,11 @@ def order_taxi(place: str, time: Annotated[str, KINDS["clock time"]] = "") -> st
     return f"A taxi to the {place}."
 
 @tool()
+def hire_driver(day: Annotated[str, KINDS["day"]]) -> str:
+    "Hire a driver."
+    return "Hired."
+
+@tool()
 def book_table() -> str:
     "Book a table."
     return "Booked."
@@ -374,10 +379,12 @@ def look_up(query: str) -> str:
 
 
 def ordering(prompt: Prompt) -> str | tuple[ToolCall, ...]:
-    """As a model that orders taxis to the station, and asks the wrong thing without one."""
+    """As a model that orders taxis to the station, and takes a desk for a day."""
     if "order_taxi" in {tool.name for tool in prompt.tools} and "station" in last_user(prompt):
         at = {"time": "nine"} if "nine" in last_user(prompt) else {}
         return (call("order_taxi", place="station", **at),)
+    if "hire_driver" in {tool.name for tool in prompt.tools} and "desk" in last_user(prompt):
+        return (call("hire_driver", day="the desk"),)
     return "I will put you through."
 
 
@@ -387,24 +394,29 @@ def ordering(prompt: Prompt) -> str | tuple[ToolCall, ...]:
         # What belongs to the request handed over is no value of the first agent's.
         (
             ["a table please", "a taxi to the station at nine"],
-            "To the desk. The desk, hello. A taxi to the station.",
+            "To the desk. A taxi to the station.",
             {},
         ),
         (
             ["a table please", "at eight, and I need a taxi to the station, at nine"],
-            "Thank you. To the desk. The desk, hello. A taxi to the station.",
+            "Thank you. To the desk. A taxi to the station.",
             {"time": "8:00 AM"},
         ),
-        # Nothing is asked for beside the agent itself.
+        # Nothing is asked for beside the agent itself, whose greeting was heard before.
         (
             ["a table please", "the desk please"],
-            "To the desk. The desk, hello. What can I do for you?",
+            "To the desk. What can I do for you?",
+            {},
+        ),
+        (
+            ["a table please", "the desk, a driver"],
+            "To the desk. I could not read the day the desk.",
             {},
         ),
         # Nor is the message handed back.
         (
             ["a table please", "a taxi to my table at the station"],
-            "To the desk. The desk, hello. A taxi to the station.",
+            "To the desk. A taxi to the station.",
             {},
         ),
         # An agent without steps answers its own request first.
@@ -467,4 +479,77 @@ async def test_what_one_message_brings(
 ) -> None:
     files = {"shop": SHOP, "workshop": WORKSHOP, "tools": BIKES}
     async with calling(written(tmp_path, monkeypatch, **files)) as line:
+        assert await typed(line, said) == reply
+
+
+LINE = """
+name = "line"
+instructions = "Arrange calls."
+greeting = "The line. What name?"
+cannot_say = "I do not know that."
+[steps.who]
+needs.name = { kind = "person", ask = ["What name?", "The name, please?"] }
+needs.number = { kind = "phone number", ask = ["What number?", "The number, please?"] }
+needs.about = { kind = "words", ask = "What is it about?" }
+goes_to = "confirm"
+[steps.confirm]
+tools = ["ring"]
+needs.rung = { tool = "ring", ask = ["{name}, {number}, {about}?", "Shall I?"] }
+goes_to = "done"
+[steps.done]
+"""
+RINGING = """
+from voice.tools import tool
+
+@tool()
+def ring() -> str:
+    "Ring somebody."
+    return "Rung."
+"""
+TOLD = ("Ruth Adler", "020 7946 0123", "a loose tooth")
+READ_BACK = "{}, 0 2 0 7 9 4 6 0 {}, {}?"
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "reply"),
+    [
+        # A request, or a greeting, is no name and no question.
+        (0, "can you fetch Rex on Friday", "I do not know that. The name, please?"),
+        (0, "I want to move Rex to Friday", "Sorry, I did not get that. The name, please?"),
+        (0, "put me down as Ruth Adler", "Thank you. What number?"),
+        (1, "hello?", "The number, please?"),
+        (1, "hello, is anybody there?", "The number, please?"),
+        (1, "is it far?", "I do not know that. The number, please?"),
+        # What is noted is corrected while something else is asked.
+        (2, "no, the last two digits are two four", "Thank you. What is it about?"),
+        (2, "sorry, it's Ruth Kent", "Thank you. What is it about?"),
+        (
+            2,
+            "it ends in nine, one two nine, and it's about a loose tooth",
+            READ_BACK.format("Ruth Adler", "1 2 9", "a loose tooth"),
+        ),
+        (
+            2,
+            "no story that ends in tears",
+            READ_BACK.format("Ruth Adler", "1 2 3", "story that ends in tears"),
+        ),
+        # A read-back is answered by corrections, and comes again with them.
+        (3, "about a broken crown", READ_BACK.format("Ruth Adler", "1 2 3", "a broken crown")),
+        (3, "no, about his gums", READ_BACK.format("Ruth Adler", "1 2 3", "his gums")),
+        (3, "no, it ends in double five", READ_BACK.format("Ruth Adler", "1 5 5", "a loose tooth")),
+        (
+            3,
+            "green cheese",
+            "Sorry, I did not get that. "
+            + READ_BACK.format("Ruth Adler", "1 2 3", "a loose tooth"),
+        ),
+    ],
+)
+@virtual
+async def test_what_is_noted_is_corrected_and_a_request_is_none_of_it(
+    known: int, said: str, reply: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with calling(written(tmp_path, monkeypatch, line=LINE, tools=RINGING)) as line:
+        for words in TOLD[:known]:
+            await typed(line, words)
         assert await typed(line, said) == reply

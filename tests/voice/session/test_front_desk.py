@@ -546,6 +546,25 @@ async def test_the_matter_is_read_back_once_and_in_few_words() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("are you open on Saturday and where can I park",
+         r"We are open .* Patients can park .*, what is the appointment for\?"),
+        ("my back hurts, when are you open and how much is it",
+         rf"I see\. We are open .* {HELP} What day would suit you\?"),
+        ("how much is it, can I talk to a nurse",
+         r"I will put you through to the nurse's line\. This is .*\?"),
+    ],
+)  # fmt: skip
+@virtual
+async def test_a_question_beside_what_a_pattern_answers_is_answered_too(
+    said: str, expected: str
+) -> None:
+    async with calling(clinic(), ANNA) as line:
+        await holds(line, (said, expected))
+
+
 @pytest.mark.parametrize("said", ["I fell down the stairs", "I tripped in the park"])
 @virtual
 async def test_a_complaint_with_the_words_of_a_question_is_one(said: str) -> None:

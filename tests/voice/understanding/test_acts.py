@@ -145,6 +145,7 @@ def test_nothing_is_kept_where_nothing_has_a_name() -> None:
     [
         ("what do I have booked with you?", Act.TELL), ("what have we got reserved", Act.TELL),
         ("tell me what you have down for us", Act.TELL), ("what do you have free", None),
+        ("did you cancel my table", Act.TELL), ("have you moved my table", Act.TELL),
         ("which table have I got", Act.TELL), ("do you know if I have a table", Act.TELL),
         ("how many tables have I got", Act.TELL), ("I need a different table", Act.CHANGE),
         ("I need a table for my sister", Act.ANOTHER), ("a second table please", Act.ANOTHER),

@@ -171,3 +171,22 @@ def test_a_yes_is_taken_for_granted_by_what_goes_on_but_by_no_question(
     tools = {"bring": bring, "send": ToolSpec("send", "Send it.", {}, confirmation=send)}
     asked = Question((ToolCall("b", "bring", {"count": "two"}),))
     assert asked.passed_over(message, tools) is passed
+
+
+@pytest.mark.parametrize(
+    ("message", "arguments", "refused"),
+    [
+        ("no, not two", {"count": "two"}, True),
+        ("no, not two", {"count": "two", "note": "hot"}, True),
+        ("no, one", {"count": "one"}, False),
+        ("no, one", {"count": 1}, False),
+        ("well, two", {"count": "two"}, False),
+    ],
+)
+def test_a_no_rules_out_the_call_without_a_value_from_it(
+    message: str, arguments: dict[str, object], refused: bool
+) -> None:
+    bring, new = ToolCall("b", "bring", {"count": "two"}), ToolCall("c", "bring", {**arguments})
+    other = ToolCall("t", "take", {"count": "two"})
+    assert Question((bring,)).refused(message, (new, other), TOOLS) == ((new,) if refused else ())
+    assert Question((bring, other)).refused(message, (new, other), TOOLS) == ()

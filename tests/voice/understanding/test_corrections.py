@@ -15,6 +15,8 @@ from voice.understanding.corrections import (
     pointed_out,
     repeated,
     taken_back,
+    told_last,
+    unwanted,
     with_the_rest,
 )
 
@@ -338,6 +340,7 @@ UNDOING = {**TOOLS, "remove_drink": replace(TOOLS["remove_drink"], undoes=True)}
     ("said", "asks"),
     [
         ("no wait, leave it", True), ("oh, keep the latte please", True), ("keep it on", True),
+        ("no, don't remove it", True),
         ("leave me a message", False), ("keep it and add a tea", False),
     ],
 )  # fmt: skip
@@ -352,6 +355,60 @@ def test_what_has_just_been_ended_and_is_to_stay_is_known(said: str, asks: bool)
     # Later it is no answer to the end.
     later = [*before, *_turn("what time is it", ToolCall("t", "get_time", {"place": "here"}))]
     assert ended(said, later, UNDOING) == ()
+
+
+BOOKED = ToolCall("b", "order_drink", {"drink": "oat latte"})
+TIMED = ToolCall("t", "set_timer", {"duration": "ten minutes"})
+
+
+@pytest.mark.parametrize(
+    ("said", "undone"),
+    [
+        ("do not order it", 1), ("no, I do not want that", 1), ("no don't order that please", 1),
+        ("I don't want the oat latte any more", 1), ("please don't", 1), ("scratch that", 1),
+        ("I didn't ask for it", 1), ("take that back", 1), ("cancel it", 1),
+        ("I don't want an espresso", None), ("don't cancel it", None), ("don't forget it", None),
+        ("don't order it again", None), ("do not order it with milk", None), ("no", None),
+        ("I don't want anything", None), ("never mind", None), ("I don't want one", None),
+    ],
+)  # fmt: skip
+def test_what_was_just_done_and_is_refused_is_taken_back(said: str, undone: int | None) -> None:
+    calls = unwanted(said, _turn("an oat latte", BOOKED), UNDOING)
+    assert (None if calls is None else len(calls)) == undone
+    for call in calls or ():
+        assert (call.name, call.arguments) == ("remove_drink", BOOKED.arguments)
+
+
+def test_what_no_tool_takes_back_is_known_to_be_refused() -> None:
+    assert unwanted("no, don't", _turn("ten minutes", TIMED), UNDOING) == ()
+    # Nor may it lack a value.
+    named = {**UNDOING, "remove_drink": spec("remove_drink", "drink", "table")}
+    assert unwanted("no, don't", _turn("an oat latte", BOOKED), named) == ()
+    failed = replace(_turn("ten minutes", TIMED)[-1], content="Error: No.")
+    assert unwanted("no, don't", [*_turn("ten minutes", TIMED)[:-1], failed], UNDOING) is None
+
+
+def test_a_refusal_later_on_names_what_it_refuses() -> None:
+    later = [*_turn("an oat latte", BOOKED), *_turn("hello there")[:1]]
+    assert unwanted("I don't want that", later, UNDOING) is None
+    assert len(unwanted("don't order that", later, UNDOING) or ()) == 1
+    both = _turn("an oat latte and a timer", BOOKED, TIMED)
+    assert [one.name for one in unwanted("no latte", both, UNDOING) or ()] == []
+    assert [one.name for one in unwanted("I don't want the latte", both, UNDOING) or ()] == [
+        "remove_drink"
+    ]
+
+
+def test_what_is_to_be_cancelled_is_not_what_has_been() -> None:
+    end = ToolCall("e", "remove_drink", {"drink": "oat latte"})
+    assert unwanted("cancel it", _turn("drop the latte", end), UNDOING) is None
+
+
+def test_the_last_deed_is_the_newest_turn_that_changed_something() -> None:
+    read = ToolCall("r", "get_time", {"place": "here"})
+    before = [*_turn("a timer", TIMED), *_turn("two things", MADE, BOOKED), *_turn("now", read)]
+    assert told_last(before, UNDOING) == "Done. Done."
+    assert told_last(_turn("now", read), UNDOING) == ""
 
 
 @pytest.mark.parametrize(("drink", "gone"), [("latte", True), ("lattes", True), ("tea", False)])

@@ -18,6 +18,7 @@ from voice.understanding.low_confidence import (
     I_SEE,
     NOT_SURE,
     asked_about,
+    claims,
     denies,
     in_doubt,
     leaves_open,
@@ -376,3 +377,20 @@ def test_what_the_tool_for_questions_knows_is_not_denied(
     script.user("the next train please")
     script.model("I can't see the timetable.")
     assert script.spoken() == (told or "I can't see the timetable.")
+
+
+@pytest.mark.parametrize(
+    ("reply", "claimed"),
+    [
+        ("Good, that's done.", True),
+        ("All right. I've now cancelled it for you.", True),
+        ("Thor's appointment is cancelled.", True),
+        ("Done.", True),
+        ("Is that done? Tell me.", False),
+        ("I haven't done that. It's not booked.", False),
+        ("We are closed on Sundays.", False),
+        ("When should it be done?", False),
+    ],
+)
+def test_a_reply_that_claims_a_deed_is_told_from_others(reply: str, claimed: bool) -> None:
+    assert claims(reply) == claimed

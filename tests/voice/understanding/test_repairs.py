@@ -15,6 +15,7 @@ from voice.understanding.repairs import repaired
         ("wake me at quarter past three sorry half five tomorrow", "wake me at half five tomorrow"),
         ("Turn on the kitchen light, I mean the bedroom light.", "Turn on the bedroom light"),
         ("turn on no turn off the lights", "turn off the lights"),
+        ("don't call maria sorry don't call elena", "don't call elena"),
         ("what's the time in Oslo or rather in Bergen", "what's the time in Bergen"),
     ],
 )  # fmt: skip
@@ -35,6 +36,8 @@ def test_what_is_taken_back_goes(said: str, meant: str) -> None:
         "set a timer for ten minutes no wait",
         "i have no idea what i mean",
         "not the cappuccino, I meant a cortado",
+        "don't call maria sorry call elena",
+        "it isn’t twenty five no twenty six",
     ],
 )
 def test_no_is_no_repair_without_a_like(said: str) -> None:

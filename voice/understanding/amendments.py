@@ -1,0 +1,126 @@
+"""Corrections of a call that the user is asked to confirm: "no, ear drops", "no, for Biscuit".
+
+A value belongs to the only parameter that can be read from it, and free text to the parameter whose
+old text stood behind the same word: "for Nero", "for Biscuit". In doubt nothing is corrected.
+English only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from voice.tools.registry import ToolError
+from voice.tools.spoken_numbers import amount
+from voice.types import Reading, ToolCall, ToolSpec
+from voice.understanding.english import (
+    ARTICLES,
+    GRAMMAR,
+    HESITATING,
+    TAKING_BACK,
+    VERBS,
+    asks,
+    plain,
+    without_article,
+    word_set,
+)
+from voice.understanding.slot_values import Wanted, said_values
+
+_CORRECTING = re.compile(rf"(?:{TAKING_BACK}|{HESITATING}|i said|not)\b|.* (?:instead|not)\b")
+_LEAD = re.compile(rf"(?:(?:{TAKING_BACK}|{HESITATING}|please|i said|make it|it's|it is)\b ?)+")
+_TAIL = re.compile(r" (?:instead|please|sorry|then|though)$")
+_LONGEST, _LONGEST_TEXT = 12, 4
+"""Most words of a correction, and of a free text in it."""
+
+
+def amended(message: str, call: ToolCall, tool: ToolSpec, asked: str) -> ToolCall | None:
+    """The call with the values that a correction gives in place of its own.
+
+    None if the message is no correction, says more than that, or leaves open which parameter is
+    meant.
+
+    Args:
+        message: The answer to the question whether to make the call.
+        asked: The request that led to the call, and the question.
+    """
+    said = plain(message)
+    if not _CORRECTING.match(said) or len(said.split()) > _LONGEST or asks(message):
+        return None
+    wanted = [*_wanted(call, tool)]
+    found = said_values(message, wanted, "")
+    for name, words in found.items():
+        if any(one.name != name and one.reads(words) for one in wanted):
+            return None
+    known = GRAMMAR | ARTICLES | word_set(plain(" ".join((asked, *found.values()))))
+    if found and not known.issuperset(_LEAD.sub("", said, count=1).split()):
+        return None
+    read = {one.name: one.reading.read for one in wanted if one.name not in tool.readings}
+    new: Mapping[str, object] = {n: read[n](w) if n in read else w for n, w in found.items()}
+    new = new or _text(message, call, tool, plain(asked))
+    return replace(call, arguments={**call.arguments, **new}) if new else None
+
+
+def _wanted(call: ToolCall, tool: ToolSpec) -> Iterator[Wanted]:
+    """The parameters of a call with values that can be read."""
+    for name, schema in tool.properties.items():
+        known = str(call.arguments[name]) if name in call.arguments else None
+        reading = tool.readings.get(name) or _reading(schema)
+        if reading and not (reading.free and known is None):
+            yield Wanted(name, _telling_apart(reading), known)
+
+
+def _reading(schema: Mapping[str, Any]) -> Reading | None:
+    """How an option or a number is read, as the argument that it becomes; None for other types."""
+    options = {str(one).casefold(): one for one in schema.get("enum", ())}
+    if options:
+        return Reading(lambda said: options.get(said.casefold()), lambda _: "")
+    kind = schema.get("type")
+    number = partial(_number, whole=kind == "integer")
+    return Reading(number, lambda _: "") if kind in ("integer", "number") else None
+
+
+def _number(said: str, whole: bool) -> float | None:
+    if said.casefold() in ARTICLES:
+        # "A" would be one.
+        return None
+    with suppress(ToolError):
+        value = amount(said)
+        if value == int(value):
+            return int(value)
+        return None if whole else float(value)
+    return None
+
+
+def _telling_apart(reading: Reading) -> Reading:
+    """The reading; names of existing things, which all mean the same to it, mean themselves."""
+    if not reading.anywhere:
+        return reading
+    return replace(reading, read=lambda said: reading.read(said) and said.casefold())
+
+
+def _text(message: str, call: ToolCall, tool: ToolSpec, asked: str) -> dict[str, str]:
+    """The free text of a correction, by its parameter; empty if there is none, or in doubt."""
+    found: dict[str, str] = {}
+    words = _TAIL.sub("", plain(message)).split()
+    for name, value in call.arguments.items():
+        if name in tool.readings or tool.properties.get(name, {}).get("enum"):
+            continue
+        old = plain(value) if isinstance(value, str) else ""
+        places = {_last(part) for part in f" {asked} ".split(f" {old} ")[:-1] if old}
+        at = max((at for at, word in enumerate(words) if word in places), default=len(words))
+        text = without_article(" ".join(words[at + 1 :]))
+        named = text.split()[:1] and text.split()[0] not in GRAMMAR and text != old
+        short = len(text.split()) <= _LONGEST_TEXT and VERBS.isdisjoint(text.split())
+        if named and short and {*words[:at]} <= GRAMMAR | ARTICLES | {*old.split()}:
+            at = message.lower().find(text)
+            found[name] = message[at : at + len(text)] if at >= 0 else text
+    return found if len(found) == 1 else {}
+
+
+def _last(text: str) -> str:
+    """The last word of a text that is no article; empty for none."""
+    return next((word for word in reversed(text.split()) if word not in ARTICLES), "")
