@@ -124,6 +124,16 @@ class Script:
             Transcript(turn_id, text, final=True, confidence=0.9 if text else 0.0, end_sample=end),
         )
 
+    def goes_on(self, after_ms: int, text: str, turn_id: int = 2) -> list[Command]:
+        """The user goes on so long after a turn of one second was over."""
+        start = 16_000 + 4000 + after_ms * 16
+        end = start + 16_000
+        return self.feed(
+            SpeechStarted(turn_id, start),
+            TurnEnded(turn_id, end, end + 4000),
+            Transcript(turn_id, text, final=True, confidence=0.9, end_sample=end),
+        )
+
     def model(
         self, text: str = "", *calls: ToolCall, cut: bool = False, confidence: float | None = None
     ) -> list[Command]:

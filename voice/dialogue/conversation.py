@@ -289,7 +289,8 @@ class Conversation:
 
     def _ending_with(self, words: str) -> History:
         dialogue = self.dialogue.copy()
-        dialogue.add("draft", Message(Role.USER, words))
+        going_on = any(turn.goes_on for turn in self._turns.values())
+        dialogue.add("draft", Message(Role.USER, words), goes_on=going_on)
         return dialogue
 
     def _begin_out_of_band(self, options: SessionOptions) -> tuple[str, list[Command]]:
@@ -399,16 +400,16 @@ class Conversation:
         sounding, current = self._agent.sounding, self._agent.current
         replies = [*sounding, *([current] if current else [])]
         answers = [reply for reply in replies if reply.occasion is Occasion.ANSWER]
-        goes_on = reopens(event, self._committed, answers)
+        turn.goes_on = reopens(event, self._committed, answers)
         if not self._agent.silent:
             for earlier in self._turns.values():
                 if earlier.pending:
                     earlier.pending.hand_over()
             holds = self._options.holds
-            turn.interrupt(Interruption.begin(sounding, holds, goes_on))
+            turn.interrupt(Interruption.begin(sounding, holds, turn.goes_on))
             if turn.pending:
                 return turn.pending.hold()
-        return self._stop(turn, withdraw=goes_on)
+        return self._stop(turn, withdraw=turn.goes_on)
 
     def _speech_goes_on(
         self, event: SpeechLasted | Pause | SpeechResumed, turn: UserTurn
@@ -448,7 +449,7 @@ class Conversation:
         self._committed = event
         self._silences = 0
         previous = self.dialogue.last_id
-        self.dialogue.add(turn.item_id, Message(Role.USER))
+        self.dialogue.add(turn.item_id, Message(Role.USER), goes_on=turn.goes_on)
         out: list[Command] = []
         if event.reason is not EndReason.MANUAL:
             out.append(Emit(UserSpeechStopped(event.turn_id, turn.item_id, event.end_sample)))

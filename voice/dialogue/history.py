@@ -28,11 +28,14 @@ class Entry:
     Attributes:
         breaks: Where tool calls interrupted the message: for each break, the length of the text
             before it and the entry id of the first call.
+        goes_on: Whether the user went on at once, so that this is one message with the user's entry
+            before it, unless calls stand between.
     """
 
     item_id: str
     message: Message
     breaks: tuple[tuple[int, str], ...] = ()
+    goes_on: bool = False
 
 
 class History:
@@ -74,8 +77,16 @@ class History:
         """Id of the last entry, or None when there is none."""
         return self._entries[-1].item_id if self._entries else None
 
-    def add(self, item_id: str, message: Message, previous_item_id: str | None = None) -> None:
+    def add(
+        self,
+        item_id: str,
+        message: Message,
+        previous_item_id: str | None = None,
+        goes_on: bool = False,
+    ) -> None:
         """Insert a message after an entry: ``root`` inserts at the front, None at the end.
+
+        ``goes_on`` is as in `Entry`.
 
         Raises:
             ProtocolError: The id is taken, or the previous entry does not exist.
@@ -91,7 +102,7 @@ class History:
             at = self._index(previous_item_id, "previous_item_id") + 1
         if item_id in self._deleted:
             self._deleted.remove(item_id)
-        self._insert(at, Entry(item_id, message))
+        self._insert(at, Entry(item_id, message, goes_on=goes_on))
 
     def get(self, item_id: str) -> Message:
         """The message with this id.
@@ -173,9 +184,23 @@ class History:
 
     def user_texts(self, count: int) -> tuple[str, ...]:
         """The last ``count`` user messages that are not empty, newest first, through `as_read`."""
-        users = (e.message for e in reversed(self._entries) if e.message.role is Role.USER)
-        texts = (message.content for message in users if message.content)
+        texts = (" ".join(e.message.content for e in entries) for entries in self.said())
         return tuple(map(as_read, islice(texts, count)))
+
+    def said(self) -> Iterator[list[Entry]]:
+        """The user's messages that are not empty, newest first, each with all its entries."""
+        found: list[Entry] = []
+        for entry in reversed(self._entries):
+            message = entry.message
+            if not (message.content.strip() or message.tool_calls):
+                continue
+            if found and not (found[0].goes_on and message.role is Role.USER):
+                yield found
+                found = []
+            if message.role is Role.USER:
+                found.insert(0, entry)
+        if found:
+            yield found
 
     def unanswered(self) -> str:
         """All that the user has said since the agent was last heard, through `as_read`."""

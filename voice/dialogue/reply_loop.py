@@ -170,7 +170,7 @@ class ReplyLoop:
         interrupted = reply or next(reversed(self._playback.playing), None)
         if withdraw and interrupted is not None:
             self._playback.withdraw(interrupted)
-            self._rounds.forget_question()
+            self._rounds.reopen_question(interrupted)
         # A second cough that interrupts nothing leaves the reply stopped before resumable.
         if interrupted is not None:
             repeated = interrupted.occasion is Occasion.ALERT

@@ -129,16 +129,18 @@ class Requests:
     """The requests of the user's last message, and how far the agent has come with them.
 
     Attributes:
-        item_id: Entry of the message.
+        item_id: Entry of the message, the last one if it has several.
         first: The request that the model sees in place of the message.
         left: Requests that have not been started.
         later: Requests started after the first, each with the id of the entry it follows.
+        joined: The message's other entries, if the user went on with it at once.
     """
 
     item_id: str
     first: Request
     left: tuple[Request, ...]
     later: tuple[tuple[Request, str | None], ...] = ()
+    joined: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -162,15 +164,15 @@ class Requests:
                 off?"; an answer that only names a thing is prefixed with it.
             called: The call that words make by patterns, without the model; None for none.
         """
-        entries = [one for one in dialogue if one.message.content or one.message.tool_calls]
-        last = entries[-1] if entries else None
-        if last is None or last.message.role is not Role.USER:
+        entries = [one for one in dialogue if one.message.content.strip() or one.message.tool_calls]
+        if not entries or entries[-1].message.role is not Role.USER:
             return None
-        said = last.message.content
+        *joined, last = (one.item_id for one in next(dialogue.said()))
+        said = " ".join(one.message.content for one in entries[-1 - len(joined) :])
         read = as_read(said)
         if len(said) > LONGEST_MESSAGE or len(re.findall(r"[^\s,;]+", read)) > _LONGEST:
             # Too long for one spoken message, and slow to parse.
-            return cls(last.item_id, Request(said), ())
+            return cls(last, Request(said), (), joined=tuple(joined))
         meant = repaired(written_out(read))
         if (intro := _INTRODUCING.match(meant)) and only_tells(intro["told"]):
             meant = meant[intro.end() :]
@@ -178,12 +180,12 @@ class Requests:
         answers = VERBS.isdisjoint(said_plainly) and len(meant.split()) <= _SHORT
         if to_what and answers and said_plainly - GRAMMAR:
             meant = f"{to_what} {_NO_THING.sub('', meant)}"
-        before = [entry.message for entry in entries[-_RECENT:-1]]
+        before = [entry.message for entry in entries[-_RECENT : -1 - len(joined)]]
         parts = (part for one in requests(meant) for part in beside_a_call(one, called))
         apart = (pointed_out(one, before) for one in ((meant,) if whole else parts))
         is_thing = partial(_is_thing, tools)
         first, *left = (Request(part) for one in apart for part in told_apart(one, is_thing))
-        return cls(last.item_id, first, tuple(left))
+        return cls(last, first, tuple(left), joined=tuple(joined))
 
     def behind_a_yes(self) -> Requests:
         """The same requests after a "yes", which the message takes for granted."""
@@ -191,7 +193,8 @@ class Requests:
 
     def once_more(self) -> Requests:
         """The same requests, begun anew with the current one; the others are not seen any more."""
-        return Requests(self.item_id, Request(""), (self.current, *self.left))
+        left = (self.current, *self.left)
+        return replace(self, first=Request(""), left=left, later=())
 
     @property
     def current(self) -> Request:
@@ -220,8 +223,9 @@ class Requests:
         """The dialogue with the requests started so far in place of the message."""
         seen = dialogue.copy()
         known = {entry.item_id for entry in seen}
-        if self.item_id in known:
-            seen.say(self.item_id, self.first.text)
+        texts = {**dict.fromkeys(self.joined, ""), self.item_id: self.first.text}
+        for item_id in known.intersection(texts):
+            seen.say(item_id, texts[item_id])
         for number, (request, behind) in enumerate(self.later):
             place = behind if behind in known else None
             seen.add(f"{self.item_id}/{number}", Message(Role.USER, request.text), place)

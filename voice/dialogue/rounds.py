@@ -155,6 +155,10 @@ class Rounds:
         """The calls that a "yes" would now make."""
         return () if self._question.options else self._question.calls
 
+    def reopen_question(self, reply: Reply) -> None:
+        """Open the question before a withdrawn reply again, unless calls have answered it."""
+        self._question = Question() if reply.calls_made else reply.answers
+
     def forget_question(self) -> None:
         """Drop the open question: what the user says next is no answer to it."""
         self._question = Question()

@@ -19,6 +19,7 @@ class UserTurn:
         transcript: The final transcript.
         shown: The last interim transcript sent to the client.
         interruption: What the turn does to the agent's sound; None if the agent was silent.
+        goes_on: Whether the user goes on with the turn before, whose reply was begun too soon.
     """
 
     turn_id: int
@@ -30,6 +31,7 @@ class UserTurn:
     paused: bool = False
     shown: str = ""
     interruption: Interruption | None = None
+    goes_on: bool = False
 
     @property
     def pending(self) -> Interruption | None:

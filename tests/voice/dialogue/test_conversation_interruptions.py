@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.script import TIMER, TOOLS, Script
+from tests.support.script import TIME, TIMER, TOOLS, Script
 from voice.config import AgentConfig
 from voice.config.flow import NeedConfig, StepConfig
 from voice.dialogue.commands import (
@@ -294,21 +294,24 @@ def test_words_that_came_during_a_reply_are_answered_once_the_client_has_stopped
     assert script.last(Generate).prompt.messages[-1].content.endswith("what time is it")
 
 
-def go_on(script: Script, after_ms: int, text: str = "to the shopping list") -> None:
-    """The user goes on so long after turn 1 was over."""
-    start = 16_000 + 4000 + after_ms * 16
-    script.feed(SpeechStarted(2, start), TurnEnded(2, start + 16_000, start + 20_000), final(text))
-
-
 def test_a_turn_that_goes_on_at_once_is_one_turn() -> None:
     script = Script(heard="Sure,")
     script.user("add milk")
     script.model("Sure, where to?")
     script.sent()
-    go_on(script, 500)
+    script.goes_on(500, "to the shopping list")
     assert script.history() == [("user", "add milk to the shopping list")]
     assert script.last(Generate).prompt.messages[-1].content == "add milk to the shopping list"
     assert [e.text for e in script.events(FinalTranscript)] == ["add milk", "to the shopping list"]
+
+
+def test_checks_see_the_whole_of_a_turn_that_goes_on() -> None:
+    script = Script()
+    script.user("what time is it and add")
+    script.goes_on(500, "milk to the list")
+    script.model("", TIME, confidence=1.0)
+    script.tool(TIME, "It is noon.")
+    assert script.last(Generate).prompt.messages[-1].content == "add milk to the list"
 
 
 def test_later_it_is_an_interruption() -> None:
@@ -316,7 +319,7 @@ def test_later_it_is_an_interruption() -> None:
     script.user("add milk")
     script.model("Sure, where to?")
     script.sent()
-    go_on(script, 900)
+    script.goes_on(900, "to the shopping list")
     assert script.history()[1] == ("agent", "Sure,")
 
 
@@ -327,7 +330,7 @@ def test_what_a_client_says_it_played_does_not_bring_a_withdrawn_reply_back() ->
     script.sent()
     item = script.events(ReplyEnded)
     assert len(item) == 1
-    go_on(script, 300)
+    script.goes_on(300, "to the shopping list")
     reply_item = next(e.item_id for e in script.conversation.dialogue if e.message.role == "agent")
     script.conversation.truncate(reply_item, "Sure,")
     assert script.history() == [("user", "add milk to the shopping list")]
@@ -339,7 +342,7 @@ def test_a_tool_that_ran_keeps_its_result_and_is_not_run_again() -> None:
     script.user("set a timer for ten minutes")
     script.model("", call)
     script.tool(call, "Timer set for 10 minutes.")
-    go_on(script, 300, "please")
+    script.goes_on(300, "please")
     roles = [role for role, _ in script.history()]
     assert roles == ["user", "agent", "tool", "user"]
     assert len(script.of(RunTool)) == 1
@@ -371,7 +374,7 @@ def test_a_drawn_out_right_goes_by_unless_more_follows() -> None:
 def test_yes_behind_a_turn_that_had_not_ended_is_part_of_it() -> None:
     script = Script()
     script.user("well")
-    go_on(script, 500, "yes")
+    script.goes_on(500, "yes")
     assert script.last(Generate).prompt.messages[-1].content == "well yes"
 
 

@@ -361,6 +361,25 @@ def test_a_correction_of_what_is_asked_about_is_asked_about(
     assert [run.call.arguments for run in script.of(RunTool)] == [{"drink": "tea"}]
 
 
+def test_a_question_is_open_still_for_who_goes_on_with_the_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script, order = ordering(monkeypatch)
+    script.user("order a latte")
+    script.model("", order, confidence=1.0)
+    script.sent()
+    script.played()
+    script.user("no", 2)
+    script.sent()
+    script.goes_on(400, "a tea", 3)
+    assert script.spoken().endswith("A tea, shall I?")
+    script.sent()
+    script.played()
+    script.user("yes", 4)
+    script.goes_on(400, "please", 5)
+    assert [run.call.arguments for run in script.of(RunTool)] == [{"drink": "tea"}]
+
+
 def test_what_was_refused_is_not_asked_about_again(monkeypatch: pytest.MonkeyPatch) -> None:
     script, order = ordering(monkeypatch)
     script.user("order a latte")

@@ -55,6 +55,9 @@ def test_a_request_that_was_interrupted_before_an_answer_was_heard_is_the_same_r
 def test_a_tool_is_told_the_request_behind_a_yes() -> None:
     script = Script()
     script.user("turn off all of Friday")
+    script.model("Shall I?")
+    script.sent()
+    script.played()
     script.user("Yes, please.", turn_id=2)
     script.model("", EGGS)
     assert script.of(RunTool)[-1].said == ("turn off all of Friday",)

@@ -164,6 +164,8 @@ async def test_a_tool_in_a_draft_sees_the_words_that_it_is_for() -> None:
             await line.say(words)
             ended = await line.next(ReplyEnded)
             assert ended.text in ("Fine.", f"{words.capitalize()}, you said.")
+            # Whoever goes on at once goes on with the same message.
+            await asyncio.sleep(2)
         assert (await drafts(line)).outcome == "stood"
         assert line.session.scope.said == ()
 
