@@ -114,6 +114,7 @@ class Decoder:
         applies_grammar: Whether the runner can choose tokens under a grammar.
 
     Attributes:
+        ahead: Positions of the next draft after the last known token; at most, and first, L - 1.
         in_doubt: Whether the last draft was in doubt about a tool (`dlm.grammar.tool_choice`).
     """
 
@@ -128,6 +129,7 @@ class Decoder:
         self.cache = cache
         self.prompt = list(prompt)
         self.block_size = block_size
+        self.ahead = block_size - 1
         self.vocabulary = vocabulary
         self._applies_grammar = applies_grammar
         self.progress = Progress(cached=cache.length)
@@ -232,7 +234,7 @@ class Decoder:
             The tokens after the known ones, cut after the first end mark.
         """
         mask, refinement = self.vocabulary.mask, plan.refinement
-        size = self.block_size - 1 if first_logits is None else len(first_logits)
+        size = self.ahead if first_logits is None else len(first_logits)
         tokens = torch.full((size,), mask)
         tokens[: len(block)] = torch.tensor(block[:size], dtype=torch.int64)
         masked = tokens == mask

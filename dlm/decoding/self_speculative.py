@@ -28,6 +28,8 @@ from dlm.language.chat_format import MarkedCalls
 
 Gains = Callable[[], Steps[Mapping[str, float]]]
 """Computes the log-likelihood of the user's message under each tool, less that of the best tool."""
+LEAST_AHEAD = 3
+"""Fewest positions of a draft, if a block has as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ class _Verified:
         self.lookup = PromptLookup(decoder.ids, decoder.vocabulary.never)
         # Decided tokens that are not committed yet.
         self.known: list[int] = []
+        # Whether the draft to be verified was denoised.
+        self.denoised = False
         # Logits of the next draft's first step, if a forward has already brought them.
         self.next_logits: Tensor | None = None
         # Gains of the tools, once they were asked for.
@@ -104,6 +108,8 @@ class _Verified:
             goes_on = 0 < len(draft) < self._room and draft[-1] != self.decoder.vocabulary.end
             verify = self._verify_and_draft if expected and goes_on else self._verify
             accepted = yield from verify(draft)
+            if self.denoised:
+                self.decoder.ahead = self._ahead(len(draft), accepted)
             if draft and drafts_anew:
                 self.lookup.learn(accepted, progress.forwards - before)
         if progress.complete and self.aids.calls is not None:
@@ -131,7 +137,7 @@ class _Verified:
         """
         decoder, known = self.decoder, self.known
         self.pruning_logits = None
-        masks = [decoder.vocabulary.mask] * (decoder.block_size - 1)
+        masks = [decoder.vocabulary.mask] * decoder.ahead
         ids, causal = [*known, *draft, *masks], len(known) + len(draft) - 1
         asked = Forward(ids, causal, len(known) - 1, prefill=not decoder.progress.tokens)
         logits, _ = yield from together(
@@ -152,10 +158,12 @@ class _Verified:
         decoder, room = self.decoder, self._room
         logits, self.next_logits = self.next_logits, None
         draft = self.reuse.propose(room) if logits is None else []
+        self.denoised = False
         if draft or not self.plan.refinement.steps:
             return draft
         if logits is None:
             draft = self.lookup.propose(decoder.progress.tokens, room)
+        self.denoised = not draft
         if not draft:
             drafting = decoder.draft(self.known, self.plan, (), self.matcher, logits)
             draft = (yield from drafting)[:room]
@@ -231,6 +239,16 @@ class _Verified:
             self.logs += log_probabilities(rows, progress.tokens[before:], verdict.decided)
         progress.complete = progress.tokens[-1] == end
         return len(verdict.accepted)
+
+    def _ahead(self, drafted: int, accepted: int) -> int:
+        """How many positions to draft next: few behind a draft that failed early.
+
+        Every position costs time, and those behind a wrong one are in vain.
+        """
+        now, most = self.decoder.ahead, self.decoder.block_size - 1
+        # The last token may be decided in the next forward.
+        held = accepted + 1 >= max(2, min(drafted, now))
+        return min(2 * now + 1, most) if held else min(max(accepted + 2, LEAST_AHEAD), now)
 
     def _with_gains(
         self,

@@ -10,7 +10,7 @@ import torch
 from dlm.decoding import unmask
 from dlm.decoding.decoder import Decoder, Plan, Progress
 from dlm.decoding.forwards import Steps, drive, outputs_of
-from dlm.decoding.self_speculative import Aids, decode_causal
+from dlm.decoding.self_speculative import LEAST_AHEAD, Aids, decode_causal
 from dlm.effort import REFINEMENT, Effort, Refinement
 from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.tool_choice import ToolChoice
@@ -83,6 +83,18 @@ def test_in_8_bits_it_is_token_by_token_to_the_last_bit(seed: int, rules: str) -
 def test_any_block_size_gives_the_same_tokens(block_size: int, effort: Effort) -> None:
     net = model(0, block_size=block_size)
     assert run(net, decoder(net, PROMPT), effort, 40, "auto").tokens == greedy_of_random(0, "auto")
+
+
+def test_behind_a_draft_that_failed_less_is_drafted() -> None:
+    net = model(0, block_size=16)
+    made = decoder(net, PROMPT)
+    run(net, made, Effort.INSTANT, 40)
+    assert made.ahead == LEAST_AHEAD
+    (prompt, _), *_ = learned()
+    made = decoder(taught(), prompt)
+    made.ahead = 1
+    run(taught(), made, Effort.INSTANT, 60)
+    assert made.ahead == made.block_size - 1
 
 
 @pytest.mark.parametrize("rule", unmask.RULES)
