@@ -16,8 +16,8 @@ _PARTS = {"half": 0.5, "quarter": 0.25, "three quarters": 0.75}
 _DIGITS = 4
 """Decimal places of a length in a larger unit: 20 minutes are 0.3333 hours."""
 
-_Length = tuple[float, int, int]
-"""Seconds, and the start and end of the words' place in the text."""
+_Found = tuple[float, int, int]
+"""A number or a length in seconds, and the start and end of its words' place in the text."""
 
 
 def durations_in(text: str, name: str) -> list[float]:
@@ -34,21 +34,21 @@ def durations_in(text: str, name: str) -> list[float]:
     stated = _STATED.search(name)
     if not stated:
         return []
-    unit = _SECONDS[stated[1].removesuffix("s") or "s"]
+    unit = _seconds(stated[1])
     numbers = [(float(value), start, end) for value, start, end in numbers_in(text)]
     lengths = list(_lengths(text, numbers))
     found = [round(seconds / unit, _DIGITS) for seconds, _, _ in lengths]
     return [] if {value for value, _, _ in numbers}.issuperset(found) else found
 
 
-def _lengths(text: str, numbers: list[_Length]) -> Iterator[_Length]:
+def _lengths(text: str, numbers: list[_Found]) -> Iterator[_Found]:
     """The lengths of time in a text; "1 hour 20 minutes" is one."""
     ending = {end: (value, start) for value, start, end in numbers}
     starting = {start: (value, end) for value, start, end in numbers}
-    last: _Length | None = None
+    last: _Found | None = None
     least = 0
     for found in _UNIT.finditer(text):
-        unit = _SECONDS[found[1].lower().removesuffix("s") or "s"]
+        unit = _seconds(found[1])
         amount = _amount(text, found.start(), ending)
         if amount is None:
             continue
@@ -86,9 +86,13 @@ def _amount(text: str, end: int, numbers: dict[int, tuple[float, int]]) -> tuple
         return 1.0, start
     part = _PARTS[found["part"].lower()]
     # "Eight and a quarter hours".
-    joint = _AND.search(text, 0, start)
-    whole = numbers.get(joint.start()) if joint else None
+    joined = text.endswith(_AND, 0, start)
+    whole = numbers.get(start - len(_AND)) if joined else None
     return (whole[0] + part, whole[1]) if whole else (part, start)
+
+
+def _seconds(unit: str) -> int:
+    return _SECONDS[unit.lower().removesuffix("s") or "s"]
 
 
 _NAMES = "hours?|hrs?|minutes?|mins?|seconds?|secs?|days?|weeks?|fortnights?"
@@ -102,9 +106,9 @@ _FEW = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_BEFORE = 40
-_AND = re.compile(r" and $", re.IGNORECASE)
+_AND = " and "
 _MORE = re.compile(
-    rf"s?\s+and (?:an? )?(half|quarter|three quarters)\b(?! (?:of|{_NAMES}))", re.IGNORECASE
+    rf"\s+and (?:an? )?(half|quarter|three quarters)\b(?! (?:of|{_NAMES}))", re.IGNORECASE
 )
 _JOINT = re.compile(r",?(?:\s+and)?\s*", re.IGNORECASE)
 _OVER = re.compile(r"\s*(?:[.,;!?]|$)")

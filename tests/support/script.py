@@ -115,24 +115,20 @@ class Script:
         """The client cancels a reply."""
         return self.took(self.conversation.cancel(reply_id))
 
-    def user(self, text: str, turn_id: int = 1, seconds: float = 1.0) -> list[Command]:
-        """A whole turn of the user's."""
-        end = round(seconds * 16_000)
+    def user(
+        self, text: str, turn_id: int = 1, seconds: float = 1.0, start: int = 0
+    ) -> list[Command]:
+        """A whole turn of the user's, from a sample on."""
+        end = start + round(seconds * 16_000)
         return self.feed(
-            SpeechStarted(turn_id, 0),
+            SpeechStarted(turn_id, start),
             TurnEnded(turn_id, end, end + 4000),
             Transcript(turn_id, text, final=True, confidence=0.9 if text else 0.0, end_sample=end),
         )
 
     def goes_on(self, after_ms: int, text: str, turn_id: int = 2) -> list[Command]:
         """The user goes on so long after a turn of one second was over."""
-        start = 16_000 + 4000 + after_ms * 16
-        end = start + 16_000
-        return self.feed(
-            SpeechStarted(turn_id, start),
-            TurnEnded(turn_id, end, end + 4000),
-            Transcript(turn_id, text, final=True, confidence=0.9, end_sample=end),
-        )
+        return self.user(text, turn_id, start=16_000 + 4000 + after_ms * 16)
 
     def model(
         self, text: str = "", *calls: ToolCall, cut: bool = False, confidence: float | None = None

@@ -237,7 +237,7 @@ class CallChecks:
         tools = {name: one for name, one in self._tools.items() if name in own}
         # "Cancel it" points at the deed itself, so it is read as it was said.
         several = reply.requests is not None and reply.requests.left
-        request = self.request(reply) if several else as_read(self._dialogue.newest_said)
+        request = self.request(reply) if several else self._dialogue.newest_said
         calls = unwanted(request, before, tools)
         if not calls and (gone := ended(request, before, tools)):
             made = tuple(replace(call, call_id=self._ids("call")) for call in gone[1:])

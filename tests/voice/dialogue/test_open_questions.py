@@ -312,6 +312,16 @@ def ordering(monkeypatch: pytest.MonkeyPatch, **options: object) -> tuple[Script
     return Script(**options), ToolCall("o", "order_drink", {"drink": "latte"})
 
 
+def asked_to_confirm(monkeypatch: pytest.MonkeyPatch) -> tuple[Script, ToolCall]:
+    """A dialogue in which the agent has just asked whether to order."""
+    script, order = ordering(monkeypatch)
+    script.user("order a latte")
+    script.model("", order, confidence=1.0)
+    script.sent()
+    script.played()
+    return script, order
+
+
 @pytest.mark.parametrize("calls", [{}, {"get_time": ("what time",)}], ids=["model", "pattern"])
 def test_the_question_before_a_call_stands_last_and_a_yes_makes_the_call(
     calls: dict[str, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
@@ -347,11 +357,7 @@ def test_a_yes_to_two_questions_makes_both_calls(monkeypatch: pytest.MonkeyPatch
 def test_a_correction_of_what_is_asked_about_is_asked_about(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    script, order = ordering(monkeypatch)
-    script.user("order a latte")
-    script.model("", order, confidence=1.0)
-    script.sent()
-    script.played()
+    script, _ = asked_to_confirm(monkeypatch)
     script.user("no, a tea", 2)
     assert script.spoken().endswith("A tea, shall I?")
     assert len(script.of(Generate)) == 1
@@ -364,11 +370,7 @@ def test_a_correction_of_what_is_asked_about_is_asked_about(
 def test_a_question_is_open_still_for_who_goes_on_with_the_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    script, order = ordering(monkeypatch)
-    script.user("order a latte")
-    script.model("", order, confidence=1.0)
-    script.sent()
-    script.played()
+    script, _ = asked_to_confirm(monkeypatch)
     script.user("no", 2)
     script.sent()
     script.goes_on(400, "a tea", 3)
@@ -381,11 +383,7 @@ def test_a_question_is_open_still_for_who_goes_on_with_the_answer(
 
 
 def test_what_was_refused_is_not_asked_about_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    script, order = ordering(monkeypatch)
-    script.user("order a latte")
-    script.model("", order, confidence=1.0)
-    script.sent()
-    script.played()
+    script, order = asked_to_confirm(monkeypatch)
     script.user("no, not a latte", 2)
     script.model("", replace(order, call_id="again"), confidence=1.0)
     assert script.spoken().endswith("Okay. What would you like to change?")
