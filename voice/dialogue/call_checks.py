@@ -285,7 +285,7 @@ class CallChecks:
         False where the user asks about what was done before.
         """
         seen = [entry.message for entry in reply.seen(self._dialogue)]
-        asked = [at for at, one in enumerate(seen) if one.role is Role.USER][-2:]
+        asked = [at for at, one in enumerate(seen) if one.role is Role.USER and one.content][-2:]
         called = (call.name for one in seen[asked[0] if asked else 0 :] for call in one.tool_calls)
         changed = any(n not in self._tools or not self._tools[n].read_only for n in called)
         return self.takes_apart(reply) and not changed and not asks(self.request(reply))

@@ -293,10 +293,9 @@ class Lead:
         after = self._flow.team.learned(before, call, result, said)
         if after.agent != before.agent:
             steps = self._flow.team.agent(after).steps
-            users = (one.item_id for one in reversed([*dialogue]) if one.message.role is Role.USER)
             # An agent without steps answers the message that led to it.
-            own = "" if steps else next(users, "")
-            after = replace(after, hidden=frozenset(one.item_id for one in dialogue) - {own})
+            own = {one.item_id for one in (() if steps else next(dialogue.said(), ()))}
+            after = replace(after, hidden=frozenset(one.item_id for one in dialogue) - own)
         return self.move(after)
 
     def move(self, to: Position) -> list[Command]:
@@ -339,11 +338,14 @@ def _refused(spec: ToolSpec, given: dict[str, Any], message: str) -> str:
 
 def _called_before(dialogue: History) -> set[str]:
     """Names of the tools that were called for the user message before the newest."""
-    asked, called = 0, set()
-    for message in (entry.message for entry in reversed([*dialogue])):
-        asked += message.role is Role.USER
-        if asked > 1:
+    newest = {entry.item_id for entry in next(dialogue.said(), ())}
+    called: set[str] = set()
+    behind = False
+    for entry in reversed([*dialogue]):
+        if entry.item_id in newest:
+            behind = True
+        elif behind and entry.message.role is Role.USER and entry.message.content.strip():
             break
-        if asked:
-            called.add(message.name)
+        elif behind:
+            called.add(entry.message.name)
     return called

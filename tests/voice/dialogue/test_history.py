@@ -5,7 +5,7 @@ from types import FrameType
 
 import pytest
 
-from voice.dialogue.history import MAX_ENTRIES, ROOT, History
+from voice.dialogue.history import MAX_ENTRIES, ROOT, Entry, History
 from voice.errors import ProtocolError
 from voice.types import Message, Role, ToolCall
 from voice.understanding.english import LONGEST_MESSAGE
@@ -355,3 +355,19 @@ def test_what_the_user_said_last_is_not_a_turn_without_words() -> None:
         dialogue.add(f"user_{number}", _user(text))
     assert dialogue.newest_said == "three"
     assert dialogue.user_texts(2) == ("three", "two")
+
+
+def test_who_goes_on_at_once_goes_on_with_the_same_message_unless_calls_stand_between() -> None:
+    dialogue = History()
+    dialogue.add("a", _user("add"))
+    dialogue.say("b", "")
+    dialogue.add("c", _user("milk"), goes_on=True)
+    assert [_ids_of(one) for one in dialogue.said()] == [["a", "c"]]
+    assert dialogue.user_texts(2) == ("add milk",)
+    dialogue.add("d", Message(Role.AGENT, tool_calls=(CALL,)))
+    dialogue.add("e", _user("please"), goes_on=True)
+    assert [_ids_of(one) for one in dialogue.said()] == [["e"], ["a", "c"]]
+
+
+def _ids_of(entries: list[Entry]) -> list[str]:
+    return [entry.item_id for entry in entries]
