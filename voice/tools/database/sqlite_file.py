@@ -126,7 +126,7 @@ def _connect(file: str) -> sqlite3.Connection:
         os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
     database = sqlite3.connect(file or ":memory:", timeout=BUSY_TIMEOUT_S, check_same_thread=False)
     try:
-        database.execute("PRAGMA journal_mode = WAL")
+        _log_ahead(database)
         # With write-ahead logging this survives a crash of the process, and a power cut loses at
         # most the last entries; it saves a disk flush while the user waits.
         database.execute("PRAGMA synchronous = NORMAL")
@@ -141,6 +141,19 @@ def _connect(file: str) -> sqlite3.Connection:
     if file:
         _make_private(file)
     return database
+
+
+def _log_ahead(database: sqlite3.Connection) -> None:
+    """Turn on write-ahead logging, for which SQLite does not always wait while others begin."""
+    until = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 def _is_ours(file: str) -> bool:
