@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from benchmarks.voice.corpus import NO_TOOL, Utterance, orders, people
-from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS, TOOLS
+from dlm.datagen.tools.catalog import AGENT_TOOLS, INSTRUCTIONS, TOOLS
 from dlm.engine.request import Request
 from dlm.evaluate.scores import Ask, plain
 from dlm.language.messages import Call, Tool, Turn

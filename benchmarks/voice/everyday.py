@@ -24,7 +24,7 @@ from typing import Any
 
 from benchmarks.report import Program, share
 from benchmarks.voice.everyday_checks import Verdict, judge
-from dlm.datagen.rows import rows
+from dlm.datagen.corpora.files import rows
 from voice.config import load_config
 from voice.demo.server import EMBEDDED
 from voice.session.resources import Resources

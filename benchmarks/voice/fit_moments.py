@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import ROOT, Program, share
+from dlm.datagen.corpora.files import rows
 from dlm.datagen.dialogues import Source, stream
-from dlm.datagen.rows import rows
 from voice.config import load_agent
 from voice.config.moment_weights import BUCKETS, KINDS, WEIGHTS_FILE, inputs
 from voice.config.moments import plain_words

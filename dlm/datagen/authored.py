@@ -20,9 +20,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from dlm.datagen.corpora.files import rows
 from dlm.datagen.examples import call_of
-from dlm.datagen.extraction_rows import parameter_of
-from dlm.datagen.rows import rows
+from dlm.datagen.extraction.rows import parameter_of
 from dlm.engine.json_call import DESCRIPTION, NAME
 from dlm.language.enumerations import extended, items
 

@@ -1,26 +1,19 @@
 """Writes whole dialogues with the agents' own tools and with invented ones, turn by turn.
 
-What happens in a turn is in `dlm.datagen.turns` and its like; how often it happens and what may
-follow is decided here. Which tools are declared in the end, and under which names, is not.
+What happens in a turn is in `dlm.datagen.turns.basic` and its like; how often it happens and what
+may follow is decided here. Which tools are declared in the end, and under which names, is not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from dlm.datagen import (
-    catalog,
-    turns,
-    turns_at_counter,
-    turns_at_ease,
-    turns_at_length,
-    turns_everyday,
-    turns_in_brief,
-)
-from dlm.datagen.catalog import AGENT_TOOLS, INVENTED
-from dlm.datagen.phrases import fill
-from dlm.datagen.script import Script
-from dlm.datagen.wording import WORDING
+from dlm.datagen.language.phrases import fill
+from dlm.datagen.language.wording import WORDING
+from dlm.datagen.own_tools.script import Script
+from dlm.datagen.tools import catalog
+from dlm.datagen.tools.catalog import AGENT_TOOLS, INVENTED
+from dlm.datagen.turns import at_counter, at_ease, at_length, basic, everyday, in_brief
 
 WEIGHTS: dict[str, int] = {
     "set_timer": 10, "get_weather": 10, "set_device": 10, "add_to_list": 8, "set_alarm": 7,
@@ -67,7 +60,7 @@ def _assistant(script: Script) -> None:
         if not script.ended:
             _turn(script, _wanted)
     if script.rng.random() < 0.12 and script.split == "train" and not script.ended:
-        turns.goodbye(script)
+        basic.goodbye(script)
 
 
 def _invented(script: Script) -> None:
@@ -87,33 +80,33 @@ def _talk(script: Script) -> None:
     _greet(script, "assistant")
     for _ in range(_turns(script)):
         roll = script.rng.random()
-        if roll < 0.25 and turns.chat(script):
+        if roll < 0.25 and basic.chat(script):
             continue
-        if roll > 0.95 and turns.abilities(script, script.repertoire):
+        if roll > 0.95 and basic.abilities(script, script.repertoire):
             continue
         if roll > 0.75:
             _talk_of_any(script)
         else:
-            turns.small_talk(script)
+            basic.small_talk(script)
     if script.split == "train" and script.rng.random() < 0.3:
-        turns.request(script, _wanted(script))
+        basic.request(script, _wanted(script))
 
 
 def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
     """One turn of the assistant or of an agent with invented tools."""
     rng = script.rng
-    if turns.choose(script):
+    if basic.choose(script):
         return
-    if script.unasked and rng.random() < script.unasked and turns.mention(script, wanted(script)):
+    if script.unasked and rng.random() < script.unasked and basic.mention(script, wanted(script)):
         return
     if script.at_ease and rng.random() < SPONTANEOUS and _spontaneous(script, wanted):
         return
     roll = rng.random()
-    if roll < 0.22 and turns.follow_up(script):
+    if roll < 0.22 and basic.follow_up(script):
         return
-    if 0.22 <= roll < 0.34 and turns.correction(script):
+    if 0.22 <= roll < 0.34 and basic.correction(script):
         return
-    if 0.34 <= roll < 0.38 and turns.repeat(script):
+    if 0.34 <= roll < 0.38 and basic.repeat(script):
         return
     if 0.38 <= roll < 0.61 and _without_tool(script):
         return
@@ -122,9 +115,9 @@ def _turn(script: Script, wanted: Callable[[Script], str]) -> None:
     if roll > 0.89 and tool != other and _compound(script, tool, other):
         return
     if 0.61 <= roll < 0.67 and tool in catalog.LACKING:
-        turns.bare_request(script, tool)
+        basic.bare_request(script, tool)
     else:
-        turns.request(script, tool)
+        basic.request(script, tool)
 
 
 _Moves = tuple[tuple[Callable[[Script], bool], int], ...]
@@ -137,22 +130,22 @@ def _one_of(script: Script, moves: _Moves) -> bool:
 
 
 def _talk_of_any(script: Script) -> bool:
-    return turns.talk(script, script.rng.choices(list(_TALK), list(_TALK.values()))[0])
+    return basic.talk(script, script.rng.choices(list(_TALK), list(_TALK.values()))[0])
 
 
 _AFTER: _Moves = (
-    (turns.correction, 22), (turns.follow_up, 18), (turns_at_ease.ask_back, 16),
-    (turns_at_ease.take_back, 8), (turns_at_ease.drop, 8), (turns_at_ease.tell, 16),
-    (turns_at_ease.wonder, 7),
+    (basic.correction, 22), (basic.follow_up, 18), (at_ease.ask_back, 16),
+    (at_ease.take_back, 8), (at_ease.drop, 8), (at_ease.tell, 16),
+    (at_ease.wonder, 7),
 )  # fmt: skip
 """What may follow a call, with weights."""
 
 
 _EVERYDAY: _Moves = (
-    (turns_everyday.unasked, 26), (turns_everyday.together, 22), (turns_everyday.move, 12),
-    (turns_everyday.by_place, 12), (turns_everyday.hint, 9), (turns_everyday.amend, 9),
-    (lambda script: turns_everyday.story(script, _wanted(script)), 16),
-    (lambda script: turns_everyday.scrap(script, _wanted(script)), 9),
+    (everyday.unasked, 26), (everyday.together, 22), (everyday.move, 12),
+    (everyday.by_place, 12), (everyday.hint, 9), (everyday.amend, 9),
+    (lambda script: everyday.story(script, _wanted(script)), 16),
+    (lambda script: everyday.scrap(script, _wanted(script)), 9),
 )  # fmt: skip
 """Everyday messages, which only training has, with weights."""
 
@@ -173,44 +166,44 @@ def _spontaneous(script: Script, wanted: Callable[[Script], str]) -> bool:
     tools = list(dict.fromkeys(wanted(script) for _ in range(rng.choice((2, 2, 2, 3, 3, 4)))))
     roll = rng.random()
     if roll < 0.3 and len(tools) > 1:
-        return turns.compound(script, *tools)
+        return basic.compound(script, *tools)
     if roll < 0.48:
-        return turns_at_ease.several(script, tools[0])
+        return at_ease.several(script, tools[0])
     if roll < 0.6 and len(tools) > 1:
-        change = turns_at_ease.abandon if roll < 0.53 else turns_at_ease.contrast
+        change = at_ease.abandon if roll < 0.53 else at_ease.contrast
         return change(script, tools[0], tools[1])
     if roll < 0.7:
-        stop = turns_at_ease.withdraw if roll < 0.65 else turns_at_ease.trail_off
+        stop = at_ease.withdraw if roll < 0.65 else at_ease.trail_off
         return stop(script, tools[0])
-    return turns_at_ease.tell(script) if roll < 0.92 else turns_at_ease.wonder(script)
+    return at_ease.tell(script) if roll < 0.92 else at_ease.wonder(script)
 
 
 def _compound(script: Script, tool: str, other: str) -> bool:
     last = script.split == "train" and "end_conversation" in script.repertoire
     if last and script.rng.random() < 0.06:
-        if turns.compound(script, tool, "end_conversation"):
+        if basic.compound(script, tool, "end_conversation"):
             script.ended = True
         return script.ended
-    return turns.compound(script, tool, other)
+    return basic.compound(script, tool, other)
 
 
 def _without_tool(script: Script) -> bool:
     rng = script.rng
     roll = rng.random()
     if roll < 0.04:
-        return turns.acquaintance(script)
+        return basic.acquaintance(script)
     if roll < 0.08:
-        return turns.abilities(script, script.repertoire)
+        return basic.abilities(script, script.repertoire)
     if roll < 0.29:
         return _talk_of_any(script)
     if roll < 0.48:
-        return turns.chat(script)
+        return basic.chat(script)
     if roll < 0.76:
-        return turns.unfit(script)
+        return basic.unfit(script)
     if roll < 0.84:
         absent = rng.choice([n for n in INVENTED if n not in ALIKE])
-        return turns.decline(script, absent)
-    return turns.decline(script, _wanted(script))
+        return basic.decline(script, absent)
+    return basic.decline(script, _wanted(script))
 
 
 def _wanted(script: Script) -> str:
@@ -227,15 +220,15 @@ def _open_shop(script: Script) -> None:
 
 
 _AT_COUNTER: _Moves = (
-    (turns_at_counter.ask, 6), (turns_at_counter.undecided, 3), (turns_at_counter.chatter, 6),
-    (turns_at_counter.off_menu, 2), (turns.shop_talk, 5),
+    (at_counter.ask, 6), (at_counter.undecided, 3), (at_counter.chatter, 6),
+    (at_counter.off_menu, 2), (basic.shop_talk, 5),
 )  # fmt: skip
 """What a customer may say at any time, with weights."""
 _OF_ORDER: _Moves = (
-    *_AT_COUNTER, (turns_at_counter.amount, 4), (turns_at_counter.swap_detail, 5),
-    (turns_at_counter.insist, 4), (turns_at_counter.other_drink, 5), (turns_at_counter.place, 3),
-    (turns_at_counter.remove_two, 2), (turns_at_counter.keep_one, 2), (turns.clear_order, 2),
-    (turns.same_drink, 3),
+    *_AT_COUNTER, (at_counter.amount, 4), (at_counter.swap_detail, 5),
+    (at_counter.insist, 4), (at_counter.other_drink, 5), (at_counter.place, 3),
+    (at_counter.remove_two, 2), (at_counter.keep_one, 2), (basic.clear_order, 2),
+    (basic.same_drink, 3),
 )  # fmt: skip
 """What a customer who has ordered may say, with weights."""
 
@@ -254,7 +247,7 @@ def _coffee_turn(script: Script) -> None:
     if script.unasked and rng.random() < script.unasked:
         # After an order, "no latte" would take it off again.
         tool = rng.choice(("read_order", "confirm_order") if ordered else ("order_drink",))
-        if turns.mention(script, tool):
+        if basic.mention(script, tool):
             return
     if rng.random() < 0.3 and _one_of(script, _OF_ORDER if ordered else _AT_COUNTER):
         return
@@ -268,55 +261,55 @@ def _coffee_turn(script: Script) -> None:
             *("change_drink", "change_drink", "change_drink", "remove_drink", "read_order"),
             *("confirm_order", "confirm_order"),
         )
-        turns.request(script, rng.choice(changes))
+        basic.request(script, rng.choice(changes))
     elif roll > 0.97:
-        turns.goodbye(script)
+        basic.goodbye(script)
     elif roll > 0.93:
-        turns.request(script, "transfer_call")
+        basic.request(script, "transfer_call")
         script.ended = True
     elif roll > 0.91:
-        turns.request(script, rng.choice(("remove_drink", "read_order", "confirm_order")))
-    elif (roll > 0.88 and _without_tool(script)) or (roll > 0.84 and turns.shop_talk(script)):
+        basic.request(script, rng.choice(("remove_drink", "read_order", "confirm_order")))
+    elif (roll > 0.88 and _without_tool(script)) or (roll > 0.84 and basic.shop_talk(script)):
         return
     elif roll > 0.76:
-        turns.bare_request(script, "order_drink")
+        basic.bare_request(script, "order_drink")
     else:
-        turns.request(script, "order_drink")
+        basic.request(script, "order_drink")
 
 
 def _spontaneous_coffee(script: Script) -> bool:
     """Write a turn of a customer at ease; False if it does not fit what was said before."""
     rng = script.rng
     if script.last is not None and rng.random() < 0.65:
-        return _one_of(script, (*_AFTER, (turns.same_drink, 14), (turns.leave_out, 8)))
+        return _one_of(script, (*_AFTER, (basic.same_drink, 14), (basic.leave_out, 8)))
     roll = rng.random()
     if roll < 0.42:
-        return turns_at_ease.several(script, "order_drink")
+        return at_ease.several(script, "order_drink")
     if roll < 0.74:
-        return turns_at_ease.tell(script) if roll < 0.58 else turns_at_ease.wonder(script)
+        return at_ease.tell(script) if roll < 0.58 else at_ease.wonder(script)
     if roll < 0.86:
-        stop = turns_at_ease.withdraw if roll < 0.81 else turns_at_ease.trail_off
+        stop = at_ease.withdraw if roll < 0.81 else at_ease.trail_off
         return stop(script, "order_drink")
     if roll < 0.91:
-        return turns_at_ease.abandon(script, "order_drink", "order_drink")
+        return at_ease.abandon(script, "order_drink", "order_drink")
     if roll < 0.95:
         other = rng.choice(("confirm_order", "transfer_call", "order_drink"))
-        return turns_at_ease.contrast(script, other, "order_drink")
+        return at_ease.contrast(script, other, "order_drink")
     last = rng.choice(("confirm_order", "read_order", "order_drink"))
-    return turns.compound(script, "order_drink", last)
+    return basic.compound(script, "order_drink", last)
 
 
 _CHANGES: tuple[Callable[[Script], bool], ...] = (
-    *(turns.follow_up, turns.follow_up, turns.follow_up, turns.correction, turns.correction),
-    *(turns.swap_drink, turns.leave_out, turns.same_drink, turns.clear_order),
+    *(basic.follow_up, basic.follow_up, basic.follow_up, basic.correction, basic.correction),
+    *(basic.swap_drink, basic.leave_out, basic.same_drink, basic.clear_order),
 )
 
 
 _ERRANDS: _Moves = (
-    (turns_in_brief.cancel_both, 6), (turns_in_brief.swap_items, 4), (turns_in_brief.add_it, 4),
-    (turns_in_brief.clear_it, 4), (turns_in_brief.all_off, 2), (turns_in_brief.no_reminder, 3),
-    (turns_in_brief.remind_at_last, 4), (turns_in_brief.cannot, 4), (turns_at_ease.drop, 4),
-    (turns.correction, 5), (turns_at_ease.ask_back, 2),
+    (in_brief.cancel_both, 6), (in_brief.swap_items, 4), (in_brief.add_it, 4),
+    (in_brief.clear_it, 4), (in_brief.all_off, 2), (in_brief.no_reminder, 3),
+    (in_brief.remind_at_last, 4), (in_brief.cannot, 4), (at_ease.drop, 4),
+    (basic.correction, 5), (at_ease.ask_back, 2),
 )  # fmt: skip
 _SETTING = ("set_timer", "set_alarm", "set_reminder", "add_to_list", "set_reminder", "read_list")
 
@@ -332,26 +325,26 @@ def _errands(script: Script) -> None:
         if rng.random() < 0.42:
             count = rng.choice((2, 3, 3, 4, 4, 5))
             tools = dict.fromkeys(_wanted(script) for _ in range(count))
-            turns.compound(script, *tools)
+            basic.compound(script, *tools)
         elif rng.random() < 0.3:
-            turns.request(script, rng.choice(_SETTING))
+            basic.request(script, rng.choice(_SETTING))
         else:
             _one_of(script, _ERRANDS)
 
 
 _OF_ONE: _Moves = (
-    (turns_at_length.describe, 10), (turns_at_length.keep, 3), (turns.same_drink, 4),
-    (turns.swap_drink, 1), (turns.leave_out, 1), (turns.correction, 2), (turns_at_ease.wonder, 1),
-    (turns_at_length.drinks, 1), (turns_at_counter.amount, 3), (turns_at_counter.swap_detail, 4),
-    (turns_at_counter.insist, 3), (turns_at_counter.other_drink, 3), (turns_at_counter.ask, 3),
-    (turns.shop_talk, 2), (turns.clear_order, 1),
+    (at_length.describe, 10), (at_length.keep, 3), (basic.same_drink, 4),
+    (basic.swap_drink, 1), (basic.leave_out, 1), (basic.correction, 2), (at_ease.wonder, 1),
+    (at_length.drinks, 1), (at_counter.amount, 3), (at_counter.swap_detail, 4),
+    (at_counter.insist, 3), (at_counter.other_drink, 3), (at_counter.ask, 3),
+    (basic.shop_talk, 2), (basic.clear_order, 1),
 )  # fmt: skip
 """What may follow the order of one drink, with weights."""
 _OF_SEVERAL: _Moves = (
-    (turns_at_length.adjust, 8), (turns_at_length.remove_described, 3), (turns_at_length.keep, 3),
-    (turns_at_ease.wonder, 1), (turns_at_length.drinks, 1), (turns_at_counter.place, 4),
-    (turns_at_counter.remove_two, 2), (turns_at_counter.keep_one, 2), (turns_at_counter.ask, 2),
-    (turns.shop_talk, 2), (turns.clear_order, 1),
+    (at_length.adjust, 8), (at_length.remove_described, 3), (at_length.keep, 3),
+    (at_ease.wonder, 1), (at_length.drinks, 1), (at_counter.place, 4),
+    (at_counter.remove_two, 2), (at_counter.keep_one, 2), (at_counter.ask, 2),
+    (basic.shop_talk, 2), (basic.clear_order, 1),
 )  # fmt: skip
 """What may follow the order of several drinks, with weights."""
 
@@ -365,11 +358,11 @@ def _drinks(script: Script) -> None:
         if rng.random() < 0.3:
             _one_of(script, _AT_COUNTER)
         else:
-            (turns_at_length.drink if one else turns_at_length.drinks)(script)
+            (at_length.drink if one else at_length.drinks)(script)
         for _ in range(rng.choice((0, 1, 1, 2))):
             _one_of(script, _OF_ONE if one else _OF_SEVERAL)
     if rng.random() < 0.12 and script.world.order:
-        turns.request(script, "confirm_order")
+        basic.request(script, "confirm_order")
 
 
 AT_LENGTH = {"errands": "assistant", "drinks": "coffee"}

@@ -3,18 +3,19 @@
 ``python -m dlm.datagen.dialogues --count 20 --seed 1`` prints some as JSON lines.
 
 A dialogue is made in five steps. `stream` draws a kind from `SHARES`. That kind's writer writes
-turns into a `dlm.datagen.script.Script` (an agent's own tools: `dlm.datagen.conversations`; what
-can happen in a turn is `dlm.datagen.turns`), a `dlm.datagen.unfamiliar_tools.Scene` (tools that no
-agent ships) or a `dlm.datagen.result_talk.ResultTalk` (what such tools answer, and what is asked
-about it), or the row is written as a whole (`dlm.datagen.written_tools`: functions called for in
-writing). A turn picks a phrasing of the split (`dlm.datagen.holdout`),
-fills its slots (`dlm.datagen.values`), and has it transcribed (`dlm.datagen.noise`). Simulated
-tools answer the calls, and replies are worded from their results. Finally the tools to declare are
-chosen and, for some kinds, renamed (`dlm.datagen.renaming`). Texts with structured answers are made
-separately (`dlm.datagen.extraction`, `dlm.datagen.composed_extraction`).
+turns into a `dlm.datagen.own_tools.script.Script` (an agent's own tools:
+`dlm.datagen.conversations`; what can happen in a turn is `dlm.datagen.turns.basic`), a
+`dlm.datagen.unfamiliar.unfamiliar_tools.Scene` (tools that no agent ships) or a
+`dlm.datagen.results.talk.ResultTalk` (what such tools answer, and what is asked about it), or the
+row is written as a whole (`dlm.datagen.unfamiliar.written_tools`: functions called for in writing).
+A turn picks a phrasing of the split (`dlm.datagen.holdout`), fills its slots
+(`dlm.datagen.values.slots`), and has it transcribed (`dlm.datagen.language.noise`). Simulated tools
+answer the calls, and replies are worded from their results. Finally the tools to declare are chosen
+and, for some kinds, renamed (`dlm.datagen.tools.renaming`). Texts with structured answers are made
+separately (`dlm.datagen.extraction.documents`, `dlm.datagen.extraction.composed_extraction`).
 
 A new kind of dialogue is a writer in `dlm.datagen.conversations` or `_OTHERS` and a share in
-`SHARES`; a new kind of turn is a function in `dlm.datagen.turns`; new words are entries in
+`SHARES`; a new kind of turn is a function in `dlm.datagen.turns.basic`; new words are entries in
 ``data/``.
 """
 
@@ -29,28 +30,23 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.datagen import (
-    catalog,
-    composed_extraction,
-    composed_results,
-    examples,
-    extraction,
-    results,
-    unfamiliar_tools,
-    written_tools,
-)
-from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS, INVENTED, Written
+from dlm.datagen import examples
 from dlm.datagen.conversations import ALIKE, AT_LENGTH, WRITERS
-from dlm.datagen.corpora import Corpora, as_heard, load
+from dlm.datagen.corpora.collection import Corpora, as_heard, load
+from dlm.datagen.extraction import composed_extraction, documents
 from dlm.datagen.holdout import NothingHeldOutError
-from dlm.datagen.noise import Style
-from dlm.datagen.phrases import fill
-from dlm.datagen.renaming import rename
-from dlm.datagen.script import Script
-from dlm.datagen.unfamiliar_tools import Scene
-from dlm.datagen.values import Values
-from dlm.datagen.wording import WORDING
-from dlm.datagen.words import WORDS
+from dlm.datagen.language.noise import Style
+from dlm.datagen.language.phrases import fill
+from dlm.datagen.language.wording import WORDING
+from dlm.datagen.language.words import WORDS
+from dlm.datagen.own_tools.script import Script
+from dlm.datagen.results import composed_results, facts
+from dlm.datagen.tools import catalog
+from dlm.datagen.tools.catalog import AGENT_TOOLS, INSTRUCTIONS, INVENTED, Written
+from dlm.datagen.tools.renaming import rename
+from dlm.datagen.unfamiliar import unfamiliar_tools, written_tools
+from dlm.datagen.unfamiliar.unfamiliar_tools import Scene
+from dlm.datagen.values.slots import Values
 
 SHARES: dict[str, float] = {
     "assistant": 0.115,
@@ -82,7 +78,7 @@ COMPOSED = 0.75
 """Share of texts with structured answers that are composed of facts (`composed_extraction`)."""
 
 AT_EASE = 0.6
-"""Share of training dialogues whose users speak spontaneously (`dlm.datagen.spontaneous`)."""
+"""Share of training dialogues whose users speak spontaneously (`spontaneous`)."""
 
 COMPOSED_RESULTS = 0.75
 """Share of dialogues about results whose tools and results are composed."""
@@ -94,8 +90,10 @@ class Source:
 
     Attributes:
         style: How users are transcribed; None draws a style for each dialogue.
-        unasked: Share of turns that mention an order without giving it (`dlm.datagen.mentions`).
-        at_ease: Share of dialogues whose users speak spontaneously (`dlm.datagen.spontaneous`).
+        unasked: Share of turns that mention an order without giving it
+            (`dlm.datagen.language.mentions`).
+        at_ease: Share of dialogues whose users speak spontaneously
+            (`dlm.datagen.language.spontaneous`).
     """
 
     values: Values
@@ -249,7 +247,7 @@ def _unfamiliar(rng: Random, source: Source) -> dict[str, Any] | None:
 
 def _results(rng: Random, source: Source) -> dict[str, Any]:
     ease = source.draw_ease(rng)
-    writer = composed_results if rng.random() < COMPOSED_RESULTS else results
+    writer = composed_results if rng.random() < COMPOSED_RESULTS else facts
     written = writer.write(rng, source.values, source.split, source.style, ease)
     return _of_strangers(rng, written)
 
@@ -262,7 +260,7 @@ def _of_strangers(rng: Random, written: Written) -> dict[str, Any]:
 def _extraction(rng: Random, split: str) -> dict[str, Any]:
     if rng.random() < COMPOSED:
         return composed_extraction.extraction(rng, split).row
-    return extraction.extraction(rng, split).row
+    return documents.extraction(rng, split).row
 
 
 _OTHERS: dict[str, Callable[[Random, Source], dict[str, Any] | None]] = {

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from dlm.datagen.tables import read
+from dlm.datagen.language.tables import read
 from dlm.language.identifiers import words as words_of
 from dlm.language.schema import written
 

@@ -21,18 +21,20 @@ from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
-from dlm.datagen import catalog, turns, unfamiliar_tools
 from dlm.datagen.dialogues import SHARES, Source, stream
 from dlm.datagen.holdout import NothingHeldOutError
-from dlm.datagen.renaming import rename
-from dlm.datagen.script import Script
-from dlm.datagen.unfamiliar_tools import Scene
+from dlm.datagen.own_tools.script import Script
+from dlm.datagen.tools import catalog
+from dlm.datagen.tools.renaming import rename
+from dlm.datagen.turns import basic
+from dlm.datagen.unfamiliar import unfamiliar_tools
+from dlm.datagen.unfamiliar.unfamiliar_tools import Scene
 
 Row = dict[str, Any]
 T = TypeVar("T")
 
 _UNFAMILIAR = 0.75
-"""Share of readings with an unfamiliar tool (`dlm.datagen.unfamiliar_tools`)."""
+"""Share of readings with an unfamiliar tool (`dlm.datagen.unfamiliar.unfamiliar_tools`)."""
 _RENAMED = 0.6
 """Share of the others in which the tool is renamed."""
 
@@ -62,7 +64,7 @@ def reading(source: Source, rng: Random) -> Row | None:
     script = Script(rng, source.values, source.split, source.corpora)
     tool = rng.choice(list(catalog.SAY))
     try:
-        turns.request(script, tool)
+        basic.request(script, tool)
     except NothingHeldOutError:
         if source.split == "train":
             raise

@@ -10,24 +10,20 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.datagen import (
-    catalog,
-    composed_extraction,
-    composed_results,
-    descriptions,
-    turns,
-    turns_at_ease,
-    unfamiliar_tools,
-)
-from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS
-from dlm.datagen.corpora import Corpora, load, services
+from dlm.datagen.corpora.collection import Corpora, load, services
 from dlm.datagen.dialogues import Source, stream
+from dlm.datagen.extraction import composed_extraction
 from dlm.datagen.holdout import NothingHeldOutError
-from dlm.datagen.noise import Style
-from dlm.datagen.script import Script, calls_of
+from dlm.datagen.language.noise import Style
+from dlm.datagen.own_tools.script import Script, calls_of
+from dlm.datagen.results import composed_results
+from dlm.datagen.tools import catalog, descriptions
+from dlm.datagen.tools.catalog import AGENT_TOOLS, INSTRUCTIONS
 from dlm.datagen.training_rows import interrupted
-from dlm.datagen.unfamiliar_tools import Scene
-from dlm.datagen.values import Values
+from dlm.datagen.turns import at_ease, basic
+from dlm.datagen.unfamiliar import unfamiliar_tools
+from dlm.datagen.unfamiliar.unfamiliar_tools import Scene
+from dlm.datagen.values.slots import Values
 from dlm.evaluate.cases import CALLS, Case, Kind, cases
 from dlm.evaluate.talk import alike
 from dlm.language.messages import Turn
@@ -166,7 +162,7 @@ def parallel(material: Material) -> Iterator[Case]:
 
     def write(script: Script) -> None:
         first, second = script.rng.sample(AGENT_TOOLS["assistant"], 2)
-        turns.compound(script, first, second)
+        basic.compound(script, first, second)
 
     return (c for c in cases(_written(material, write, "train")) if c.kind is Kind.PARALLEL)
 
@@ -185,8 +181,8 @@ def _two_requests(material: Material) -> Iterator[Row]:
     tools = [t for t in AGENT_TOOLS["assistant"] if t in catalog.MORE and t in catalog.FIX]
 
     def write(script: Script) -> None:
-        turns.request(script, script.rng.choice(tools))
-        script.rng.choice((turns.follow_up, turns.correction))(script)
+        basic.request(script, script.rng.choice(tools))
+        script.rng.choice((basic.follow_up, basic.correction))(script)
 
     return _written(material, write, "train")
 
@@ -202,13 +198,13 @@ def spontaneous(material: Material) -> Iterator[Case]:
     def write(script: Script) -> None:
         first, second, third = script.rng.sample(tools, 3)
         moves: tuple[Callable[[], object], ...] = (
-            lambda: turns.request(script, first),
-            lambda: turns.compound(script, first, second),
-            lambda: turns.compound(script, first, second, third),
-            lambda: turns_at_ease.several(script, first),
-            lambda: turns_at_ease.abandon(script, first, second),
-            lambda: turns_at_ease.withdraw(script, first),
-            lambda: turns_at_ease.tell(script),
+            lambda: basic.request(script, first),
+            lambda: basic.compound(script, first, second),
+            lambda: basic.compound(script, first, second, third),
+            lambda: at_ease.several(script, first),
+            lambda: at_ease.abandon(script, first, second),
+            lambda: at_ease.withdraw(script, first),
+            lambda: at_ease.tell(script),
         )
         script.rng.choice(moves)()
 
@@ -226,7 +222,7 @@ def asking(material: Material) -> Iterator[Case]:
     tools = [t for t in AGENT_TOOLS["assistant"] if t in catalog.LACKING]
 
     def write(script: Script) -> None:
-        turns.bare_request(script, script.rng.choice(tools))
+        basic.bare_request(script, script.rng.choice(tools))
 
     found = cases(_written(material, write, "train"))
     return (c for c in found if c.kind in (Kind.ASK, Kind.ANSWERED))
@@ -234,7 +230,7 @@ def asking(material: Material) -> Iterator[Case]:
 
 def out_of_scope(material: Material) -> Iterator[Case]:
     """Requests that no tool serves: sentences of other authors."""
-    for row in _written(material, turns.unfit, "heldout") if material.heldout else ():
+    for row in _written(material, basic.unfit, "heldout") if material.heldout else ():
         yield from cases([row])
 
 
@@ -261,7 +257,7 @@ def unasked(material: Material) -> Iterator[Case]:
     """Actions of the agents' own tools that are mentioned, or only seem to be asked for."""
 
     def write(script: Script) -> None:
-        turns.mention(script, script.rng.choice(AGENT_TOOLS["assistant"]))
+        basic.mention(script, script.rng.choice(AGENT_TOOLS["assistant"]))
 
     return _decided(_written(material, write, "heldout"))
 

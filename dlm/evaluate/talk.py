@@ -13,10 +13,10 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
-from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS, TOOLS
-from dlm.datagen.corpora import Corpora
-from dlm.datagen.rows import rows
-from dlm.datagen.wording import SMALL_TALK, TALK
+from dlm.datagen.corpora.collection import Corpora
+from dlm.datagen.corpora.files import rows
+from dlm.datagen.language.wording import SMALL_TALK, TALK
+from dlm.datagen.tools.catalog import AGENT_TOOLS, INSTRUCTIONS, TOOLS
 from dlm.engine.engine import Engine, Request
 from dlm.evaluate.scores import Ask, loops
 from dlm.language.messages import Turn

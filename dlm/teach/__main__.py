@@ -26,7 +26,7 @@ import torch
 
 from dlm.datagen.dialogues import generate
 from dlm.datagen.examples import line_of
-from dlm.datagen.values import Values
+from dlm.datagen.values.slots import Values
 from dlm.engine.engine import SHIPPED, Engine
 from dlm.evaluate.cases import cases
 from dlm.evaluate.run import ask_engine

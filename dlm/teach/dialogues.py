@@ -15,17 +15,17 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from dlm.datagen import composed_tools
 from dlm.datagen.dialogues import anyones_instructions
 from dlm.datagen.holdout import held_out
-from dlm.datagen.made_up import blend, pseudo_word, salad
-from dlm.datagen.mentions import is_mentionable, mentioned
-from dlm.datagen.noise import Style, draw_style, utter
-from dlm.datagen.phrases import Piece, fill, is_order, polite, template
-from dlm.datagen.values import Values
-from dlm.datagen.wording import WORDING
-from dlm.datagen.words import WORDS
-from dlm.datagen.world import capital
+from dlm.datagen.language.mentions import is_mentionable, mentioned
+from dlm.datagen.language.noise import Style, draw_style, utter
+from dlm.datagen.language.phrases import Piece, fill, is_order, polite, template
+from dlm.datagen.language.wording import WORDING
+from dlm.datagen.language.words import WORDS
+from dlm.datagen.tools.world import capital
+from dlm.datagen.unfamiliar import composed_tools
+from dlm.datagen.values.made_up import blend, pseudo_word, salad
+from dlm.datagen.values.slots import Values
 from dlm.language.identifiers import words
 from dlm.language.schema import is_number, options
 from dlm.language.spoken_numbers import figures, words_of

@@ -10,8 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.datagen.noise import Style
-from dlm.datagen.noise import plain as plain_text
+from dlm.datagen.language.noise import Style
+from dlm.datagen.language.noise import plain as plain_text
 from dlm.language.identifiers import words
 from dlm.language.schema import options
 from dlm.teach.dialogues import Writer

@@ -1,9 +1,9 @@
 """How people may ask for a tool of which only the declaration is known, and perhaps some examples.
 
-A request is a phrasing in the notation of `dlm.datagen.phrases`, whose slots are parameters. Its
-words come from the tool's name, the first sentence of its description, the names and types of its
-parameters, and ``dlm/datagen/data/declared_tools.toml``. Examples become phrasings too, with a slot
-in place of each value.
+A request is a phrasing in the notation of `dlm.datagen.language.phrases`, whose slots are
+parameters. Its words come from the tool's name, the first sentence of its description, the names
+and types of its parameters, and ``dlm/datagen/data/declared_tools.toml``. Examples become phrasings
+too, with a slot in place of each value.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from dlm.datagen.composed_tools import KINDS, THINGS, plural
-from dlm.datagen.phrases import is_order
-from dlm.datagen.tables import read
+from dlm.datagen.language.phrases import is_order
+from dlm.datagen.language.tables import read
+from dlm.datagen.unfamiliar.composed_tools import KINDS, THINGS, plural
 from dlm.language.identifiers import words
 from dlm.language.schema import is_number, options
 from dlm.language.spoken_numbers import figures, words_of

@@ -85,10 +85,10 @@ def short(rows: Iterable[Encoded], max_length: int) -> Iterator[Encoded]:
 
 def training_rows(template: Template, mixture: Mixture) -> Callable[[int], Iterator[Encoded]]:
     """A function from a seed to an endless stream of dialogues, determined by the seed."""
-    from dlm.datagen.descriptions import opaque
     from dlm.datagen.dialogues import Source
     from dlm.datagen.examples import read
     from dlm.datagen.reasons import reasoned
+    from dlm.datagen.tools.descriptions import opaque
     from dlm.datagen.training_rows import mixed, taught
 
     examples = read(mixture.examples) if mixture.examples else None

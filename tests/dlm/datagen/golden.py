@@ -21,24 +21,28 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from dlm.datagen import catalog, composed_tools, examples, holdout, mentions, turns
-from dlm.datagen import spoken_values as spoken
-from dlm.datagen.catalog import INVENTED, TOOLS
-from dlm.datagen.composed_tools import ACTIONS, KINDS, THINGS, Kind
-from dlm.datagen.corpora import load
+from dlm.datagen import examples, holdout
+from dlm.datagen.corpora.collection import load
+from dlm.datagen.corpora.intent_tools import SLOT_NAMES, TOPICS, UNFIT, offer
+from dlm.datagen.corpora.spans import day, duration, expression, moment, tokens
 from dlm.datagen.dialogues import SHARES, Source, generate, stream
-from dlm.datagen.intent_tools import SLOT_NAMES, TOPICS, UNFIT, offer
-from dlm.datagen.noise import Style, plain
+from dlm.datagen.language import mentions
+from dlm.datagen.language import spoken_values as spoken
+from dlm.datagen.language.noise import Style, plain
+from dlm.datagen.language.spoken_sums import evaluate
+from dlm.datagen.language.wording import SMALL_TALK, TALK, WORDING, Topic
+from dlm.datagen.language.words import CURRENCIES, UNITS, WORDS, Unit
+from dlm.datagen.own_tools.script import Script
 from dlm.datagen.reasons import reasoned
-from dlm.datagen.renaming import rename
-from dlm.datagen.script import Script
-from dlm.datagen.spans import day, duration, expression, moment, tokens
-from dlm.datagen.spoken_sums import evaluate
+from dlm.datagen.tools import catalog
+from dlm.datagen.tools.catalog import INVENTED, TOOLS
+from dlm.datagen.tools.renaming import rename
 from dlm.datagen.training_rows import interrupted, mixed, taught
-from dlm.datagen.unfamiliar_tools import Scene, mention, single
-from dlm.datagen.values import COMPOSED, Values
-from dlm.datagen.wording import SMALL_TALK, TALK, WORDING, Topic
-from dlm.datagen.words import CURRENCIES, UNITS, WORDS, Unit
+from dlm.datagen.turns import basic
+from dlm.datagen.unfamiliar import composed_tools
+from dlm.datagen.unfamiliar.composed_tools import ACTIONS, KINDS, THINGS, Kind
+from dlm.datagen.unfamiliar.unfamiliar_tools import Scene, mention, single
+from dlm.datagen.values.slots import COMPOSED, Values
 from dlm.evaluate.sets import SETS, Material, chosen
 from dlm.evaluate.talk import alike, openers
 from dlm.language.spoken_numbers import number
@@ -189,19 +193,19 @@ def _streams(sources: Mapping[str, Source]) -> Iterator[tuple[str, Iterable[Any]
 def _moves(sources: Mapping[str, Source]) -> Iterator[tuple[str, Iterable[Any]]]:
     """Each turn that a dialogue can take, of every tool."""
     other = {
-        "repeat": turns.repeat, "chat": turns.chat, "small talk": turns.small_talk,
-        "goodbye": turns.goodbye, "unfit": turns.unfit, "acquaintance": turns.acquaintance,
-        "shop talk": turns.shop_talk, "swap": turns.swap_drink, "again": turns.same_drink,
-        "without": turns.leave_out, "clear": turns.clear_order,
-        "more": turns.follow_up, "fix": turns.correction,
+        "repeat": basic.repeat, "chat": basic.chat, "small talk": basic.small_talk,
+        "goodbye": basic.goodbye, "unfit": basic.unfit, "acquaintance": basic.acquaintance,
+        "shop talk": basic.shop_talk, "swap": basic.swap_drink, "again": basic.same_drink,
+        "without": basic.leave_out, "clear": basic.clear_order,
+        "more": basic.follow_up, "fix": basic.correction,
     }  # fmt: skip
     each: dict[str, Callable[[Script, str], object]] = {
-        "request": lambda s, t: turns.request(s, t),
-        "unasked": lambda s, t: turns.mention(s, t),
-        "decline": lambda s, t: turns.decline(s, t),
-        "compound": lambda s, t: turns.compound(s, t, s.rng.choice(list(catalog.SAY))),
-        "bare": lambda s, t: t in catalog.LACKING and turns.bare_request(s, t),
-        "after": lambda s, t: turns.request(s, t) and s.rng.choice(list(other.values()))(s),
+        "request": lambda s, t: basic.request(s, t),
+        "unasked": lambda s, t: basic.mention(s, t),
+        "decline": lambda s, t: basic.decline(s, t),
+        "compound": lambda s, t: basic.compound(s, t, s.rng.choice(list(catalog.SAY))),
+        "bare": lambda s, t: t in catalog.LACKING and basic.bare_request(s, t),
+        "after": lambda s, t: basic.request(s, t) and s.rng.choice(list(other.values()))(s),
     }
     for split, source in sources.items():
         for name, move in each.items():
@@ -235,7 +239,7 @@ def _changes(
         script = Script(Random(f"{name} {seed}"), source.values, source.split, source.corpora)
         script.offer(TOOLS)
         try:
-            turns.request(script, tool)
+            basic.request(script, tool)
             change(script)
         except holdout.NothingHeldOutError:
             pass

@@ -9,8 +9,8 @@ from random import Random
 
 import pytest
 
-from dlm.datagen.composed_extraction import extraction
-from dlm.datagen.composed_facts import (
+from dlm.datagen.extraction.composed_extraction import extraction
+from dlm.datagen.extraction.composed_facts import (
     CHOICES,
     SHARED,
     TOPICS,
@@ -18,9 +18,9 @@ from dlm.datagen.composed_facts import (
     fact_of,
     topics,
 )
-from dlm.datagen.composed_values import ToldDraw
+from dlm.datagen.extraction.composed_values import ToldDraw
 from dlm.datagen.holdout import held_out
-from dlm.datagen.phrases import template
+from dlm.datagen.language.phrases import template
 from dlm.language.written_dates import dates_in
 
 OWN = {"it", "its"}

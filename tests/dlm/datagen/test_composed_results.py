@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from dlm.datagen.composed_fields import GROUPS, TABLE, column, draw_field, many, things
-from dlm.datagen.composed_results import write
-from dlm.datagen.composed_talk import LACKING
 from dlm.datagen.holdout import held_out, unseen
-from dlm.datagen.noise import Style
-from dlm.datagen.result_values import CURRENCIES, UNITS, WORDING
-from dlm.datagen.values import Values
+from dlm.datagen.language.noise import Style
+from dlm.datagen.results.composed_fields import GROUPS, TABLE, column, draw_field, many, things
+from dlm.datagen.results.composed_results import write
+from dlm.datagen.results.composed_talk import LACKING
+from dlm.datagen.values.result_values import CURRENCIES, UNITS, WORDING
+from dlm.datagen.values.slots import Values
 from dlm.evaluate.cases import Case, Kind, cases
 from dlm.evaluate.scores import told
 from dlm.language.identifiers import worded
@@ -220,8 +220,8 @@ def test_rows_hold_as_all_rows_do_and_talk_is_no_reply() -> None:
 
 
 def test_the_same_seed_writes_the_same_rows_whatever_the_hash_seed() -> None:
-    text = "import json; from random import Random; from dlm.datagen.composed_results import write;"
-    text += "from dlm.datagen.values import Values; r, v = Random(5), Values();"
+    text = "import json; from random import Random; from dlm.datagen.values.slots import Values;"
+    text += "from dlm.datagen.results.composed_results import write; r, v = Random(5), Values();"
     text += "print(json.dumps([write(r, v, s) for s in ('train', 'heldout') for _ in range(60)]))"
     digests = set()
     for seed in ("1", "2"):

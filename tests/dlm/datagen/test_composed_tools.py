@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from random import Random
 
-from dlm.datagen import composed_tools
-from dlm.datagen.composed_tools import THINGS, ComposedTool, answer, compose, reply, request
 from dlm.datagen.holdout import unseen
-from dlm.datagen.values import Values
+from dlm.datagen.unfamiliar import composed_tools
+from dlm.datagen.unfamiliar.composed_tools import (
+    THINGS,
+    ComposedTool,
+    answer,
+    compose,
+    reply,
+    request,
+)
+from dlm.datagen.values.slots import Values
 
 
 def tools(split: str = "train") -> list[ComposedTool]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dlm.datagen.corpora import (
+from dlm.datagen.corpora.collection import (
     _DIALOGUES,
     _INTENTS_ALONE,
     _UTTERANCES,
@@ -16,12 +16,12 @@ from dlm.datagen.corpora import (
     beginning,
     dialogue,
 )
+from dlm.datagen.corpora.intent_tools import answered, asked, collect, offer, telling_phrases
+from dlm.datagen.corpora.labelled_rows import request
+from dlm.datagen.corpora.orders import FILES, drink_order
+from dlm.datagen.corpora.spans import Request, complete, from_markers
 from dlm.datagen.holdout import held_out, unseen
-from dlm.datagen.intent_tools import answered, asked, collect, offer, telling_phrases
-from dlm.datagen.labelled_rows import request
-from dlm.datagen.orders import FILES, drink_order
-from dlm.datagen.phrases import Piece
-from dlm.datagen.spans import Request, complete, from_markers
+from dlm.datagen.language.phrases import Piece
 
 ATTRIBUTED = {
     "clinc_oos": "Larson et al., EMNLP 2019",

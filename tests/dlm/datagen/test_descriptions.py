@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from dlm.datagen.catalog import TOOLS
-from dlm.datagen.composed_tools import KINDS
-from dlm.datagen.descriptions import described, opaque, synonyms
 from dlm.datagen.dialogues import Source, stream
-from dlm.datagen.written_tools import FUNCTIONS
+from dlm.datagen.tools.catalog import TOOLS
+from dlm.datagen.tools.descriptions import described, opaque, synonyms
+from dlm.datagen.unfamiliar.composed_tools import KINDS
+from dlm.datagen.unfamiliar.written_tools import FUNCTIONS
 from dlm.language.template import tools_of, turns_of
 from tests.dlm.tiny import template
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS, TOOLS
 from dlm.datagen.dialogues import generate, main
 from dlm.datagen.examples import row_of
+from dlm.datagen.tools.catalog import AGENT_TOOLS, INSTRUCTIONS, TOOLS
 from dlm.engine.json_call import NAME
 
 Row = dict[str, Any]

@@ -6,19 +6,19 @@ from random import Random
 
 import pytest
 
-from dlm.datagen import turns_everyday
-from dlm.datagen.catalog import AGENT_TOOLS, ALIASES, PARAMETERS, SPECS
-from dlm.datagen.loose_values import loose_clock, loose_moment
-from dlm.datagen.phrases import parameter_of, template
-from dlm.datagen.script import Script
-from dlm.datagen.spoken_values import when
-from dlm.datagen.tables import Lists, read
-from dlm.datagen.turns import request
-from dlm.datagen.values import Values
+from dlm.datagen.language.phrases import parameter_of, template
+from dlm.datagen.language.spoken_values import when
+from dlm.datagen.language.tables import Lists, read
+from dlm.datagen.own_tools.script import Script
+from dlm.datagen.tools.catalog import AGENT_TOOLS, ALIASES, PARAMETERS, SPECS
+from dlm.datagen.turns import everyday
+from dlm.datagen.turns.basic import request
+from dlm.datagen.values.loose_values import loose_clock, loose_moment
+from dlm.datagen.values.slots import Values
 from tests.dlm.datagen.worlds import NOW, world
 
 VALUES = Values(free=True)
-TABLE = turns_everyday._TABLE
+TABLE = everyday._TABLE
 
 
 def talk(seed: int) -> Script:
@@ -75,12 +75,12 @@ def test_no_phrasing_stands_twice() -> None:
 def test_what_is_only_spoken_of_calls_nothing() -> None:
     for seed in range(200):
         script = talk(seed)
-        assert turns_everyday.unasked(script)
+        assert everyday.unasked(script)
         assert not calls(script) and script.used
         assert script.last is None
     silent = talk(1)
     silent.unasked = 0.0
-    assert not turns_everyday.unasked(silent)
+    assert not everyday.unasked(silent)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_arguments_are_words_of_the_user(turn: str) -> None:
     taken = 0
     for seed in range(120):
         script = talk(seed)
-        act = getattr(turns_everyday, turn)
+        act = getattr(everyday, turn)
         args = ("add_to_list",) if turn in ("story", "scrap") else ()
         if not act(script, *args):
             continue
@@ -107,7 +107,7 @@ def test_one_of_several_is_dropped_by_its_place() -> None:
     found = set()
     for seed in range(300):
         script = talk(seed)
-        if not turns_everyday.by_place(script):
+        if not everyday.by_place(script):
             continue
         *made, (undo, chosen) = calls(script)
         words = [m["content"].lower() for m in script.messages if m["role"] == "user"][-1]
@@ -156,6 +156,6 @@ def test_a_scrapped_thing_is_undone_before_the_next_is_done() -> None:
     for seed in range(60):
         script = talk(seed)
         request(script, "set_alarm")
-        if turns_everyday.scrap(script, "add_to_list"):
+        if everyday.scrap(script, "add_to_list"):
             names = [name for name, _ in calls(script)]
             assert names[names.index("add_to_list") - 1].startswith("cancel_")

@@ -10,10 +10,10 @@ from random import Random
 import pytest
 import torch
 
-from dlm.datagen import composed_extraction
-from dlm.datagen.extraction import KINDS, extraction, field_of, kinds, names_of
-from dlm.datagen.extraction_rows import Extraction
-from dlm.datagen.phrases import template as phrase
+from dlm.datagen.extraction import composed_extraction
+from dlm.datagen.extraction.documents import KINDS, extraction, field_of, kinds, names_of
+from dlm.datagen.extraction.rows import Extraction
+from dlm.datagen.language.phrases import template as phrase
 from dlm.decoding.forwards import Eager
 from dlm.engine.json_call import JsonCall
 from dlm.engine.request import Request, RequestJob

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from dlm.datagen import mentions
-from dlm.datagen.phrases import Piece
+from dlm.datagen.language import mentions
+from dlm.datagen.language.phrases import Piece
 
 ORDER = [Piece("turn on the "), Piece("lamp", "device"), Piece(" please")]
 

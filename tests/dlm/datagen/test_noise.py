@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from random import Random
 
-from dlm.datagen.noise import Style, draw_style, plain, utter
-from dlm.datagen.phrases import Piece
+from dlm.datagen.language.noise import Style, draw_style, plain, utter
+from dlm.datagen.language.phrases import Piece
 
 PIECES = [
     Piece("set a timer for "),

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from dlm.datagen.phrases import Template, is_order, tidy
+from dlm.datagen.language.phrases import Template, is_order, tidy
 
 
 def readings(source: str) -> set[str]:

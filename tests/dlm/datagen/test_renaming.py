@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from dlm.datagen.catalog import TOOLS
 from dlm.datagen.holdout import held_out
-from dlm.datagen.renaming import rename
+from dlm.datagen.tools.catalog import TOOLS
+from dlm.datagen.tools.renaming import rename
 
 ROW: dict[str, Any] = {
     "system": "Be brief.",

@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-from dlm.datagen import results
 from dlm.datagen.holdout import held_out, unseen
-from dlm.datagen.noise import Style
-from dlm.datagen.phrases import template
+from dlm.datagen.language.noise import Style
+from dlm.datagen.language.phrases import template
+from dlm.datagen.language.spoken_values import MONTHS
 from dlm.datagen.reasons import trace
-from dlm.datagen.result_deeds import carry_out
-from dlm.datagen.result_tools import DEEDS, FACTS, LISTS, MATTERS, Deed, Fact, offered, slot_of
-from dlm.datagen.result_values import CURRENCIES, FAILURES, UNITS, WORDING, draw
-from dlm.datagen.results import ResultWriter, write
-from dlm.datagen.spoken_values import MONTHS
-from dlm.datagen.values import Values
+from dlm.datagen.results import facts
+from dlm.datagen.results.deeds import carry_out
+from dlm.datagen.results.facts import ResultWriter, write
+from dlm.datagen.results.tools import DEEDS, FACTS, LISTS, MATTERS, Deed, Fact, offered, slot_of
+from dlm.datagen.values.result_values import CURRENCIES, FAILURES, UNITS, WORDING, draw
+from dlm.datagen.values.slots import Values
 from dlm.evaluate.cases import Kind, cases
 from dlm.language.identifiers import worded
 from dlm.language.spoken_numbers import number
@@ -90,7 +90,7 @@ def vocabulary() -> frozenset[str]:
     partly_done partly_failed
     """
     texts = [text for name in names.split() for text in WORDING[name]]
-    texts += [*FAILURES.values(), *results._NTH, "Yes No only"]
+    texts += [*FAILURES.values(), *facts._NTH, "Yes No only"]
     for unit in (*UNITS.values(), *CURRENCIES.values()):
         texts += [unit.one, unit.many]
     for matter in MATTERS.values():
@@ -204,7 +204,7 @@ def test_every_field_of_a_fact_can_be_asked_for_and_told(name: str) -> None:
         for key, form in fact.fields.items():
             value = draw(form[1], one.rng, one.values)
             for known in (value, None) if form[1] != "bool" else (value,):
-                shown = results._Shown(fact, {key: known})
+                shown = facts._Shown(fact, {key: known})
                 question = one._question(shown, "it")
                 if question is None:
                     continue

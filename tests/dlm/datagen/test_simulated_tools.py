@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from dlm.datagen.simulated_tools import SIMULATED
-from dlm.datagen.world import World
+from dlm.datagen.own_tools.simulated_tools import SIMULATED
+from dlm.datagen.tools.world import World
 from tests.dlm.datagen.worlds import told, world
 
 

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from dlm.datagen import spoken_values as said
-from dlm.datagen.spoken_sums import converted, evaluate, exchanged
+from dlm.datagen.language import spoken_values as said
+from dlm.datagen.language.spoken_sums import converted, evaluate, exchanged
 
 NOW = datetime(2026, 11, 21, 10, 30)
 TODAY = NOW.date()

@@ -6,13 +6,15 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from dlm.datagen import free_text, turns, turns_at_ease
-from dlm.datagen.catalog import AGENT_TOOLS
 from dlm.datagen.holdout import held_out
-from dlm.datagen.phrases import Piece
-from dlm.datagen.script import Script
-from dlm.datagen.spontaneous import Speaker, at_ease
-from dlm.datagen.values import Values
+from dlm.datagen.language.phrases import Piece
+from dlm.datagen.language.spontaneous import Speaker, at_ease
+from dlm.datagen.own_tools.script import Script
+from dlm.datagen.tools.catalog import AGENT_TOOLS
+from dlm.datagen.turns import at_ease as turns_at_ease
+from dlm.datagen.turns import basic
+from dlm.datagen.values import free_text
+from dlm.datagen.values.slots import Values
 
 VALUES = Values(free=True)
 TIMER = [Piece("set a timer for "), Piece("ten minutes", "duration"), Piece(" please")]
@@ -67,10 +69,10 @@ def test_who_gets_stuck_is_asked_for_what_is_missing() -> None:
 
 def test_what_was_said_is_undone_and_asked_for() -> None:
     script = talk(3)
-    turns.request(script, "add_to_list")
+    basic.request(script, "add_to_list")
     added = calls(script)[0][1]
     assert turns_at_ease.ask_back(script)
-    assert turns.request(script, "set_alarm")
+    assert basic.request(script, "set_alarm")
     assert turns_at_ease.take_back(script)
     assert [name for name, _ in calls(script)] == [
         *("add_to_list", "read_list", "set_alarm", "cancel_alarm")

@@ -10,19 +10,23 @@ from random import Random
 
 import pytest
 
-from dlm.datagen import catalog, orders, reasons, tables, turns_at_ease
-from dlm.datagen.catalog import AGENTS_OWN, INVENTED, SPECS, TOOLS
-from dlm.datagen.composed_tools import ACTIONS, KINDS, THINGS
+from dlm.datagen import reasons
+from dlm.datagen.corpora import orders
+from dlm.datagen.corpora.intent_tools import TOPICS, UNFIT
+from dlm.datagen.corpora.labelled_rows import READERS
 from dlm.datagen.holdout import unseen
-from dlm.datagen.intent_tools import TOPICS, UNFIT
-from dlm.datagen.labelled_rows import READERS
-from dlm.datagen.phrases import template
-from dlm.datagen.script import Drawing
-from dlm.datagen.simulated_tools import SIMULATED
-from dlm.datagen.tables import TableError
-from dlm.datagen.values import Values
-from dlm.datagen.wording import SMALL_TALK, TALK, WORDING
-from dlm.datagen.words import UNITS, WORDS
+from dlm.datagen.language import tables
+from dlm.datagen.language.phrases import template
+from dlm.datagen.language.tables import TableError
+from dlm.datagen.language.wording import SMALL_TALK, TALK, WORDING
+from dlm.datagen.language.words import UNITS, WORDS
+from dlm.datagen.own_tools.script import Drawing
+from dlm.datagen.own_tools.simulated_tools import SIMULATED
+from dlm.datagen.tools import catalog
+from dlm.datagen.tools.catalog import AGENTS_OWN, INVENTED, SPECS, TOOLS
+from dlm.datagen.turns import at_ease
+from dlm.datagen.unfamiliar.composed_tools import ACTIONS, KINDS, THINGS
+from dlm.datagen.values.slots import Values
 from tests.dlm.datagen.worlds import world
 
 
@@ -105,7 +109,7 @@ def test_replies_hold_only_what_is_known() -> None:
 
 def test_questions_about_what_was_asked_for_have_slots_that_can_be_drawn() -> None:
     drawing = Drawing(Values(), Random(1), world(), digits=False)
-    questions = ((t, q) for t, several in turns_at_ease._ASKING_BACK.about.items() for q in several)
+    questions = ((t, q) for t, several in at_ease._ASKING_BACK.about.items() for q in several)
     drawn = {(t, slot): drawing.single(t, slot) for t, q in questions for slot in template(q).slots}
     assert drawn["read_list", "item"] and all(drawn.values())
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from dlm.datagen.catalog import TOOLS
 from dlm.datagen.dialogues import SHARES, Source, stream
 from dlm.datagen.reasons import reasoned, with_trace
+from dlm.datagen.tools.catalog import TOOLS
 from dlm.datagen.training_rows import Row, interrupted, mixed, reading, reading_in, taught
 from dlm.evaluate.cases import cases
 from dlm.language.template import Template

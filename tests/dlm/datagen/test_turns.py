@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
-from dlm.datagen import catalog, holdout, orders, turns
-from dlm.datagen.corpora import Corpora
+from dlm.datagen import holdout
+from dlm.datagen.corpora import orders
+from dlm.datagen.corpora.collection import Corpora
 from dlm.datagen.dialogues import Source, stream
-from dlm.datagen.drink_groups import said_again
 from dlm.datagen.holdout import NothingHeldOutError
-from dlm.datagen.script import Script, calls_of
-from dlm.datagen.values import Values
+from dlm.datagen.own_tools.script import Script, calls_of
+from dlm.datagen.tools import catalog
+from dlm.datagen.turns import basic
+from dlm.datagen.turns.drink_groups import said_again
+from dlm.datagen.values.slots import Values
 
 VALUES = Values()
 
@@ -26,7 +29,7 @@ def script(seed: int = 1, corpora: Corpora | None = None) -> Script:
 @pytest.mark.parametrize("tool", sorted(catalog.LACKING))
 def test_what_is_missing_is_asked_for(tool: str) -> None:
     talk = script(4)
-    turns.bare_request(talk, tool)
+    basic.bare_request(talk, tool)
     roles = [m["role"] for m in talk.messages[:4]]
     assert roles == ["user", "assistant", "user", "assistant"]
     assert talk.messages[1]["content"].endswith("?")
@@ -37,7 +40,7 @@ def test_a_follow_up_keeps_what_was_not_said_again() -> None:
     for seed in range(30):
         talk = script(seed)
         talk.answer([("get_weather", {"place": "rome", "day": "friday"})])
-        if not turns.follow_up(talk):
+        if not basic.follow_up(talk):
             continue
         assert talk.last is not None
         after = talk.last[1]
@@ -59,12 +62,12 @@ def test_a_correction_changes_what_was_done() -> None:
     talk = script(3)
     talk.world.timers.clear()
     talk.answer([("set_timer", {"duration": "ten minutes"})])
-    assert turns.correction(talk)
+    assert basic.correction(talk)
     (call,) = talk.messages[-3]["tool_calls"]
     assert call["name"] == "change_timer" and "name" not in call["arguments"]
     assert len(talk.world.timers) == 1
     talk.answer([("set_timer", {"duration": "ten minutes"})])
-    assert turns.correction(talk)
+    assert basic.correction(talk)
     (call,) = talk.messages[-3]["tool_calls"]
     # Of two timers the one that was just set is meant.
     assert call["arguments"]["name"] == "ten minutes"
@@ -73,7 +76,7 @@ def test_a_correction_changes_what_was_done() -> None:
 def test_what_cannot_be_changed_is_undone_and_done_again() -> None:
     talk = script(3)
     talk.answer([("add_to_list", {"item": "milk"})])
-    assert turns.correction(talk)
+    assert basic.correction(talk)
     names = [c["name"] for c in talk.messages[-4]["tool_calls"]]
     assert names == ["remove_from_list", "add_to_list"]
 
@@ -83,17 +86,17 @@ def test_a_correction_calls_no_tool_that_was_declined() -> None:
     talk.forbidden.add("change_alarm")
     talk.answer([("set_alarm", {"when": "seven"})])
     before = len(talk.messages)
-    assert not turns.correction(talk)
+    assert not basic.correction(talk)
     assert len(talk.messages) == before
 
 
 def test_the_user_says_which_one_is_meant() -> None:
     talk = script(2)
-    assert not turns.choose(talk)
+    assert not basic.choose(talk)
     talk.world.alarms += [("seven", "7:00 AM tomorrow"), ("eight", "8:00 AM tomorrow")]
     talk.answer([("cancel_alarm", {})])
     assert "Which one: 7:00 AM tomorrow or 8:00 AM tomorrow?" in talk.last_reply
-    assert turns.choose(talk)
+    assert basic.choose(talk)
     (call,) = talk.messages[-3]["tool_calls"]
     assert call["name"] == "cancel_alarm" and call["arguments"]["when"] in ("seven", "eight")
     assert len(talk.world.alarms) == 1
@@ -101,23 +104,23 @@ def test_the_user_says_which_one_is_meant() -> None:
 
 def test_a_tool_for_the_same_thing_is_offered_beside_a_declined_one() -> None:
     talk = script(4)
-    assert turns.decline(talk, "cancel_alarm")
+    assert basic.decline(talk, "cancel_alarm")
     assert talk.used & {"set_alarm", "list_alarms", "change_alarm"}
 
 
 def test_a_declined_tool_is_never_offered_or_used() -> None:
     talk = script()
-    assert turns.decline(talk, "play_music")
+    assert basic.decline(talk, "play_music")
     assert talk.forbidden == {"play_music"}
-    turns.request(talk, "get_time")
-    assert not turns.decline(talk, "get_time")
+    basic.request(talk, "get_time")
+    assert not basic.decline(talk, "get_time")
 
 
 def test_names_and_abilities_are_told_as_they_are() -> None:
     talk = script(6)
-    assert turns.abilities(talk, ("get_time", "set_timer", "calculate"))
+    assert basic.abilities(talk, ("get_time", "set_timer", "calculate"))
     assert talk.used == {"get_time", "set_timer", "calculate"}
-    assert not turns.abilities(script(), ("get_time",))
+    assert not basic.abilities(script(), ("get_time",))
     # "tell the time" comes before "set timers", as their tools do.
     told = talk.messages[-1]["content"]
     known = [catalog.CAN[name] for name in ("get_time", "set_timer", "calculate")]
@@ -125,7 +128,7 @@ def test_names_and_abilities_are_told_as_they_are() -> None:
     assert len(places) > 1 and places == sorted(places)
     for seed in range(20):
         talk = script(seed)
-        assert turns.acquaintance(talk)
+        assert basic.acquaintance(talk)
 
 
 LATTE = {"drink": "latte", "milk": "oat milk", "sweetener": "a bit of honey"}
@@ -143,7 +146,7 @@ def ordering(seed: int = 1) -> Script:
 
 def test_what_is_left_out_is_gone_and_the_rest_stays() -> None:
     talk = ordering()
-    assert turns.leave_out(talk)
+    assert basic.leave_out(talk)
     (call,) = talk.messages[-3]["tool_calls"]
     (key,) = call["arguments"].keys() - {"drink"}
     assert call["name"] == "change_drink" and key in ("milk", "sweetener")

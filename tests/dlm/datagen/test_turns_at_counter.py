@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from dlm.datagen import turns, turns_at_counter
-from dlm.datagen.catalog import AGENT_TOOLS
 from dlm.datagen.dialogues import Source, stream
-from dlm.datagen.phrases import Piece
-from dlm.datagen.script import Script
-from dlm.datagen.texting import texted
-from dlm.datagen.values import Values
+from dlm.datagen.language.phrases import Piece
+from dlm.datagen.language.texting import texted
+from dlm.datagen.own_tools.script import Script
+from dlm.datagen.tools.catalog import AGENT_TOOLS
+from dlm.datagen.turns import at_counter, basic
+from dlm.datagen.values.slots import Values
 from dlm.language.spoken_numbers import number
 from tests.dlm.datagen.worlds import world
 
@@ -55,7 +55,7 @@ def told(turn: Callable[[Script], bool], *orders: dict[str, str]) -> list[tuple[
 
 def test_a_question_orders_nothing_until_the_drink_is_taken() -> None:
     taken = 0
-    for script, calls, _ in told(turns_at_counter.ask):
+    for script, calls, _ in told(at_counter.ask):
         roles = [(m["role"], bool(m.get("tool_calls"))) for m in script.messages]
         assert roles[:2] == [("user", False), ("assistant", False)]
         assert not script.messages[-1].get("cut")
@@ -69,7 +69,7 @@ def test_a_question_orders_nothing_until_the_drink_is_taken() -> None:
 
 def test_a_drink_that_was_asked_about_takes_the_place_of_the_last() -> None:
     swapped = 0
-    for script, calls, _ in told(turns_at_counter.ask, LATTE):
+    for script, calls, _ in told(at_counter.ask, LATTE):
         if len(calls) == 2:
             swapped += 1
             assert calls[0] == ("remove_drink", {"drink": "latte"})
@@ -81,7 +81,7 @@ def test_a_drink_that_was_asked_about_takes_the_place_of_the_last() -> None:
 
 def test_a_number_changes_how_many_there_are_and_orders_no_more() -> None:
     for orders in (LATTE, MOCHAS):
-        for script, calls, said in told(turns_at_counter.amount, orders):
+        for script, calls, said in told(at_counter.amount, orders):
             ((name, arguments),) = calls
             assert name == "change_drink" and arguments.keys() == {"drink", "quantity"}
             assert arguments["quantity"].lower() in said
@@ -90,7 +90,7 @@ def test_a_number_changes_how_many_there_are_and_orders_no_more() -> None:
             assert ordered["quantity"] == arguments["quantity"]
 
 
-@pytest.mark.parametrize("turn", [turns_at_counter.swap_detail, turns_at_counter.insist])
+@pytest.mark.parametrize("turn", [at_counter.swap_detail, at_counter.insist])
 def test_a_detail_heard_wrong_is_the_one_that_changes(turn: Callable[[Script], bool]) -> None:
     shouted = 0
     for script, calls, said in told(turn, LATTE):
@@ -102,12 +102,12 @@ def test_a_detail_heard_wrong_is_the_one_that_changes(turn: Callable[[Script], b
             k: v for k, v in LATTE.items() if k != key
         }
         shouted += value.isupper()
-    assert (shouted > 0) is (turn is turns_at_counter.insist)
+    assert (shouted > 0) is (turn is at_counter.insist)
 
 
 def test_the_drink_in_a_place_is_the_one_that_is_meant() -> None:
     drinks = [LATTE, {"drink": "mocha"}, TEA]
-    for _, calls, said in told(turns_at_counter.place, *drinks):
+    for _, calls, said in told(at_counter.place, *drinks):
         ((_, arguments),) = calls
         places = {"first": "latte", "second": "mocha", "third": "green tea", "last": "green tea"}
         (meant,) = {drink for nth, drink in places.items() if re.search(rf"\b{nth}\b", said)}
@@ -115,27 +115,27 @@ def test_the_drink_in_a_place_is_the_one_that_is_meant() -> None:
 
 
 def test_two_go_or_all_but_one() -> None:
-    for script, calls, said in told(turns_at_counter.remove_two, LATTE, MOCHAS, TEA):
+    for script, calls, said in told(at_counter.remove_two, LATTE, MOCHAS, TEA):
         gone = {arguments["drink"].lower() for _, arguments in calls}
         assert len(gone) == 2 and all(drink in said for drink in gone)
         assert len(script.world.order) >= 1
-    for script, calls, _ in told(turns_at_counter.keep_one, LATTE, MOCHAS, TEA):
+    for script, calls, _ in told(at_counter.keep_one, LATTE, MOCHAS, TEA):
         assert [name for name, _ in calls] == ["remove_drink", "remove_drink"]
         assert len(script.world.order) == 1
     # "Not the latte" would take either of these.
     alike = talk(1, LATTE, {"drink": "vanilla latte"})
-    assert not turns_at_counter.remove_two(alike) and not turns_at_counter.keep_one(alike)
+    assert not at_counter.remove_two(alike) and not at_counter.keep_one(alike)
 
 
 def test_who_wavers_gets_the_drink_named_last() -> None:
-    for _, calls, said in told(turns_at_counter.undecided):
+    for _, calls, said in told(at_counter.undecided):
         ((name, arguments),) = calls
         assert name == "order_drink" and arguments["drink"].lower() in said
 
 
 def test_what_no_menu_has_is_asked_of_the_shop() -> None:
     refused = offered = 0
-    for script, calls, _ in told(turns_at_counter.off_menu):
+    for script, calls, _ in told(at_counter.off_menu):
         assert [name for name, _ in calls] == ["order_drink"] * len(calls)
         first = next(m["content"] for m in script.messages if m["role"] == "tool")
         refused += first.startswith("Error: We do not have")
@@ -154,7 +154,7 @@ def test_a_couple_is_two() -> None:
 def test_that_is_all_ends_no_conversation_while_an_order_waits() -> None:
     for seed in range(200):
         script = talk(seed, LATTE)
-        turns.goodbye(script)
+        basic.goodbye(script)
         said = next(m["content"] for m in reversed(script.messages) if m["role"] == "user")
         assert not re.search(r"\b(?:that's (?:all|it)|will be all|done)\b", said.lower())
 

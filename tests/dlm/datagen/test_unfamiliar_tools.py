@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from dlm.datagen.unfamiliar_tools import Scene, write
-from dlm.datagen.values import Values
+from dlm.datagen.unfamiliar.unfamiliar_tools import Scene, write
+from dlm.datagen.values.slots import Values
 
 
 def test_a_scene_offers_its_tools_before_anybody_speaks() -> None:

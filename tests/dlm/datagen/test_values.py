@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from dlm.datagen import spoken_values as said
-from dlm.datagen.spoken_sums import evaluate
-from dlm.datagen.values import Values
-from dlm.datagen.words import WORDS
+from dlm.datagen.language import spoken_values as said
+from dlm.datagen.language.spoken_sums import evaluate
+from dlm.datagen.language.words import WORDS
+from dlm.datagen.values.slots import Values
 from dlm.language.spoken_numbers import number
 
 

@@ -14,8 +14,16 @@ import pytest
 import dlm.checkpoints
 from dlm.datagen.dialogues import Source, stream
 from dlm.datagen.holdout import held_out
-from dlm.datagen.written_tools import FUNCTIONS, Function, _alike, _Row, _slots, _without, functions
-from dlm.datagen.written_values import choices
+from dlm.datagen.unfamiliar.written_tools import (
+    FUNCTIONS,
+    Function,
+    _alike,
+    _Row,
+    _slots,
+    _without,
+    functions,
+)
+from dlm.datagen.values.written_values import choices
 from dlm.grammar.answer_rules import AnswerRules
 from dlm.grammar.matcher import GrammarFactory
 from dlm.language.copy_sources import sources

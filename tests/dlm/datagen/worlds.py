@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from random import Random
 
-from dlm.datagen.simulated_tools import SIMULATED
-from dlm.datagen.world import World
+from dlm.datagen.own_tools.simulated_tools import SIMULATED
+from dlm.datagen.tools.world import World
 
 NOW = datetime(2026, 11, 21, 15, 42)
 

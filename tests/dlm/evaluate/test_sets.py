@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from dlm.datagen.catalog import AGENT_TOOLS
-from dlm.datagen.corpora import Corpora
+from dlm.datagen.corpora.collection import Corpora
 from dlm.datagen.dialogues import generate
+from dlm.datagen.tools.catalog import AGENT_TOOLS
 from dlm.engine.engine import Engine, Finished, Request
 from dlm.evaluate.cases import CALLS, Case, Kind, cases
 from dlm.evaluate.run import OPENERS

@@ -6,8 +6,8 @@ import itertools
 from random import Random
 
 from dlm.datagen.examples import line_of, row_of
-from dlm.datagen.noise import Style
-from dlm.datagen.values import Values
+from dlm.datagen.language.noise import Style
+from dlm.datagen.values.slots import Values
 from dlm.teach.dialogues import Writer, _spoken, skeletons
 from dlm.teach.requests import Asking, phrasing_of, skeleton
 from tests.dlm.teach.test_lists import tool

@@ -249,7 +249,7 @@ def test_phrases_are_words_as_spoken_and_slots_are_filled(agent: AgentConfig) ->
 
 
 def test_the_model_is_trained_on_these_very_tools(toolbox: Toolbox) -> None:
-    from dlm.datagen.catalog import AGENT_TOOLS, INSTRUCTIONS, TOOLS
+    from dlm.datagen.tools.catalog import AGENT_TOOLS, INSTRUCTIONS, TOOLS
 
     shipped = {
         spec.name: {

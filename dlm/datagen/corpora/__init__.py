@@ -1,0 +1,1 @@
+"""Rows of the text corpora as requests, talk and tools."""

@@ -1,0 +1,1 @@
+"""Texts, and the JSON answers that a schema asks of them."""

@@ -1,0 +1,1 @@
+"""How people say things: phrasings, numbers, durations and times, slips, noise."""

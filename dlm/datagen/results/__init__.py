@@ -1,0 +1,1 @@
+"""Dialogues in which a tool's result is told in true sentences."""

@@ -1,0 +1,1 @@
+"""What can happen in one turn of a dialogue with an agent's own tools."""

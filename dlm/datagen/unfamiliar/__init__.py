@@ -1,0 +1,1 @@
+"""Tools that no agent ships, and dialogues about them."""

@@ -1,0 +1,1 @@
+"""Draws the values that fill a request, and those that a tool returns."""
