@@ -14,15 +14,17 @@ import json
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from voice.callers import Caller
 from voice.config import load_config
 from voice.config.command_line import add_options
-from voice.errors import VoiceError
+from voice.errors import ConfigError, VoiceError
 from voice.records.caller_data import CallerData
 from voice.records.folder import Conversations
 from voice.tools.database import Database
+from voice.tools.database.sqlite_file import SqliteFile
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         config = load_config(options.config, options.set)
+        _check_there(config.tools.database)
         with closing(Database(config.tools.database)) as database:
             answer = _answer(CallerData(database, Conversations(config.records)), options)
     except (VoiceError, ValueError) as error:
@@ -37,6 +40,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     print(json.dumps(answer, indent=2, ensure_ascii=False))
     return 0
+
+
+def _check_there(place: str) -> None:
+    """Refuse a file that no server has made: a new one would have nothing of any caller's.
+
+    Raises:
+        ConfigError: There is no such file.
+    """
+    file = ":memory:" if "://" in place else SqliteFile(place).shown
+    if file != ":memory:" and not Path(file).exists():
+        raise ConfigError(
+            f"tools.database: got {file!r}, which is not there; expected the server's"
+        )
 
 
 def _answer(data: CallerData, options: argparse.Namespace) -> dict[str, Any]:

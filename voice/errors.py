@@ -62,6 +62,14 @@ class ModelError(VoiceError):
     """A recogniser, language model or voice could not be loaded or failed while running."""
 
 
+def to_install(extra: str = "") -> str:
+    """The command that installs the project again, with an extra.
+
+    Without ``-e`` pip would copy the code to where it finds neither ``configs/`` nor ``web/``.
+    """
+    return ".venv/bin/pip install -c constraints.txt -e " + (f"'.[{extra}]'" if extra else ".")
+
+
 def origins(error: BaseException) -> str:
     """The types and tracebacks of an error, of its causes and of all errors in a group.
 

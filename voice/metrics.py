@@ -10,11 +10,11 @@ import asyncio
 import json
 import logging
 import os
+import stat
 import time
 from collections import Counter as Counts
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -313,11 +313,18 @@ def _open_lines(config: MetricsConfig) -> TextIO | None:
     path = config.json_lines
     if not path:
         return None
-    # Nobody else on this machine may read what was said.
-    opener = partial(os.open, mode=0o600 if config.transcripts else 0o666)
+    opener = _open_private if config.transcripts else None
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         # Line-buffered: a reader sees a turn as soon as it ends.
         return open(path, "a", encoding="utf-8", buffering=1, opener=opener)
     except OSError as error:
         raise ConfigError(f"metrics.json_lines: cannot open {path!r}: {error.strerror}") from error
+
+
+def _open_private(path: str, flags: int) -> int:
+    """Open a file that nobody else on this machine may read, even if it was there before."""
+    opened = os.open(path, flags, mode=0o600)
+    if stat.S_ISREG(os.fstat(opened).st_mode):
+        os.chmod(path, 0o600)
+    return opened

@@ -36,13 +36,17 @@ _BACKLOG = 128
 """Most connections that wait to be accepted; all may be accepted at once before some are closed."""
 
 
-def parse_arguments(arguments: Sequence[str] | None = None) -> Config:
-    """The configuration that a command line asks for.
+def parse_arguments(
+    arguments: Sequence[str] | None = None,
+    program: str = "voice.serve",
+    description: str = "Serve the agent.",
+) -> Config:
+    """The configuration that a command line asks for; the others are for its help.
 
     Raises:
         ConfigError: As `voice.config.load_config`.
     """
-    parser = argparse.ArgumentParser(prog="python -m voice.serve", description="Serve the agent.")
+    parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
     parser.add_argument("--config", help="TOML file, or the name of one in configs/")
     parser.add_argument("--agent", help="agent file, or the name of one in configs/agents/")
     parser.add_argument(
@@ -240,8 +244,16 @@ def serve(config: Config) -> None:
         uvicorn.Server(uvicorn_config(app, config.server)).run(sockets=[listener])
 
 
-def main(arguments: Sequence[str] | None = None, run: Callable[[Config], None] = serve) -> int:
-    """Run the server, or another program with the same arguments; returns its exit status."""
+def main(
+    arguments: Sequence[str] | None = None,
+    run: Callable[[Config], None] = serve,
+    **described: str,
+) -> int:
+    """Run the server, or another program with the same arguments; returns its exit status.
+
+    Args:
+        described: ``program`` and ``description`` of another program, as `parse_arguments` takes.
+    """
     shown = logging.StreamHandler()
     shown.addFilter(Seldom())
     layout = "%(levelname)s %(name)s: %(message)s"
@@ -249,7 +261,7 @@ def main(arguments: Sequence[str] | None = None, run: Callable[[Config], None] =
     # uvicorn raises the signal again after its shutdown; that is the normal end.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        run(parse_arguments(arguments))
+        run(parse_arguments(arguments, **described))
     except VoiceError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

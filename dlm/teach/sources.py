@@ -151,7 +151,8 @@ def _of_mcp(url: str, command: str) -> list[Listed]:
     try:
         return asyncio.run(ask())
     except ModuleNotFoundError as error:
-        raise ListError("mcp is not installed: pip install 'quicksilver-voice[mcp]'") from error
+        command = ".venv/bin/pip install -c constraints.txt -e '.[mcp]'"
+        raise ListError(f"mcp is not installed: {command}") from error
     except (OSError, ExceptionGroup) as error:
         told: BaseException = error
         while isinstance(told, BaseExceptionGroup):

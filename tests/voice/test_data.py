@@ -110,6 +110,16 @@ def test_a_callers_data_is_listed_exported_and_deleted(
     assert "caller: got 'ada'; expected local, operator, user:NAME" in capsys.readouterr().err
 
 
+def test_where_there_is_no_database_nobody_is_told_that_it_holds_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    for settings in ([], ["--set", f"tools.database={tmp_path / 'voice.sqlite'}"]):
+        assert data.main(["delete", *settings, "--caller", "local"]) == 1
+        assert "which is not there; expected the server's" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 async def test_the_servers_own_key_does_the_same_over_the_api(
     keyed: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

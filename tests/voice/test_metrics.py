@@ -105,6 +105,8 @@ def test_lines_hold_marks_and_no_words(tmp_path: Path) -> None:
 
 def test_lines_hold_words_when_asked(tmp_path: Path) -> None:
     path = tmp_path / "turns.jsonl"
+    # From before words were asked for, when others were allowed to read it.
+    path.touch(mode=0o644)
     metrics = Metrics(MetricsConfig(json_lines=str(path), transcripts=True))
     with metrics.session("s1") as session:
         for event in TURN:

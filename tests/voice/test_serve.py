@@ -146,6 +146,13 @@ def test_there_is_a_file_for_every_connection(limits: str, told: str) -> None:
     assert told in ran.stdout + ran.stderr
 
 
+@pytest.mark.parametrize("module", ["voice.serve", "voice.cluster", "voice.cluster.update"])
+def test_a_program_is_called_by_its_own_name(repo_root: Path, module: str) -> None:
+    arguments = (sys.executable, "-m", module, "--port", "x")
+    done = subprocess.run(arguments, cwd=repo_root, capture_output=True, text=True, check=False)
+    assert f"usage: python -m {module} " in done.stderr
+
+
 def test_a_start_shows_something_before_it_takes_long() -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:

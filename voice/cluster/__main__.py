@@ -38,4 +38,4 @@ def run(config: Config) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(run=run))
+    sys.exit(main(run=run, program="voice.cluster", description=__doc__ or ""))

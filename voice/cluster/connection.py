@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from voice.access.keys import check_exposure
 from voice.config import Config, secret
-from voice.errors import ConfigError, VoiceError
+from voice.errors import ConfigError, VoiceError, to_install
 
 _SETTINGS = {
     # Ray would otherwise report its usage to its makers.
     "RAY_USAGE_STATS_ENABLED": "0",
+    # Ray's own processes would otherwise give way to any other program of the machine, by 15.
+    "RAY_worker_niceness": "0",
     # On a busy machine the process that opens the port needs more than five seconds to start.
     "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",
 }
@@ -37,14 +40,17 @@ def connected(config: Config, address: str | None = None) -> Iterator[str]:
     try:
         import ray
     except ImportError as error:
-        raise ConfigError("ray is not installed: pip install 'quicksilver-voice[ray]'") from error
+        raise ConfigError(f"ray is not installed: {to_install('ray')}") from error
     from voice.cluster.deployments import check
 
     check(config)
+    ends = signal.getsignal(signal.SIGTERM)
     try:
         found = ray.init(address, include_dashboard=False, log_to_driver=False)
     except Exception as error:  # Ray raises no narrower one
         raise VoiceError(f"Ray does not start, or cannot be reached: {error}") from error
+    # Ray has its own, by which a program ends as if it had failed.
+    signal.signal(signal.SIGTERM, ends)
     try:
         yield os.environ.get("RAY_ADDRESS") or found.address_info["gcs_address"]
     except (RuntimeError, TimeoutError, ray.exceptions.RayError) as error:

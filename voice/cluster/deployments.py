@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -157,14 +157,36 @@ def deploy(config: Config) -> None:
         serve.RunTarget(part, f"{_NAME}-{name}-{version}", route_prefix=None)
         for name, part in _parts(config).items()
     ]
+    trial = f"{_NAME}-trial-{version}"
     try:
-        serve.run(_ingress(config, *serve.run_many(parts)), name=_NAME)
-    except RuntimeError:
-        for part in parts:
-            serve.delete(part.name)
-        raise
+        handles = serve.run_many(parts)
+        if runs():
+            # Ray would no longer replace an ingress of before that dies, once their update failed.
+            one = config.cluster.ingress.model_copy(update={"least": 1, "most": 1})
+            serve.run(_ingress(config, one, *handles), name=trial, route_prefix=None)
+            serve.delete(trial)
+        serve.run(_ingress(config, config.cluster.ingress, *handles), name=_NAME)
+    except RuntimeError as error:
+        begun = [trial, *(part.name for part in parts)]
+        why = _faults([*begun, _NAME])
+        for name in begun:
+            serve.delete(name)
+        raise RuntimeError(f"{error} {why}") from error
     for name in earlier:
         serve.delete(name)
+
+
+def _faults(applications: Iterable[str]) -> str:
+    """The errors for which deployments of applications were not started."""
+    found = serve.status().applications
+    told = (
+        deployment.message.splitlines()[-1]
+        for name in applications
+        if name in found
+        for deployment in found[name].deployments.values()
+        if deployment.status == "DEPLOY_FAILED" and deployment.message
+    )
+    return "; ".join(told)
 
 
 def application(config: Config) -> Application:
@@ -174,7 +196,7 @@ def application(config: Config) -> Application:
         ConfigError: As for `check`.
     """
     check(config)
-    return _ingress(config, *_parts(config).values())
+    return _ingress(config, config.cluster.ingress, *_parts(config).values())
 
 
 def from_arguments(arguments: dict[str, str]) -> Application:
@@ -212,12 +234,14 @@ def _parts(config: Config) -> dict[str, Application]:
     return {part.name: part.bind(config) for part in made}
 
 
-def _ingress(config: Config, *parts: Application | DeploymentHandle) -> Application:
+def _ingress(
+    config: Config, replicas: ReplicasConfig, *parts: Application | DeploymentHandle
+) -> Application:
     # With a configured key, ephemeral keys outlast a replacement of the ingresses.
     key = secret(config.server.api_key_env) or secrets.token_hex(32)
     # Ray gets the application from a method of the class, which has its handles by then.
     conversations = serve.ingress()(Ingress)
-    return _deployment(conversations, config.cluster.ingress, config).bind(config, *parts, key)
+    return _deployment(conversations, replicas, config).bind(config, *parts, key)
 
 
 def _deployment(part: type[Any], replicas: ReplicasConfig, config: Config) -> Deployment:

@@ -51,4 +51,4 @@ def _check_room(config: ClusterConfig, free: Mapping[str, float]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(run=update))
+    sys.exit(main(run=update, program="voice.cluster.update", description=__doc__ or ""))

@@ -474,7 +474,8 @@ def load_config(
     Raises:
         ConfigError: A file is missing or malformed, a key is unknown, or a value is out of range.
     """
-    return read_options(Config, find_file(path or "default", CONFIGS_DIR), overrides, given)
+    file = find_file(path or "default", CONFIGS_DIR, "--config")
+    return read_options(Config, file, overrides, given)
 
 
 _BY_SESSION = ("agent", "vad", "endpointing", "asr", "llm", "tts", "turn", "drafting")
@@ -517,16 +518,19 @@ def load_agent(name_or_path: str) -> AgentConfig:
         ConfigError: As `load_config`, or a tool is named twice, an example of a moment fails, or
             the order of the steps is wrong.
     """
-    return _read_agent(find_file(name_or_path, CONFIGS_DIR / "agents"))
+    return _read_agent(find_file(name_or_path, CONFIGS_DIR / "agents", "agent"))
 
 
-def load_team(name_or_path: str) -> tuple[AgentConfig, ...]:
+def load_team(name_or_path: str, option: str = "agent") -> tuple[AgentConfig, ...]:
     """Read an agent's file, and those of the agents that it, and they, may hand over to.
+
+    Args:
+        option: The option that names it, for errors.
 
     Raises:
         ConfigError: As `load_agent`, or there is no file for an agent, or it has another name.
     """
-    files = {"": find_file(name_or_path, CONFIGS_DIR / "agents")}
+    files = {"": find_file(name_or_path, CONFIGS_DIR / "agents", option)}
     team = {(front := _read_agent(files[""])).name: front}
     files = {front.name: files[""]}
     waiting = [front]
@@ -580,5 +584,8 @@ def data_path(name: str) -> Path:
 
 
 def secret(env_name: str) -> str | None:
-    """The value of an environment variable that holds a secret, or None when unset or empty."""
-    return os.environ.get(env_name) or None
+    """The value of an environment variable that holds a secret, or None when unset or empty.
+
+    Without the line break that a secret's file may end in, which no header can hold.
+    """
+    return os.environ.get(env_name, "").strip() or None

@@ -195,14 +195,14 @@ class RemoteModel:
 
 
 def _key(config: LlmConfig) -> str:
-    """The server's key, without a line break that its file may end in.
+    """The server's key.
 
     Raises:
         ConfigError: The key is missing, or a header cannot hold it.
     """
     remote = config.remote
-    key = (secret(remote.api_key_env) or "").strip()
-    if not key:
+    key = secret(remote.api_key_env)
+    if key is None:
         raise ConfigError(
             f"llm.remote.api_key_env: got {remote.api_key_env}, which is not set; "
             f"expected the key for {remote.base_url} in the environment"

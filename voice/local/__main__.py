@@ -19,7 +19,7 @@ from voice import events
 from voice.callers import LOCAL
 from voice.config import Config
 from voice.config.command_line import add_options, chosen
-from voice.errors import DeviceError, VoiceError
+from voice.errors import DeviceError, VoiceError, to_install
 from voice.local.echo_canceller import SETTLING_S, EchoCanceller, can_cancel
 from voice.local.playback_queue import PlaybackQueue
 from voice.local.sound_card import Hear, SoundCard, list_devices
@@ -214,9 +214,7 @@ def canceller_of(echo: str, card: SoundCard) -> EchoCanceller | None:
     if echo in ("half_duplex", "headset") or (echo == "auto" and not can_cancel()):
         return None
     if not can_cancel():
-        raise DeviceError(
-            "local.echo = cancel: livekit is not installed: pip install 'quicksilver-voice[local]'"
-        )
+        raise DeviceError(f"local.echo = cancel: livekit is not installed: {to_install('local')}")
     return EchoCanceller(card.queue.rate_hz, card.input_rate_hz, card.echo_delay_s * 1000)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from voice.errors import DeviceError
+from voice.errors import DeviceError, to_install
 from voice.local.playback_queue import PlaybackQueue
 from voice.types import SAMPLE_RATE_HZ, Samples
 
@@ -181,9 +181,7 @@ def _portaudio() -> Any:
         with _silenced():
             import sounddevice
     except ModuleNotFoundError as error:
-        raise DeviceError(
-            "sounddevice is not installed: pip install 'quicksilver-voice[local]'"
-        ) from error
+        raise DeviceError(f"sounddevice is not installed: {to_install('local')}") from error
     except OSError as error:
         raise DeviceError(
             "PortAudio is not installed: apt install libportaudio2 (Debian), brew install portaudio"

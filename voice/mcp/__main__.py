@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from voice.config import Config, load_agent
 from voice.config.command_line import add_options, chosen
-from voice.errors import ConfigError, VoiceError
+from voice.errors import ConfigError, VoiceError, to_install
 from voice.tools import Toolbox
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ async def serve(config: Config, sound: Sound) -> None:
     try:
         from mcp.server.stdio import stdio_server
     except ImportError as error:
-        raise ConfigError("mcp is not installed: pip install 'quicksilver-voice[mcp]'") from error
+        raise ConfigError(f"mcp is not installed: {to_install('mcp')}") from error
     from voice.mcp.server import AgentServer
 
     toolbox = Toolbox(config.tools, config.turn, memory=config.memory)

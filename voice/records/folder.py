@@ -47,8 +47,8 @@ class Query:
         agent: The agent's name; empty for any.
         only: "orders", "errors" or "unanswered" for conversations with any, as `summary` counts
             them; empty for all.
-        since: The conversation began at this time or later: ISO 8601, or the beginning of such a
-            text.
+        since: The conversation began at this time or later: ISO 8601, in UTC unless it tells its
+            offset, or the beginning of such a text.
         until: The conversation began before the end of this time; likewise.
         before: The conversation is older than the one with this id; empty for any.
         limit: Most conversations wanted.
@@ -140,7 +140,7 @@ class Conversations:
 
     def each(self, query: Query) -> Iterator[Document]:
         """The conversations that match in time, caller, agent and text, newest first."""
-        since, until = (re.sub("[^0-9T]", "", each) for each in (query.since, query.until))
+        since, until = map(_as_in_names, (query.since, query.until))
         for name in self.names():
             day = name[: len(until)]
             if (query.before and name >= query.before) or day > until > "":
@@ -238,6 +238,15 @@ class Conversations:
             # Another server may delete the same.
             if not isinstance(fault, FileNotFoundError):
                 raise StoreError(f"cannot delete a conversation: {fault.strerror}") from fault
+
+
+def _as_in_names(time: str) -> str:
+    """A time, or the beginning of one, as ids begin."""
+    with suppress(ValueError):
+        read = datetime.fromisoformat(time)
+        if read.tzinfo is not None:
+            time = f"{read.astimezone(UTC):{_TIME}}"
+    return re.sub("[^0-9T]", "", time)
 
 
 def summary(found: Document) -> Document:

@@ -28,7 +28,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Match, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -41,7 +41,7 @@ from voice.access.rate_limits import ClientLimits, ReplyLimits, SessionSlots, au
 from voice.access.requests import bounded, refusal
 from voice.config import Config, secret
 from voice.dictation.editor import MODEL_NAME as DICTATION
-from voice.errors import ConfigError, ProtocolError, StoreError, VoiceError, origins
+from voice.errors import ConfigError, ProtocolError, StoreError, VoiceError, origins, to_install
 from voice.metrics import CONTENT_TYPE, Follow, Metrics
 from voice.realtime.connection import Begun, RealtimeConnection
 from voice.realtime.extensions import checked_names
@@ -127,6 +127,7 @@ def build_app(
             *_routes(resources, config, routes),
             *_conversations(recorder, routes),
             *calls.routes(routes.guarded),
+            Route("/console", _console),
             _Page("/", StaticFiles(directory=WEB_DIR, html=True)),
         ],
         middleware=[
@@ -207,8 +208,8 @@ def _telemetry(config: Config) -> Telemetry | None:
         from voice.telemetry.export import Telemetry
     except ImportError as error:
         raise ConfigError(
-            "telemetry.endpoint or OTEL_EXPORTER_OTLP_ENDPOINT: expected pip install"
-            f" '.[telemetry]', or OTEL_SDK_DISABLED=true ({error})"
+            "telemetry.endpoint or OTEL_EXPORTER_OTLP_ENDPOINT: expected "
+            f"{to_install('telemetry')}, or OTEL_SDK_DISABLED=true ({error})"
         ) from error
     return Telemetry(config.telemetry)
 
@@ -219,6 +220,11 @@ def _conversations(recorder: Recorder | None, routes: Routes) -> list[Route]:
     from voice.server.conversations import conversation_routes
 
     return conversation_routes(recorder, routes.guarded)
+
+
+async def _console(request: Request) -> Response:
+    """To the console's folder; relative, since a proxy may serve it by HTTPS."""
+    return RedirectResponse("console/")
 
 
 async def _not_routed(request: Request, error: Exception) -> Response:
@@ -536,7 +542,7 @@ def _of_api(scope: Scope) -> bool:
 def _offered(resources: Resources, names: Iterable[str]) -> dict[str, Resources]:
     """The resources of the server's agent and others, by agent; as slow as `for_agent`."""
     found = {resources.agent.name: resources}
-    for other in map(resources.for_agent, names):
+    for other in (resources.for_agent(name, "server.agents") for name in names):
         if other.agent.name in found:
             raise ConfigError(f"server.agents: got {other.agent.name!r} twice; expected it once")
         found[other.agent.name] = other

@@ -26,7 +26,7 @@ from voice.access.keys import Grant
 from voice.access.rate_limits import RETRY_AFTER_S, SessionSlots
 from voice.access.requests import bounded, refusal
 from voice.config import Config
-from voice.errors import ProtocolError, origins
+from voice.errors import ProtocolError, origins, to_install
 from voice.metrics import Metrics
 from voice.realtime.connection import Begun
 from voice.realtime.wire import new_id, parse_json
@@ -37,7 +37,7 @@ PATH = "/v1/realtime/calls"
 SDP = "application/sdp"
 MAX_BODY_BYTES = 256 * 1024
 """Room for an offer, which is a few kilobytes, and a session with its tools."""
-REMEDY = "calls by WebRTC need the extra: pip install '.[webrtc]'; /v1/realtime works without"
+REMEDY = f"calls by WebRTC need {to_install('webrtc')}; /v1/realtime works without"
 
 _log = logging.getLogger(__name__)
 

@@ -21,7 +21,9 @@ def _main(path: str) -> int:
     try:
         from pypdf import PdfReader
     except ImportError:
-        return _refuse("pypdf is not installed: pip install 'quicksilver-voice[pdf]'")
+        return _refuse(
+            "pypdf is not installed: .venv/bin/pip install -c constraints.txt -e '.[pdf]'"
+        )
     try:
         reader = PdfReader(path)
         if reader.is_encrypted and not reader.decrypt(""):

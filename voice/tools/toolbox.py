@@ -23,7 +23,7 @@ from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from voice.config import AgentConfig, MemoryConfig, ToolsConfig, TurnConfig, secret
-from voice.errors import ConfigError, StoreError
+from voice.errors import ConfigError, StoreError, to_install
 from voice.tools import results
 from voice.tools.builtin import (
     agenda,
@@ -566,9 +566,7 @@ def _require_mcp() -> None:
     try:
         importlib.import_module("mcp")
     except ImportError as error:
-        raise ConfigError(
-            "tools.mcp: mcp is not installed: pip install 'quicksilver-voice[mcp]'"
-        ) from error
+        raise ConfigError(f"tools.mcp: mcp is not installed: {to_install('mcp')}") from error
 
 
 def _house(config: ToolsConfig, web: Web) -> House:

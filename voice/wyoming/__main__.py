@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from voice.config import Config
 from voice.config.command_line import add_options, chosen
-from voice.errors import ConfigError, VoiceError
+from voice.errors import ConfigError, VoiceError, to_install
 
 DEFAULT_URI = "tcp://127.0.0.1:10700"
 SERVICE = "_wyoming._tcp.local."
@@ -57,8 +57,7 @@ async def serve(config: Config, uri: str, satellites: Sequence[str], name: str |
     try:
         from voice.wyoming.server import WyomingServer
     except ImportError as error:
-        hint = "pip install 'quicksilver-voice[wyoming]'"
-        raise ConfigError(f"wyoming is not installed: {hint}") from error
+        raise ConfigError(f"wyoming is not installed: {to_install('wyoming')}") from error
     from voice.session.resources import Resources
 
     resources = await asyncio.to_thread(Resources.load, config)

@@ -82,8 +82,11 @@ def test_more_threads_than_cores_are_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_secret_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QUICKSILVER_TEST_SECRET", "s3cret")
+    # As of a file that ends in a line break.
+    monkeypatch.setenv("QUICKSILVER_TEST_SECRET", "s3cret\n")
     assert secret("QUICKSILVER_TEST_SECRET") == "s3cret"
+    monkeypatch.setenv("QUICKSILVER_TEST_SECRET", "\n")
+    assert secret("QUICKSILVER_TEST_SECRET") is None
     monkeypatch.delenv("QUICKSILVER_TEST_SECRET")
     assert secret("QUICKSILVER_TEST_SECRET") is None
 

@@ -518,6 +518,8 @@ def test_what_is_searched_for(tmp_path: Path) -> None:
         (Query(since="2026-11-02"), [newer]),
         (Query(until="2026-11-01"), [older]),
         (Query(since="2026-11-01T12:00", until="2026-11-01T12"), [older]),
+        (Query(since="2026-11-02T14:00:00+02:00"), [newer]),
+        (Query(until="2026-11-01T07:30:00.000-05:00"), [older]),
         (Query(text="nothing of it"), []),
         (Query(only="orders"), [older]),
         (Query(only="unanswered"), []),

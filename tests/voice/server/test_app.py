@@ -129,6 +129,8 @@ async def test_the_page_is_served_with_care(server: Server) -> None:
     assert "<title>" in answer.text
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "default-src 'self'" in answer.headers["content-security-policy"]
+    # A proxy may serve it by HTTPS, of which this server knows nothing.
+    assert (await server.http.get("/console")).headers["location"] == "console/"
     assert (await server.http.get("/../pyproject.toml")).status_code == 404
     assert (await server.http.get("/%2e%2e/pyproject.toml")).status_code == 404
 

@@ -305,5 +305,5 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ModuleNotFoundError("No module named 'psycopg'")
 
     monkeypatch.setattr(postgresql_module, "create_engine", without)
-    with pytest.raises(ConfigError, match=r"pip install '\.\[postgresql\]'"):
+    with pytest.raises(ConfigError, match=r"pip install .* -e '\.\[postgresql\]'"):
         Database("postgresql://localhost/voice")

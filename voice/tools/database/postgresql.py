@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from sqlalchemy import URL, Connection, create_engine, make_url
 from sqlalchemy.exc import ArgumentError
 
-from voice.errors import ConfigError
+from voice.errors import ConfigError, to_install
 from voice.tools.database.migration import bring_up_to_date
 from voice.tools.database.tables import METADATA
 
@@ -47,7 +47,7 @@ class PostgresqlDatabase:
             )
         except ModuleNotFoundError as error:
             raise ConfigError(
-                "tools.database: PostgreSQL needs a package: pip install '.[postgresql]'"
+                f"tools.database: PostgreSQL needs {to_install('postgresql')}"
             ) from error
 
     def begin(self) -> None:
