@@ -43,6 +43,7 @@ BOUNDED: dict[str, Callable[[str], str]] = {
 }
 """By module or room, what its texts come through; so short ones may take quadratic time."""
 AT_RUN_TIME = {
+    "dlm.grammar.schemas": "of literals, escaped",
     "dlm.language.chat_template": "of literals",
     "dlm.language.enumerations": "of a span of the text, escaped",
     "voice.flow.checks": "an operator's, which is compiled and not used",

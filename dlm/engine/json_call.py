@@ -16,15 +16,15 @@ from typing import Any
 
 from dlm.grammar.said import Accepts, Said, with_said
 from dlm.grammar.said_dates import with_days
-from dlm.grammar.schemas import MOST_ITEMS
+from dlm.grammar.schemas import MOST_ITEMS, with_names
 from dlm.grammar.told_values import among, told_values
 from dlm.language.chat_format import NEVER_SPELLED
 from dlm.language.copy_sources import sources
 from dlm.language.enumerations import extended, is_none, items
-from dlm.language.identifiers import words
+from dlm.language.identifiers import are_distinct, words
 from dlm.language.messages import Answer, Call, Tool, Turn
 from dlm.language.references import resolve
-from dlm.language.schema import AS_SAID, is_words, options, plain
+from dlm.language.schema import AS_SAID, is_words, options, plain, written
 
 NAME = "extract"
 DESCRIPTION = "Extracts the values."
@@ -133,8 +133,11 @@ def json_call(
     # References may lead to millions of properties.
     found = dict(islice(_properties(schema, definitions), MOST_PARAMETERS + 1))
     parameters = {".".join(path): path for path in found}
-    spelled = all(words(name) and NEVER_SPELLED not in name for name in parameters)
-    if not (0 < len(found) <= MOST_PARAMETERS and len(parameters) == len(found) and spelled):
+    listed = (value for one in found.values() for value in options(plain(one.schema, definitions)))
+    bare = (*parameters, *map(written, listed))
+    spelled = all(map(words, parameters)) and not any(NEVER_SPELLED in text for text in bare)
+    distinct = len(parameters) == len(found) and are_distinct(parameters)
+    if not (0 < len(found) <= MOST_PARAMETERS and distinct and spelled):
         return None
     said = Said.of(texts)
     required = [".".join(path) for path, one in found.items() if one.required]
@@ -186,7 +189,7 @@ def _properties(
 
 
 def _followed(schema: Any, definitions: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema with references at its top resolved; empty if that gives no schema."""
+    """A schema with references at its top and listed names resolved; empty if it is none."""
     for _ in range(DEEPEST):
         if not (isinstance(schema, Mapping) and isinstance(schema.get("$ref"), str)):
             break
@@ -194,7 +197,7 @@ def _followed(schema: Any, definitions: Mapping[str, Any]) -> Mapping[str, Any]:
             schema = resolve(schema["$ref"], {"$defs": definitions})
         except LookupError:
             break
-    return schema if isinstance(schema, Mapping) else {}
+    return with_names(schema, definitions) if isinstance(schema, Mapping) else {}
 
 
 def _is_object(schema: Mapping[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from dlm.grammar.distinct_spans import APOSTROPHES, PIECES
 from dlm.grammar.formats import AnswerFormat, FormatError, format_rules, strict_json
 from dlm.grammar.said import runs
 from dlm.language.chat_format import NEVER_SPELLED, JsonCalls, MarkedCalls
-from dlm.language.identifiers import worded
+from dlm.language.identifiers import are_distinct, worded
 from dlm.language.messages import Tool
 from dlm.language.references import reachable
 from dlm.language.schema import AS_SAID, is_number, is_words, options, written
@@ -228,17 +228,20 @@ def _bound(tool: Tool, sources: Sources) -> dict[str, list[str]]:
 def _tool(rule: str, tool: Tool, called: str, sources: Sources, calls: MarkedCalls) -> list[str]:
     parts, values = [_literal(called)], []
     properties, required = tool.properties, tool.required
+    if not are_distinct(properties):
+        message = f"{tool.name}: got parameters whose names differ only in space around them"
+        raise FormatError(message, tool.name)
     keys = worded(properties)
     for number, (name, schema) in enumerate(properties.items()):
         texts = sources.of_parameter(schema)
         if texts == []:
             continue
         value = f"{rule}_{number}"
-        key = f"<[{calls.key}]> {_literal(keys[name])} <[{calls.value}]> {value}"
-        parts.append(key if name in required else f"({key})?")
         try:
+            key = f"<[{calls.key}]> {_literal(keys[name])} <[{calls.value}]> {value}"
+            parts.append(key if name in required else f"({key})?")
             values.append(f"{value}: {_value(schema, texts)}")
-        except FormatError as error:
+        except ValueError as error:
             fault = str(error).removeprefix("format: ")
             raise FormatError(f"{tool.name}.{name}: {fault}", tool.name, name) from None
     return [f"{rule}: {' '.join(parts)}", *values]

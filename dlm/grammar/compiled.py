@@ -9,6 +9,7 @@ nor one that an answer has brought to these limits. Threads may share a `Compile
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import threading
 from collections import OrderedDict
@@ -110,6 +111,18 @@ def _probed(matcher: Any) -> Any:
     copy = matcher.deep_copy()
     copy.compute_bitmask()
     return copy
+
+
+def is_pattern(text: str, form: str | None = None) -> bool:
+    """Whether some string has a pattern and, if given, a format; false if it cannot be expressed.
+
+    The pattern must not repeat more than `MOST_REPEATS`.
+    """
+    import llguidance
+
+    schema = {"type": "string", "pattern": text, **({"format": form} if form else {})}
+    grammar = {"grammars": [{"json_schema": schema}]}
+    return not llguidance.LLMatcher.validate_grammar(json.dumps(grammar), limits=limits())
 
 
 def limits() -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 from dlm.grammar.compiled import MOST_REPEATS, repeats
 from dlm.grammar.schemas import bounded, closed, patterns
-from dlm.language.references import MAX_LEVELS, count_levels
+from dlm.language.references import MAX_LEVELS, circular, count_levels
 
 # JSON as the training data writes it. Free whitespace would let a weak model indent without end.
 _LAYOUT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
@@ -109,10 +109,13 @@ def strict_json(schema: Mapping[str, Any]) -> str:
     """A schema as JSON for llguidance: closed, bounded, and with a fixed layout of values.
 
     Raises:
-        FormatError: The schema is nested too deeply, or a pattern in it repeats too much.
+        FormatError: The schema is nested too deeply, a reference in it leads back to itself, or a
+            pattern in it repeats too much.
     """
     if (deep := count_levels(schema)) > MAX_LEVELS:
         raise FormatError(f"format: got {deep} levels of schemas, expected at most {MAX_LEVELS}")
+    if (reference := circular(schema)) is not None:
+        raise FormatError(f"format: got the reference {reference!r}, which leads back to itself")
     for pattern in patterns(schema):
         _check_repeats(pattern)
     return json.dumps({**closed(bounded(schema)), "x-guidance": _LAYOUT})

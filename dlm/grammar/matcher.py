@@ -36,6 +36,7 @@ from dlm.grammar.distinct_spans import (
 from dlm.grammar.formats import FormatError, format_rules, reason
 from dlm.grammar.readable_spans import readable, refers_back
 from dlm.grammar.said_options import said_options
+from dlm.grammar.schemas import with_held_patterns
 from dlm.grammar.tool_choice import ToolChoice
 from dlm.language.chat_format import Dialect, JsonCalls, MarkedCalls
 from dlm.language.identifiers import worded, words
@@ -97,8 +98,9 @@ class GrammarFactory:
 
         If the schema cannot be expressed as a grammar, no value is.
         """
+        grammar = {"grammars": [{"json_schema": with_held_patterns(schema)}]}
         try:
-            inner = self._compiled.get(json.dumps({"grammars": [{"json_schema": schema}]}), 0)
+            inner = self._compiled.get(json.dumps(grammar), 0)
         except GrammarError:
             return lambda value: False
 

@@ -7,10 +7,12 @@ characters, items. This module limits them all. It knows nothing of tokens.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dlm.language.schema import FORMATS
+from dlm.grammar.compiled import is_pattern
+from dlm.language.schema import FORMATS, options, plain
 
 MOST_CHARACTERS = 4096
 MOST_DIGITS = 15
@@ -32,6 +34,19 @@ _JOINING = (
 )
 VALUES = ("enum", "const", "default", "examples", "required", "propertyNames")
 """Keywords whose values hold no schemas."""
+# Numbers of more digits are too large for `datetime.timedelta`.
+_DURATION = r"^(\D+\d{1,6})+\D$"
+# What Pydantic up to 2.13 writes for a Decimal, without and with limits; N stands for a number.
+_DECIMALS = tuple(
+    re.compile(re.escape(rf"^(?!^[-+.]*$)[+-]?0*{rest}").replace("N", r"(\d{1,3})"))
+    for rest in (
+        r"\d*\.?\d*$",
+        r"\d*\.?\d{0,N}0*$",
+        r"(?:\d{0,N}|(?=[\d.]{1,N}0*$)\d*\.\d*0*$)",
+        r"(?:\d{0,N}|(?=[\d.]{1,N}0*$)\d{0,N}\.\d{0,N}0*$)",
+    )
+)
+_OF_NAMES = {"type", "enum", "const", "anyOf", "title", "description", "$defs"}
 # Keywords whose values map names to schemas; these names may look like keywords.
 _NAMED = ("properties", "patternProperties", "$defs", "definitions")
 
@@ -81,7 +96,33 @@ def closed(schema: Node) -> Node:
 
 def bounded(schema: Node) -> Node:
     """A schema whose strings, numbers and arrays are bounded, without unsupported formats."""
-    made: Node = rewritten(schema, _bounded)
+    definitions = schema.get("$defs", {})
+    made: Node = rewritten(schema, lambda node: _bounded(dict(with_names(node, definitions))))
+    return made
+
+
+def with_names(node: Node, definitions: Node) -> Node:
+    """An object's schema, with ``properties`` instead of a ``propertyNames`` that lists names."""
+    names, own = node.get("propertyNames"), node.get("properties", {})
+    if not isinstance(names, Mapping) or not isinstance(own, Mapping):
+        return node
+    listed = _listed_names(names, definitions)
+    if not listed or "patternProperties" in node:
+        return node
+    others = node.get("additionalProperties", True)
+    kept = {name: own.get(name, {} if others is True else others) for name in listed}
+    made = {key: value for key, value in node.items() if key != "propertyNames"}
+    properties = {name: one for name, one in kept.items() if one is not False}
+    return {**made, "properties": properties, "additionalProperties": False}
+
+
+def with_held_patterns(schema: Node) -> Node:
+    """A schema without patterns that no grammar can hold, where something else says enough.
+
+    Beside a format, such a pattern is left out; a format that contradicts a pattern is left out,
+    too. Pydantic's patterns of decimals are narrowed to plain notation.
+    """
+    made: Node = rewritten(schema, _with_held_pattern)
     return made
 
 
@@ -127,10 +168,58 @@ def _are_named(required: Any, named: Node) -> bool:
     )
 
 
+def _listed_names(names: Node, definitions: Node) -> list[str]:
+    """The names that a ``propertyNames`` lists; empty if it says something else."""
+    if not isinstance(names.get("anyOf", []), list):
+        return []
+    names = plain(names, definitions)
+    # Zod allows, beside the names, what nothing is.
+    choices = [one for one in names.get("anyOf", [names]) if one != {"not": {}}]
+    if not all(isinstance(one, Mapping) and one.keys() <= _OF_NAMES for one in (names, *choices)):
+        return []
+    listed = [options(one) for one in choices]
+    if not all(values and isinstance(values, list | tuple) for values in listed):
+        return []
+    return [name for values in listed for name in values if isinstance(name, str)]
+
+
+def _with_held_pattern(node: dict[str, Any]) -> dict[str, Any]:
+    pattern = node.get("pattern")
+    if not isinstance(pattern, str):
+        return node
+    for form, decimal in enumerate(_DECIMALS):
+        if found := decimal.fullmatch(pattern):
+            return {**node, "pattern": _plain_decimal(form, [int(one) for one in found.groups()])}
+    if node.get("format") in FORMATS and not is_pattern(pattern, node["format"]):
+        del node["format" if is_pattern(pattern) else "pattern"]
+    return node
+
+
+def _plain_decimal(form: int, sizes: Sequence[int]) -> str:
+    """A pattern for the plain ones among the decimals of one of `_DECIMALS`."""
+    whole = before = sizes[0] if form > 1 else MOST_DIGITS
+    places = MOST_DECIMALS
+    if form == 2:
+        # The digits before and after the point are limited together.
+        places = whole // 2
+        before = whole - places
+    elif sizes:
+        places = min([sizes[-1], *(size - 1 for size in sizes[1:2])])
+    digits, head = (f"[0-9]{{1,{size}}}" if size else "0" for size in (whole, before))
+    tail = rf"|{head}\.[0-9]{{1,{places}}}" if places > 0 else ""
+    return f"^-?({digits}{tail})$"
+
+
 def _bounded(node: dict[str, Any]) -> Node:
+    node = _with_held_pattern(node)
     if node.get("format") not in FORMATS:
         node.pop("format", None)
+    if node.get("uniqueItems") is False:
+        del node["uniqueItems"]
+    if node.get("format") == "duration":
+        node.setdefault("pattern", _DURATION)
     _leave_out_property_names(node)
+    _leave_out_far_bounds(node)
     # Listed values need no bounds, and alternatives are bounded one by one.
     if not {"enum", "const", "oneOf", "anyOf"}.isdisjoint(node):
         return node
@@ -164,10 +253,10 @@ def _bound_number(node: dict[str, Any], decimals: bool) -> None:
     if max(low, -high) > _LARGEST // 2:
         # Only huge numbers are allowed: another bound might leave none.
         return
-    if low < -_FARTHEST:
-        low = _replace_bounds(node, _LOWER, -_LARGEST)
-    if high > _FARTHEST:
-        high = _replace_bounds(node, _UPPER, _LARGEST)
+    if low == -math.inf:
+        low = node["minimum"] = -_LARGEST
+    if high == math.inf:
+        high = node["maximum"] = _LARGEST
     # Only if the bounds leave room for enough numbers with that many decimals.
     room = high - low > 100 * 10**-MOST_DECIMALS and max(-low, high) <= _LARGEST
     if decimals and "multipleOf" not in node and room:
@@ -179,11 +268,12 @@ def _given(node: Node, keywords: Sequence[str]) -> list[float]:
     return [node[key] for key in keywords if type(node.get(key)) in (int, float)]
 
 
-def _replace_bounds(node: dict[str, Any], keywords: Sequence[str], bound: int) -> int:
-    for key in keywords:
-        node.pop(key, None)
-    node[keywords[0]] = bound
-    return bound
+def _leave_out_far_bounds(node: dict[str, Any]) -> None:
+    """Remove the bounds that exclude only numbers beyond `_FARTHEST`."""
+    for keywords, sign in ((_LOWER, -1), (_UPPER, 1)):
+        for key in keywords:
+            if _given(node, [key]) and sign * node[key] > _FARTHEST:
+                del node[key]
 
 
 def _leave_out_property_names(node: dict[str, Any]) -> None:

@@ -37,3 +37,9 @@ def worded(names: Iterable[str]) -> dict[str, str]:
     read = {name: words(name) for name in names}
     times = Counter(read.values())
     return {name: text if text and times[text] == 1 else name for name, text in read.items()}
+
+
+def are_distinct(names: Iterable[str]) -> bool:
+    """Whether `worded` spells names so that answers, which lose space around them, differ."""
+    texts = worded(names).values()
+    return len({text.strip() for text in texts}) == len(texts)

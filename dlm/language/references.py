@@ -5,6 +5,7 @@ It looks only at ``$ref`` and at how schemas are nested.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -43,6 +44,7 @@ def with_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
     moved: dict[str, str] = {}
     room = MOST_MOVED
     definitions = dict(schema.get("$defs", {}))
+    names = map("moved{}".format, itertools.count())
     todo: list[Any] = [schema]
     while todo:
         for reference in references(todo.pop()):
@@ -55,7 +57,7 @@ def with_definitions(schema: Mapping[str, Any]) -> dict[str, Any]:
             room -= len(json.dumps(part))
             if room < 0:
                 continue
-            name = f"moved{len(moved)}"
+            name = next(name for name in names if name not in definitions)
             moved[reference], definitions[name] = DEFINITIONS + name, part
             todo.append(part)
     if not moved:
@@ -136,6 +138,36 @@ def count_levels(schema: Mapping[str, Any]) -> int:
                 todo += () if leads_anywhere else _anchored(schema)
                 leads_anywhere = True
     return total
+
+
+def circular(schema: Mapping[str, Any]) -> str | None:
+    """A reference inside a schema that leads back to itself, so that no value fits it."""
+    cleared: set[int] = set()
+    todo: list[Any] = [schema]
+    while todo:
+        node = todo.pop()
+        if not isinstance(node, list | Mapping):
+            continue
+        todo += node if isinstance(node, list) else node.values()
+        chain: set[int] = set()
+        while isinstance(node, Mapping) and id(node) not in cleared:
+            if id(node) in chain:
+                return next(references(node))
+            chain.add(id(node))
+            node = _amounts_to(node, schema)
+        cleared |= chain
+    return None
+
+
+def _amounts_to(node: Mapping[str, Any], root: Any) -> Any:
+    """The schema that a reference leads to, or the only one of a choice; None for others."""
+    if isinstance(node.get("$ref"), str):
+        try:
+            return resolve(node["$ref"], root)
+        except LookupError:
+            return None
+    choices = next((node[key] for key in ("anyOf", "allOf", "oneOf") if key in node), None)
+    return choices[0] if isinstance(choices, list) and len(choices) == 1 else None
 
 
 def _depth(node: Any, depths: dict[int, int], found: list[str]) -> int:

@@ -6,6 +6,7 @@ It knows nothing of tokens or of the dialogue around a value.
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
@@ -37,6 +38,22 @@ _OF_OTHERS = {
     *("contains", "minContains", "maxContains", "minItems", "maxItems", "uniqueItems"),
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
+# Keywords that limit numbers and the lengths of strings, and what each excludes.
+_BOUNDS = {
+    **{"minimum": operator.lt, "exclusiveMinimum": operator.le},
+    **{"maximum": operator.gt, "exclusiveMaximum": operator.ge},
+}
+_LENGTHS = {"minLength": operator.lt, "maxLength": operator.gt}
+_LIMITING = {"type", *_BOUNDS, *_LENGTHS}
 # Beside one of these, a reference or a choice is not all that a schema says.
 _BESIDE = (_RESTRICTING | _OF_OTHERS | {"enum", "const"}) - {"$ref", "anyOf"}
 
@@ -52,7 +69,8 @@ def plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[
 
     Instead of being null, a parameter is left out, so "text or null" becomes text. Definitions that
     the schema still refers to are kept in its ``$defs``. Of several descriptions and defaults on
-    the way, those nearest to the parameter are kept.
+    the way, those nearest to the parameter are kept. Values of an ``enum`` that the keywords beside
+    it exclude are left out, unless they exclude all.
     """
     said = False
     told: dict[str, Any] = {}
@@ -62,6 +80,7 @@ def plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[
         said = said or bool(schema.get(AS_SAID))
         told = told_of(schema) | told
         schema = inner
+    schema = _with_admitted(schema, definitions)
     kinds = schema.get("type")
     if _nullable_type(kinds):
         schema = {**schema, "type": next((kind for kind in kinds if kind != "null"), "null")}
@@ -71,6 +90,37 @@ def plain(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[
         schema = {**schema, AS_SAID: True}
     kept = reachable(schema, definitions)
     return {**schema, "$defs": kept} if kept else schema
+
+
+def _with_admitted(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    listed = schema.get("enum")
+    if not isinstance(listed, list):
+        return schema
+    limited = not _LIMITING.isdisjoint(schema)
+    left = [value for value in listed if not limited or _admits(schema, value)]
+    inner = _defined(schema.get("$ref"), definitions)
+    if isinstance(inner, Mapping):
+        known = {json.dumps(value) for value in options(inner)}
+        fits = (not known or json.dumps(value) in known for value in left)
+        left = [one for one, fit in zip(left, fits, strict=True) if fit and _admits(inner, one)]
+    return {**schema, "enum": left} if left else schema
+
+
+def _admits(schema: Mapping[str, Any], value: Any) -> bool:
+    """Whether the type and the bounds of a schema admit a value."""
+    kinds = schema.get("type", [])
+    # JSON has one kind of numbers: 5.0 is an integer.
+    number = type(value) in (int, float)
+    plain_value = int(value) if number and value % 1 == 0 else value
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if kinds and not any(isinstance(kind, str) and _is_of(plain_value, kind) for kind in kinds):
+        return False
+    limits = _BOUNDS if number else _LENGTHS if isinstance(value, str) else {}
+    size = value if number else len(value) if limits else 0
+    return not any(
+        type(schema.get(keyword)) in (int, float) and excludes(size, schema[keyword])
+        for keyword, excludes in limits.items()
+    )
 
 
 def told_of(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -170,19 +220,10 @@ def read_value(text: str, schema: Mapping[str, Any]) -> Any:
 
 
 def _is_of(value: Any, kind: str) -> bool:
-    kinds: dict[str, type | tuple[type, ...]] = {
-        "string": str,
-        "integer": int,
-        "number": (int, float),
-        "boolean": bool,
-        "array": list,
-        "object": dict,
-        "null": type(None),
-    }
     # In Python, a bool is an int, too.
     if isinstance(value, bool) and kind != "boolean":
         return False
-    return isinstance(value, kinds.get(kind, object))
+    return isinstance(value, _KINDS.get(kind, object))
 
 
 def _no_number(name: str) -> float:

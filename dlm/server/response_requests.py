@@ -160,6 +160,7 @@ class ResponseRequest(Generation):
     parallel_tool_calls: bool | None = None
     text: TextOptions | None = None
     reasoning: ReasoningOptions | None = None
+    n: int | None = Field(default=None, ge=1, le=1)
 
 
 def response_requests(body: ResponseRequest) -> list[Request]:

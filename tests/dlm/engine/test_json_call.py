@@ -78,6 +78,12 @@ def test_properties_of_objects_inside_are_parameters() -> None:
         assert made.answer(other) == Answer(other, ())
 
 
+def test_names_that_are_listed_are_parameters() -> None:
+    listed = {"type": "object", "propertyNames": {"enum": ["a", "b"]}, "required": ["a"]}
+    tool = call_of({"type": "object", "properties": {"n": listed}, "required": ["n"]}, TEXT).tool
+    assert (list(tool.properties), list(tool.required)) == (["n.a", "n.b"], ["n.a"])
+
+
 @pytest.mark.parametrize(
     "schema",
     [
@@ -85,6 +91,8 @@ def test_properties_of_objects_inside_are_parameters() -> None:
         {"type": "object"},
         {"type": "object", "properties": {}},
         {"type": "object", "properties": {"😀": WORDS}},
+        {"type": "object", "properties": {"a": WORDS, " a": WORDS}},
+        {"type": "object", "properties": {"a": {"enum": ["\0", "b"]}}},
         {"type": "object", "properties": {"a": WORDS}, "anyOf": [{"required": ["a"]}]},
         {"$ref": "#/$defs/Gone"},
     ],

@@ -182,6 +182,43 @@ def test_an_answer_is_derived_from_its_grammar(babbler: Engine) -> None:
     assert re.fullmatch(r"#*go #*(left|right)(#*,#* #*(left|right)){1,2}#*", last.answer.content)
 
 
+# What Zod 4 and Pydantic up to 2.13 write.
+EMAIL = r"^(?!\.)(?!.*\.\.)([A-Za-z0-9_'+\-\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9\-]+\.)+[A-Za-z]{2,}$"
+DURATION = r"^P(?:(\d+W)|(?!.*W)(?=\d|T\d)(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+S)?)?)$"
+LIMITED = r"(?:\d{0,3}|(?=[\d.]{1,6}0*$)\d{0,3}\.\d{0,2}0*$)"
+LONG = r"(?:\d{0,5}|(?=[\d.]{1,6}0*$)\d*\.\d*0*$)"
+
+
+@pytest.mark.parametrize(
+    ("schema", "taken", "refused"),
+    [
+        ({"format": "email", "pattern": EMAIL}, "a.b@c.de", "a..b@c.de"),
+        ({"format": "duration", "pattern": DURATION}, "P1DT2H", "P1234567D"),
+        ({"format": "time", "pattern": r"^\d\d:\d\d$"}, "12:30", "12:30:00Z"),
+        ({"format": "date", "pattern": "^2027"}, "2027-01-02", "2026-01-02"),
+        *(
+            ({"pattern": rf"^(?!^[-+.]*$)[+-]?0*{digits}"}, taken, refused)
+            for digits, taken, refused in (
+                (r"\d*\.?\d*$", "-12.5", "-."),
+                (r"\d*\.?\d{0,2}0*$", "1234.56", "1.234"),
+                (LONG, "123.45", "1234.567"),
+                (LIMITED, "123.45", "1234.5"),
+                (LIMITED.replace("3", "0").replace("0,2", "0,5"), "0.12345", "1.2"),
+            )
+        ),
+    ],
+)
+def test_patterns_of_client_libraries(schema: Schema, taken: str, refused: str) -> None:
+    wanted = JsonSchema({"anyOf": [{"type": "string", **schema}, {"type": "null"}]})
+    assert re.search(schema["pattern"], taken)
+    assert goes_on(wanted, f'"{taken}"')
+    assert not goes_on(wanted, f'"{refused}"')
+    # So is what was said.
+    fits = FACTORY.accepts({"type": "string", **schema})
+    assert fits(taken)
+    assert not fits(refused) or schema.get("format") == "duration"
+
+
 RULES = "".join(f"r{i}: r{i + 1}\n" for i in range(5000))
 CHAIN = {f"D{i}": {"anyOf": [{"$ref": f"#/$defs/D{i + 1}"}]} for i in range(1600)} | {"D1600": {}}
 
@@ -193,6 +230,8 @@ CHAIN = {f"D{i}": {"anyOf": [{"$ref": f"#/$defs/D{i + 1}"}]} for i in range(1600
         (JsonSchema({"not": {"type": "string"}}), "not"),
         (JsonSchema({"$ref": "#/$defs/Gone"}), "Gone"),
         (JsonSchema({"type": "integer", "minimum": 3, "maximum": 1}), "minimum"),
+        (JsonSchema({"properties": {"a": {"$ref": "#/properties/a"}}}), "properties/a.*leads back"),
+        (JsonSchema({"$defs": {"A": {"anyOf": [{"$ref": "#/$defs/A"}]}}}), "leads back"),
         (JsonSchema({"oneOf": [{"type": "number"}, {"type": "integer"}]}), "oneOf"),
         (Regex("(?=a)b"), "look-around"),
         (Lark("start: nothing"), "nothing"),

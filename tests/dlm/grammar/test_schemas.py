@@ -28,13 +28,16 @@ from dlm.language.schema import is_words
         ({"type": ["number", "integer"], "multipleOf": 5.0}, {"type": ["integer"]}),
         ({"type": "integer", "exclusiveMaximum": 2**64}, {"maximum": 10**15 - 1}),
         ({"type": ["array", "null"]}, {"maxItems": 256}),
+        ({"minimum": -(10**20), "exclusiveMaximum": 1e20}, {"exclusiveMaximum": None}),
+        ({"type": "string", "format": "uuid", "pattern": "^(?!0)"}, {"pattern": None}),
     ],
 )
 def test_what_is_open_gets_a_bound(schema: dict[str, Any], told: dict[str, Any]) -> None:
     made = bounded(schema)
     assert {name: made.get(name) for name in told} == told
     assert "maxLength" not in made or "maxLength" in told
-    assert made.get("format") is None
+    assert made.get("format") in (None, "uuid")
+    assert made.get("minimum") != -(10**20)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +61,30 @@ def test_names_may_be_said_to_be_strings() -> None:
     assert closed(bounded(schema))["maxProperties"] == 64
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"enum": ["a", "b"]},
+        {"type": "string", "enum": ["a", "b", 1]},
+        {"$ref": "#/$defs/Names"},
+        {"anyOf": [{"type": "string", "const": "a"}, {"enum": ["b"]}, {"not": {}}]},
+    ],
+)
+def test_names_that_are_listed_are_properties(names: dict[str, Any]) -> None:
+    some: dict[str, Any] = {"propertyNames": names, "required": ["a"], "additionalProperties": {}}
+    schema = {"items": some, "$defs": {"Names": {"enum": ["a", "b"], "title": "Names"}}}
+    properties = {"a": {}, "b": {}}
+    told = {"properties": properties, "required": ["a"], "additionalProperties": False}
+    assert bounded(schema)["items"] == told
+    own = {**some, "properties": {"b": {"type": "null"}}, "additionalProperties": False}
+    made = bounded({**schema, "items": own})["items"]
+    assert made == {**told, "properties": {"b": {"type": "null"}}}
+
+
+def test_items_may_be_said_not_to_be_unique() -> None:
+    assert bounded({"type": "array", "uniqueItems": False}) == {"type": "array", "maxItems": 256}
+
+
 def test_references_lead_to_definitions() -> None:
     schema = {
         "properties": {
@@ -73,6 +100,9 @@ def test_references_lead_to_definitions() -> None:
     }
     assert made["properties"]["c"] == {"$ref": "#/gone"}
     assert with_definitions({"$defs": {"A": {}}, "$ref": "#/$defs/A"})["$defs"] == {"A": {}}
+    made = with_definitions({**schema, "$defs": {"moved0": {}, "moved2": {}}})
+    assert made["$defs"].keys() == {"moved0", "moved1", "moved2", "moved3"}
+    assert made["$defs"]["moved0"] == made["$defs"]["moved2"] == {}
 
 
 def test_what_is_said() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dlm.language.references import count_levels, reachable, resolve
-from dlm.language.schema import AS_SAID, admits_null, is_words, plain, read_value, written
+from dlm.language.schema import AS_SAID, admits_null, is_words, options, plain, read_value, written
 
 COLOUR = {"type": "string", "enum": ["red", "blue"]}
 JSON = st.recursive(
@@ -143,6 +143,25 @@ def test_a_choice_that_is_no_object_is_left_to_the_grammar() -> None:
 )
 def test_what_may_be_null(schema: dict[str, Any], expected: bool) -> None:
     assert admits_null(schema) is expected
+
+
+@pytest.mark.parametrize(
+    ("schema", "left"),
+    [
+        ({"type": "string", "enum": [1, "a", True, None]}, ["a"]),
+        ({"type": ["integer", "null"], "enum": [1, None, True, 2.0, 2.5, "a"]}, [1, None, 2.0]),
+        ({"anyOf": [{"type": "integer", "enum": [1, 5], "minimum": 3}]}, [5]),
+        ({"enum": [1, 5, "a"], "exclusiveMaximum": 5}, [1, "a"]),
+        ({"enum": ["a", "ab", 3], "minLength": 2}, ["ab", 3]),
+        ({"$ref": "#/$defs/E", "enum": ["a", "z", True]}, ["a"]),
+        ({"$ref": "#/$defs/E", "enum": ["z"]}, ["z"]),
+        ({"type": "integer", "enum": ["a"]}, ["a"]),
+    ],
+)
+def test_values_that_keywords_beside_them_exclude_are_left_out(
+    schema: dict[str, Any], left: list[Any]
+) -> None:
+    assert options(plain(schema, {"E": {"enum": ["a", "b", 1]}})) == left
 
 
 def test_a_mark_outside_holds_inside() -> None:

@@ -63,6 +63,18 @@ def declared(**parameters: Any) -> dict[str, Any]:
             declared(properties={"a": {"not": {}}}),
             "tools[1].function.parameters.properties.a",
         ),
+        *(
+            (declared(properties={"a": one}), "tools[1].function.parameters.properties.a")
+            for one in ({"enum": ["\0"]}, {"$ref": "#/properties/a"})
+        ),
+        (
+            formatted({"properties": {"a": {"$ref": "#/properties/a"}}, "required": ["a"]}),
+            "response_format.json_schema.schema.properties.a",
+        ),
+        (
+            declared(properties={"a": {"type": "integer"}, " a": {"type": "integer"}}),
+            "tools[1].function.parameters",
+        ),
         ({"response_format": {"type": "regex", "pattern": "("}}, "response_format"),
         ({"response_format": {"type": "lark", "grammar": "start: <[2]>"}}, "response_format"),
         (
