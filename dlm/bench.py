@@ -16,11 +16,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
+from dlm import SHIPPED
+from dlm.command_line import number
 from dlm.effort import Effort
-from dlm.engine.engine import SHIPPED, Engine
-from dlm.engine.request import Finished, Request, TextDelta
 from dlm.language.messages import Turn
+
+if TYPE_CHECKING:
+    from dlm.engine.engine import Engine
 
 TIMEOUT_S = 120
 PROMPTS = (
@@ -62,6 +66,7 @@ Ask = Callable[[str, Effort], Measured]
 
 def engine_ask(engine: Engine, max_tokens: int) -> Ask:
     """A function that asks an engine in this process."""
+    from dlm.engine.request import Finished, Request, TextDelta
 
     def ask(prompt: str, effort: Effort) -> Measured:
         request = Request((Turn("user", prompt),), effort=effort, max_tokens=max_tokens)
@@ -151,14 +156,11 @@ def _asking(given: argparse.Namespace) -> Iterator[Ask]:
         with endpoint_ask(given.url, given.model, key, given.max_tokens) as ask:
             yield ask
         return
+    # After the options, as torch takes seconds to import.
+    from dlm.engine.engine import Engine
+
     with closing(Engine.load(given.checkpoint, device=given.device)) as engine:
         yield engine_ask(engine, given.max_tokens)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"got {text!r}, expected 1 or more")
-    return int(text)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -169,11 +171,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", default=SHIPPED.name, help="what the model is called there")
     parser.add_argument("--key-env", default="QUICKSILVER_API_KEY", help="variable with its key")
     parser.add_argument("--effort", type=Effort, choices=list(Effort), action="append")
-    parser.add_argument("--at-once", type=_count, action="append", help="may be repeated; 1 and 4")
     parser.add_argument(
-        "--rounds", type=_count, default=3, help="times that each prompt is answered"
+        "--at-once", type=number(int), action="append", help="may be repeated; 1 and 4"
     )
-    parser.add_argument("--max-tokens", type=_count, default=64, help="longest answer")
+    parser.add_argument(
+        "--rounds", type=number(int), default=3, help="times that each prompt is answered"
+    )
+    parser.add_argument("--max-tokens", type=number(int), default=64, help="longest answer")
     parser.add_argument("--device", help="such as cpu or cuda:0")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     given = parser.parse_args(arguments)

@@ -12,12 +12,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
+from typing import TYPE_CHECKING
 
+from dlm import SHIPPED
+from dlm.command_line import number
 from dlm.effort import Effort
-from dlm.engine.engine import SHIPPED, Engine
-from dlm.engine.request import Finished, Reasoned, Request, Snapshot, TextDelta
 from dlm.language.answer_text import MASKED
 from dlm.language.messages import Turn
+
+if TYPE_CHECKING:
+    from dlm.engine.engine import Engine
+    from dlm.engine.request import Finished
 
 HELP = "/effort instant|low|medium|high   /system TEXT   /new   /quit"
 
@@ -69,6 +74,8 @@ class Chat:
             ValueError: The dialogue has become too long; the message is not added to it.
             RuntimeError: The engine failed.
         """
+        from dlm.engine.request import Finished, Reasoned, Request, Snapshot, TextDelta
+
         turns = (*self.turns, Turn("user", text))
         request = Request(turns, effort=self.effort, max_tokens=self._max_tokens)
         answer = self.thought = ""
@@ -154,9 +161,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m dlm.chat", description="Talk to a checkpoint.")
     parser.add_argument("checkpoint", nargs="?", default=str(SHIPPED), help="directory or hub name")
     parser.add_argument("--effort", type=Effort, choices=list(Effort), default=Effort.INSTANT)
-    parser.add_argument("--max-tokens", type=int, default=256, help="longest answer")
+    parser.add_argument("--max-tokens", type=number(int), default=256, help="longest answer")
     parser.add_argument("--device", help="such as cpu or cuda:0")
     given = parser.parse_args(arguments)
+    # After the options, as torch takes seconds to import.
+    from dlm.engine.engine import Engine
+
     try:
         engine = Engine.load(given.checkpoint, device=given.device)
     except (OSError, ValueError) as error:

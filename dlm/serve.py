@@ -10,37 +10,24 @@ from __future__ import annotations
 
 import argparse
 import logging
-import math
 import os
 import signal
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
-import uvicorn
-from starlette.applications import Starlette
+from dlm import SHIPPED
+from dlm.command_line import number
 
-from dlm.engine.engine import SHIPPED, Engine
-from dlm.loading.placement import Kernels
-from dlm.server.access import KeyGate, keys_of
-from dlm.server.api import Limits, build_app
-from dlm.server.description import ModelCard
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from dlm.engine.engine import Engine
 
 DRAIN_S = 30
 DTYPES = ("float32", "bfloat16", "float16", "int8")
-
-
-def _number(text: str, least: int = 1, most: float = math.inf) -> int:
-    if not text.isdecimal() or not least <= int(text) <= most:
-        bounds = f"at least {least}" if most == math.inf else f"{least} to {most}"
-        raise argparse.ArgumentTypeError(f"got {text}, expected {bounds}")
-    return int(text)
-
-
-_natural = partial(_number, least=0)
-_port = partial(_number, least=0, most=65535)
+KERNELS = ("auto", "eager", "fused")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -48,7 +35,9 @@ def parser() -> argparse.ArgumentParser:
     out = argparse.ArgumentParser(prog="python -m dlm.serve", description="Serve a checkpoint.")
     out.add_argument("checkpoint", nargs="?", default=str(SHIPPED), help="directory or hub name")
     out.add_argument("--host", default="127.0.0.1", help="address to listen on; else 127.0.0.1")
-    out.add_argument("--port", type=_port, default=8000, help="TCP port, else 8000; 0 takes any")
+    out.add_argument(
+        "--port", type=number(int, 0, 65535), default=8000, help="TCP port, else 8000; 0 takes any"
+    )
     out.add_argument(
         "--name",
         action="append",
@@ -61,19 +50,21 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--device", help="such as cpu or cuda:0; by default a GPU if there is one")
     out.add_argument("--dtype", help="such as float32; by default what is fast on the device")
     out.add_argument(
-        "--threads", type=_natural, default=0, help="of torch on the CPU; 0 takes what is fast"
+        "--threads",
+        type=number(int, 0),
+        default=0,
+        help="of torch on the CPU; 0 takes what is fast",
     )
     out.add_argument(
         "--kernels",
-        type=Kernels,
-        choices=list(Kernels),
-        default=Kernels.AUTO,
+        choices=KERNELS,
+        default="auto",
         help="whether the project's kernels run the model: auto where the device is CUDA",
     )
-    out.add_argument("--max-live", type=_number, default=64, help="answers generated at a time")
-    out.add_argument("--max-tokens", type=_number, default=16_384, help="longest answer")
+    out.add_argument("--max-live", type=number(int), default=64, help="answers generated at a time")
+    out.add_argument("--max-tokens", type=number(int), default=16_384, help="longest answer")
     out.add_argument(
-        "--max-body", type=_number, default=8 * 1024 * 1024, help="longest body in bytes"
+        "--max-body", type=number(int), default=8 * 1024 * 1024, help="longest body in bytes"
     )
     return out
 
@@ -82,6 +73,11 @@ def load(given: argparse.Namespace) -> Engine:
     """The engine for a command line."""
     if given.dtype is not None and given.dtype not in DTYPES:
         raise ValueError(f"--dtype: got {given.dtype!r}, expected one of {', '.join(DTYPES)}")
+    # After the options, as torch takes seconds to import; so it is with the imports below.
+    import torch
+
+    from dlm.engine.engine import Engine
+
     dtype = None if given.dtype is None else getattr(torch, given.dtype)
     engine = Engine.load(given.checkpoint, dtype, given.device, given.threads, given.kernels)
     engine.max_requests = given.max_live
@@ -95,6 +91,10 @@ def name_of(checkpoint: str) -> str:
 
 def application(given: argparse.Namespace, engine: Engine) -> Starlette:
     """The application for a command line."""
+    from dlm.server.access import KeyGate, keys_of
+    from dlm.server.api import Limits, build_app
+    from dlm.server.description import ModelCard
+
     gate = KeyGate(keys_of(os.environ), given.host, given.allowed_host)
     context = engine.model.config.max_position_embeddings
     names = tuple(dict.fromkeys((name_of(given.checkpoint), *given.name)))
@@ -111,6 +111,10 @@ def serve(given: argparse.Namespace) -> None:
         ValueError: The checkpoint or an option is wrong, or other machines would get in without a
             key.
     """
+    import uvicorn
+
+    from dlm.server.access import KeyGate, keys_of
+
     # Checked before the model is loaded, because loading takes long.
     KeyGate(keys_of(os.environ), given.host, given.allowed_host)
     engine = load(given)

@@ -38,10 +38,12 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """
     parser = argparse.ArgumentParser(prog="python -m voice.voices", description=__doc__)
     parser.add_argument("name", nargs="?", help="a voice, with its engine or without")
-    parser.add_argument("--text", default=SAMPLE, help="what it says")
-    parser.add_argument("--out", type=Path, default=Path("voice.wav"), help="the file")
+    parser.add_argument("--text", help="what it says")
+    parser.add_argument("--out", type=Path, help="the file, else voice.wav")
     parser.add_argument("--config", help="TOML file, or the name of one in configs/")
     options = parser.parse_args(arguments)
+    if options.name is None and (options.text or options.out):
+        parser.error("--text and --out: expected the name of a voice as well")
     voices = installed_voices(load_config(options.config).tts)
     if options.name is None:
         print("\n".join(voices.names))
@@ -49,8 +51,9 @@ def run(arguments: Sequence[str] | None = None) -> None:
     voice = voices.of(options.name)
     if voice is None:
         raise ConfigError(f"got {options.name!r}; expected one of {', '.join(voices.names)}")
-    write_sample(voice, options.text, options.out)
-    print(f"{voice.name} speaks in {options.out}")
+    out = options.out or Path("voice.wav")
+    write_sample(voice, options.text or SAMPLE, out)
+    print(f"{voice.name} speaks in {out}")
 
 
 def main() -> int:

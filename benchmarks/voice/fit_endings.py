@@ -200,7 +200,9 @@ def ranking(scores: Matrix, ends: Matrix) -> float:
 
 def main() -> None:
     """Fit and print the weights."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        "benchmarks.voice.fit_endings", description=(__doc__ or "").split("\n", 1)[0]
+    )
     parser.add_argument("--fresh", action="store_true", help="compute all cues anew")
     fit_and_print(parser.parse_args().fresh)
 

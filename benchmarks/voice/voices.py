@@ -98,7 +98,7 @@ def measured(voice: Synthesizer, hear: Hear, texts: list[str]) -> dict[str, Any]
 
 def main() -> None:
     """Measure all voices."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser("benchmarks.voice.voices", description=__doc__)
     parser.add_argument("--whisper", default="base", help="directory or hub name of Whisper base")
     parser.add_argument("--every", type=int, default=1, help="only every so many replies, except")
     parser.add_argument("--first", default=VOICES[0], help="for this voice, which says all")

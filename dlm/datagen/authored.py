@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from dlm.command_line import told
 from dlm.datagen.corpora.files import rows
 from dlm.datagen.examples import call_of
 from dlm.datagen.extraction.rows import parameter_of
@@ -31,7 +32,7 @@ Authored = Mapping[str, Any]
 
 
 def read(files: Iterable[Path]) -> Iterator[Authored]:
-    """The lines of files compressed by xz."""
+    """The lines of files; those named ``*.xz`` are compressed."""
     for file in files:
         yield from rows(file)
 
@@ -129,15 +130,20 @@ def _calling(calls: Iterable[Authored]) -> dict[str, Any]:
     return {"role": "assistant", "content": None, "tool_calls": made}
 
 
-def main() -> None:
-    """Write the dialogues of some files."""
+def main(arguments: list[str] | None = None) -> None:
+    """Write the dialogues of some files.
+
+    Raises:
+        SystemExit: 2 if a file cannot be read or written.
+    """
     parser = argparse.ArgumentParser("python -m dlm.datagen.authored", description=__doc__)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
-    lines = [line for one in read(options.files) for line in dialogues(one)]
-    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    options.out.write_text(text, encoding="utf-8")
+    options = parser.parse_args(arguments)
+    with told(parser):
+        lines = [line for one in read(options.files) for line in dialogues(one)]
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        options.out.write_text(text, encoding="utf-8")
     print(f"{len(lines)} dialogues")
 
 

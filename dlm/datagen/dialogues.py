@@ -30,6 +30,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from dlm.command_line import number, told
 from dlm.datagen import examples
 from dlm.datagen.conversations import ALIKE, AT_LENGTH, WRITERS
 from dlm.datagen.corpora.collection import Corpora, as_heard, load
@@ -274,23 +275,28 @@ _OTHERS: dict[str, Callable[[Random, Source], dict[str, Any] | None]] = {
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print dialogues as JSON lines."""
+    """Print dialogues as JSON lines.
+
+    Raises:
+        SystemExit: 2 if a corpus cannot be read.
+    """
     parser = argparse.ArgumentParser(prog="dlm.datagen.dialogues", description=__doc__)
-    parser.add_argument("--count", type=int, default=20, help="how many")
+    parser.add_argument("--count", type=number(int), default=20, help="how many")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--split", choices=("train", "heldout"), default="train")
     parser.add_argument("--share-alike", action="store_true", help="read those corpora as well")
-    told = "share of turns that mention an order without giving it"
-    parser.add_argument("--unasked", type=float, metavar="SHARE", help=told)
+    mentions = "share of turns that mention an order without giving it"
+    parser.add_argument("--unasked", type=number(float, 0, 1), metavar="SHARE", help=mentions)
     parser.add_argument("--chat", action="store_true", help="as lines to fine-tune on")
     options = parser.parse_args(arguments)
     place = options.corpora, options.split, options.share_alike
     rows = generate(options.seed, *place, options.unasked)
-    for _ in range(options.count):
-        row = next(rows)
-        row = examples.line_of(row) if options.chat else row
-        sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n")
+    with told(parser):
+        for _ in range(options.count):
+            row = next(rows)
+            row = examples.line_of(row) if options.chat else row
+            sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

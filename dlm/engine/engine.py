@@ -21,6 +21,7 @@ from pathlib import Path
 
 import torch
 
+from dlm import SHIPPED
 from dlm.decoding.decoder import Decoder
 from dlm.decoding.forwards import Eager, Runner, Steps
 from dlm.decoding.score import Scoring
@@ -49,9 +50,9 @@ from dlm.loading.checkpoint import load_checkpoint
 from dlm.loading.placement import Kernels, best_threads
 from dlm.network.model import Transformer
 
-__all__ = ["Engine", "Event", "Failed", "Finished", "Request", "Snapshot", "TextDelta", "Usage"]
-
-SHIPPED = Path(__file__).parents[1] / "checkpoints" / "quicksilver-small"
+__all__ = [
+    "SHIPPED", "Engine", "Event", "Failed", "Finished", "Request", "Snapshot", "TextDelta", "Usage",
+]  # fmt: skip
 
 ROUND_TOKENS = 256
 MAX_REQUESTS = 64

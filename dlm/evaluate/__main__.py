@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+from dlm.command_line import number, told
 from dlm.effort import Effort
 from dlm.engine.engine import SHIPPED, Engine
 from dlm.evaluate.endpoint import Endpoint
@@ -23,10 +24,8 @@ def main() -> None:
     """
     parser = _parser()
     arguments = _arguments(parser)
-    try:
+    with told(parser):
         _run(arguments)
-    except (ValueError, OSError) as error:
-        parser.exit(2, f"{parser.prog}: {error}\n")
 
 
 def _run(arguments: argparse.Namespace) -> None:
@@ -70,12 +69,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--data", type=Path, help="dialogues of your own, as for fine-tuning")
     parser.add_argument("--sets", help=f"some of {','.join(SETS)}")
-    parser.add_argument("--scale", type=float, default=1.0, help="how many cases, 1 is usual")
+    parser.add_argument(
+        "--scale", type=number(float, 0), default=1.0, help="how many cases, 1 is usual"
+    )
     parser.add_argument("--free", action="store_true", help="string arguments need not be spans")
     parser.add_argument("--quick", action="store_true", help="the sets alone")
     parser.add_argument("--seed", type=int, default=SEED, help="of the cases")
     parser.add_argument("--effort", type=Effort, choices=list(Effort), default=Effort.INSTANT)
-    parser.add_argument("--threads", type=int, default=0, help="of torch; 0 takes what is fast")
+    parser.add_argument(
+        "--threads", type=number(int, 0), default=0, help="of torch; 0 takes what is fast"
+    )
     parser.add_argument("--json", type=Path, help="write the figures here as well")
     parser.add_argument("--failures", type=Path, help="write what went wrong here, as JSON lines")
     return parser

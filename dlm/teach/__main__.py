@@ -24,6 +24,7 @@ from typing import Any
 
 import torch
 
+from dlm.command_line import number, told
 from dlm.datagen.dialogues import generate
 from dlm.datagen.examples import line_of
 from dlm.datagen.values.slots import Values
@@ -38,6 +39,7 @@ from dlm.teach.learnable import faults, remarks
 from dlm.teach.listed import Listed
 from dlm.teach.requests import Asking, phrasing_of
 from dlm.train.__main__ import main as train
+from dlm.train.__main__ import settings
 from dlm.train.export import SHARD_MIB, export
 
 DIALOGUES = 3000
@@ -216,15 +218,14 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(words_given)
     if not options.source and not options.mcp:
         parser.error("expected a file, a URL or --mcp COMMAND")
-    try:
-        teach(options)
-    except (ValueError, OSError) as error:
-        parser.exit(2, f"{parser.prog}: {error}\n")
-    except (SystemExit, KeyboardInterrupt) as stop:
-        code = stop.code if isinstance(stop, SystemExit) else 130
-        if code:
-            print(f"go on with: python -m dlm.teach {shlex.join(words_given)}", flush=True)
-        raise SystemExit(code) from None
+    with told(parser):
+        try:
+            teach(options)
+        except (SystemExit, KeyboardInterrupt) as stop:
+            code = stop.code if isinstance(stop, SystemExit) else 130
+            if code:
+                print(f"go on with: python -m dlm.teach {shlex.join(words_given)}", flush=True)
+            raise SystemExit(code) from None
 
 
 def teach(options: argparse.Namespace) -> None:
@@ -234,6 +235,7 @@ def teach(options: argparse.Namespace) -> None:
         ValueError: The list cannot be read or learned.
         OSError: A file cannot be read or written.
     """
+    settings(options.init, options.corpora, _changes(options))
     progress = Progress(options.minutes)
     progress.stage()
     lesson = _lesson(options)
@@ -286,17 +288,26 @@ def _names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
 
 
-def _train(lesson: Lesson, options: argparse.Namespace) -> None:
-    run = lesson.out / "run"
-    changes = [
+def _changes(options: argparse.Namespace) -> list[str]:
+    """The settings of training that differ from the file's."""
+    return [
         f"total_minutes = {training_minutes(options.minutes)}",
         f"total_steps = {STEPS}",
         "checkpoint_minutes = 1.0",
         *options.set,
     ]
+
+
+def _train(lesson: Lesson, options: argparse.Namespace) -> None:
+    run = lesson.out / "run"
     command = ["--init", options.init, "--data", lesson.out / "dialogues.jsonl", "--out", run]
     command += ["--corpora", options.corpora] if options.corpora else []
-    train([str(word) for word in (*command, *(w for change in changes for w in ("--set", change)))])
+    train(
+        [
+            str(word)
+            for word in (*command, *(w for change in _changes(options) for w in ("--set", change)))
+        ]
+    )
     part = lesson.out / "checkpoint.part"
     part.mkdir(exist_ok=True)
     export(run, part, int8=False, limit=int(SHARD_MIB * 2**20))
@@ -411,7 +422,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="URL",
         help="of an OpenAPI file's service, where the file has none",
     )
-    add("--minutes", type=float, default=14.0, help="for everything but --prove")
+    add("--minutes", type=number(float, 0.1), default=14.0, help="for everything but --prove")
     add("--prove", action="store_true", help="then have simulated callers talk with it")
     add("--corpora", type=Path, help="directory of the text corpora")
     add(

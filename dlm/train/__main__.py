@@ -19,10 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from dlm.command_line import number
 from dlm.datagen.examples import read as read_examples
 from dlm.datagen.examples import survey
 from dlm.language.template import Encoded
 from dlm.language.tokenizer import Tokenizer
+from dlm.loading.families.registry import recognise
 from dlm.loading.placement import usable_device
 from dlm.loading.weights import load_model
 from dlm.network.model import Transformer
@@ -62,7 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = _parser()
     options = parser.parse_args(words)
     try:
-        config = TrainConfig.load(options.config or default_config(options.init), options.set)
+        config = settings(options.init, options.corpora, options.set, options.config)
         prepare(config.threads)
         setup = begin(config, options)
         run = setup.run
@@ -102,7 +104,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, help="packed dialogues, or JSONL to fine-tune on")
     parser.add_argument("--init", type=Path, help="checkpoint whose weights the run begins with")
     parser.add_argument(
-        "--minutes", type=float, default=math.inf, help="bound of this invocation; else all"
+        "--minutes",
+        type=number(float, 0),
+        default=math.inf,
+        help="bound of this invocation; else all",
     )
     parser.add_argument("--set", action="append", default=[], help="an option: 'seed = 3'")
     return parser
@@ -113,15 +118,36 @@ def default_config(init: Path | None) -> Path:
     return CONFIGS / ("small.toml" if init is None else "fine-tune.toml")
 
 
+def settings(
+    init: Path | None, corpora: Path | None, changes: Sequence[str], file: Path | None = None
+) -> TrainConfig:
+    """A run's settings, after checking what can be checked before anything begins.
+
+    Args:
+        init: Directory of the checkpoint that learns.
+        corpora: Directory of the text corpora.
+        changes: Lines of TOML that override the file's.
+        file: None for `default_config`.
+
+    Raises:
+        ValueError: A setting, the checkpoint or a directory is wrong.
+        OSError: The configuration or the checkpoint's cannot be read.
+    """
+    config = TrainConfig.load(file or default_config(init), changes)
+    usable_device(config.device)
+    if corpora is not None and not corpora.is_dir():
+        raise ValueError(f"--corpora: got {corpora}, expected a directory")
+    if init is not None:
+        recognise(init)
+    return config
+
+
 def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
     """Set up a run with its data.
 
     Raises:
         ValueError: The data are malformed, or the options contradict one another.
     """
-    usable_device(config.device)
-    if options.corpora is not None and not options.corpora.is_dir():
-        raise ValueError(f"--corpora: got {options.corpora}, expected a directory")
     file: Path | None = options.data
     is_packed = file is not None and file.suffix == ".npz"
     data = pack.read(file) if file is not None and is_packed else None

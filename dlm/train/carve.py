@@ -24,6 +24,7 @@ from tokenizers import pre_tokenizers
 from torch import Tensor
 from torch.nn import functional
 
+from dlm.command_line import number, told
 from dlm.language.tokenizer import MARKS, Mark, Tokenizer
 from dlm.loading.weights import load_model, save_model
 from dlm.network.model import Transformer
@@ -211,21 +212,21 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("base", type=Path, help="directory of the pretrained model")
     parser.add_argument("--layers", required=True, help="how many to keep, or which, with commas")
     parser.add_argument("--out", type=Path, required=True, help="directory of the new one")
-    parser.add_argument("--vocabulary", type=int, default=16_000, help="its entries, at most")
-    parser.add_argument("--dialogues", type=int, default=8_000, help="to count tokens in")
+    parser.add_argument(
+        "--vocabulary", type=number(int), default=16_000, help="its entries, at most"
+    )
+    parser.add_argument("--dialogues", type=number(int), default=8_000, help="to count tokens in")
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
     parser.add_argument("--beside", type=Path, help="a text file whose lines count as well")
     options = parser.parse_args(arguments)
     prepare(1)
-    try:
+    with told(parser):
         said = list(texts(options.corpora, False, options.dialogues))
         if options.beside:
             said += options.beside.read_text(encoding="utf-8").splitlines()
         named = [int(word) for word in options.layers.split(",")]
         layers = named if len(named) > 1 else named[0]
         kept = write(options.base, options.out, layers, options.vocabulary, said)
-    except (ValueError, OSError) as error:
-        parser.exit(2, f"{parser.prog}: {error}\n")
     print(f"{options.out}: layers {kept}")
 
 

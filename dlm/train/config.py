@@ -168,14 +168,15 @@ class TrainConfig:
             ValueError: The text is not TOML, a key is unknown, or a value has the wrong type or is
                 outside its range.
         """
-        raw = _parsed(file.read_text(encoding="utf-8"), str(file))
-        for change in changes:
-            raw |= _parsed(change, f"--set {change!r}")
+        raw: dict[str, Any] = {}
         known = [field.name for field in fields(cls)]
-        for key in raw.keys() - set(known):
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f", did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"{file}: unknown key {key!r}{hint}")
+        texts = [(str(file), file.read_text(encoding="utf-8"))]
+        for source, text in texts + [(f"--set {change!r}", change) for change in changes]:
+            raw |= _parsed(text, source)
+            for key in raw.keys() - set(known):
+                near = difflib.get_close_matches(key, known, n=1)
+                hint = f", did you mean {near[0]!r}?" if near else ""
+                raise ValueError(f"{source}: unknown key {key!r}{hint}")
         return cls(**raw)
 
     def model(self) -> ModelConfig:

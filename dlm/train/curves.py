@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dlm.command_line import told
+
 LOSSES = ("causal", "denoising", "uncertainty")
 
 Row = dict[str, Any]
@@ -65,10 +67,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("runs", type=Path, nargs="+", help="directories of runs")
     parser.add_argument("--out", type=Path, default=Path("curves.png"), help="the PNG")
     options = parser.parse_args(arguments)
-    try:
+    with told(parser):
         draw({run.name: read_log(run) for run in options.runs}, options.out)
-    except OSError as error:
-        parser.exit(2, f"{parser.prog}: {error}\n")
     print(options.out)
 
 

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from dlm.command_line import number
 from dlm.engine.engine import Engine, Finished, Request
 from dlm.language.copy_sources import sources
 from dlm.language.messages import Turn
@@ -194,8 +195,10 @@ def _parser() -> argparse.ArgumentParser:
         "--config", type=Path, default=CONFIGS / "distill.toml", help="TOML; distill.toml"
     )
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
-    parser.add_argument("--answers", type=int, default=4000, help="dialogues to answer")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="bound of this one")
+    parser.add_argument("--answers", type=number(int), default=4000, help="dialogues to answer")
+    parser.add_argument(
+        "--minutes", type=number(float, 0), default=math.inf, help="bound of this one"
+    )
     parser.add_argument("--set", action="append", default=[], help="an option: 'seed = 3'")
     return parser
 

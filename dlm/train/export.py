@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from dlm.command_line import number, told
 from dlm.language.tokenizer import Mark, Tokenizer
 from dlm.loading.gguf import Base
 from dlm.loading.hub import weight_files
@@ -260,22 +261,22 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--shard-mib", type=float, default=SHARD_MIB, help="most in one file")
     parser.add_argument("--blend", type=Path, help="a run whose weights are mixed in")
     parser.add_argument("--blend-share", type=float, default=0.3, help="its share of the weights")
-    parser.add_argument("--products", type=int, metavar="RANK", help="what a base differs in")
+    parser.add_argument(
+        "--products", type=number(int), metavar="RANK", help="what a base differs in"
+    )
     parser.add_argument("--base", type=Path, help="directory of the base's file, if not installed")
     options = parser.parse_args(arguments)
     blend = (options.blend, options.blend_share) if options.blend else None
     limit = int(options.shard_mib * MIB)
     if options.products and (blend or options.int8):
         parser.error("--products: got --blend or --int8 as well, expected one of them")
-    try:
+    with told(parser):
         if options.products:
             place = options.base or options.run
             run, rank = options.run, options.products
             files = export_products(run, options.out, rank, limit, Source(), place)
         else:
             files = export(options.run, options.out, options.int8, limit, blend)
-    except (ValueError, OSError) as error:
-        parser.exit(2, f"{parser.prog}: {error}\n")
     for file in files:
         print(f"{file} {file.stat().st_size / MIB:.1f} MiB")
 

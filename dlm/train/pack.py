@@ -18,6 +18,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from dlm.command_line import number, told
 from dlm.language.template import Encoded, Template
 from dlm.language.tokenizer import Tokenizer
 from dlm.train.config import TrainConfig
@@ -188,7 +189,7 @@ def main(arguments: list[str] | None = None) -> None:
         SystemExit: 2 if what was asked for cannot be done.
     """
     parser = argparse.ArgumentParser(prog="dlm.train.pack", description=__doc__)
-    parser.add_argument("--tokens", type=float, required=True, help="at least so many")
+    parser.add_argument("--tokens", type=number(float), required=True, help="at least so many")
     parser.add_argument("--out", type=Path, required=True, help="the file, .npz")
     parser.add_argument("--config", type=Path, default=CONFIGS / "gpu.toml", help="TOML; gpu.toml")
     parser.add_argument("--corpora", type=Path, help="directory of the text corpora")
@@ -197,13 +198,11 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.out.suffix != ".npz":
         parser.error(f"--out: got {options.out}, expected a name that ends in .npz")
-    try:
+    with told(parser):
         # Fail now rather than after an hour's work if the directory cannot be made.
         options.out.parent.mkdir(parents=True, exist_ok=True)
         data = _packed(options)
         write(options.out, data)
-    except (ValueError, OSError) as error:
-        parser.exit(2, f"{parser.prog}: {error}\n")
     size = options.out.stat().st_size / 2**20
     trained = f"{len(data.train)} dialogues, {len(data.train.ids)} tokens"
     print(f"{options.out}: {trained}, {len(data.heldout)} held out, {size:.1f} MiB")

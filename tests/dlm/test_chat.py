@@ -106,3 +106,6 @@ def test_the_program(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     assert "forwards" in capsys.readouterr().out
     assert main(["nowhere"]) == 1
     assert capsys.readouterr().err.startswith("error: ")
+    with pytest.raises(SystemExit):
+        main(["--max-tokens", "0"])
+    assert "--max-tokens: got 0, expected at least 1" in capsys.readouterr().err

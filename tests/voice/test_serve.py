@@ -97,11 +97,11 @@ def test_uvicorn_is_told_the_limits() -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--config", "nowhere"], "nowhere"),
+        (["--config", "nowhere"], "--config: nowhere: got an unknown name"),
         (["--set", "asr.engin=sphinx"], "did you mean 'engine'"),
         (["--port", "99999"], "error: --port: got 99999; expected less than or equal to 65535"),
         (["--set", "server.port=1", "--port", "-1"], "error: --port: got -1; expected"),
-        (["--agent", "true"], "true: got an unknown name; expected the path of a .toml file"),
+        (["--agent", "true"], "agent: true: got an unknown name; expected the path of"),
         (["--host", "0.0.0.0", "--port", "0"], "QUICKSILVER_API_KEY"),
     ],
 )

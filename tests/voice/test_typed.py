@@ -66,4 +66,4 @@ def test_ctrl_c_ends_it_while_it_waits_for_a_line() -> None:
 def test_a_wrong_option_is_told(tmp_path: Path) -> None:
     done = typed(tmp_path, "", "--agent", "nobody")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("error: nobody: got an unknown name")
+    assert done.stderr.splitlines()[-1].startswith("error: agent: nobody: got an unknown name")

@@ -25,6 +25,9 @@ def test_voices_are_listed_and_heard(tmp_path: Path, capsys: pytest.CaptureFixtu
         seconds = sum(frame.samples / frame.sample_rate for frame in sound.decode(audio=0))
     assert 1 < seconds < 4
     assert smaller.stat().st_size < path.stat().st_size / 3
+    with pytest.raises(SystemExit):
+        run(["--out", "said.wav"])
+    assert "expected the name of a voice as well" in capsys.readouterr().err
     with pytest.raises(ConfigError, match=r"got 'nobody'; expected one of hibari:heart"):
         run(["nobody"])
     with pytest.raises(ConfigError, match=r"said.tune: expected a name that ends in .wav, .mp3"):

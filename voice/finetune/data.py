@@ -14,7 +14,6 @@ import argparse
 import difflib
 import io
 import json
-import lzma
 import subprocess
 import tarfile
 import time
@@ -31,6 +30,8 @@ import numpy as np
 import soxr
 import torch
 
+from dlm.command_line import number, told
+from dlm.datagen.corpora import files
 from dlm.datagen.dialogues import SHARES, Source, stream
 from dlm.loading.placement import bfloat16_is_fast
 from dlm.train import machine
@@ -232,8 +233,7 @@ def _prepare_held_out(speech: Path, folder: Path) -> None:
 
 
 def _manifest(speech: Path) -> list[dict[str, Any]]:
-    with lzma.open(speech / "manifest.jsonl.xz", "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    return list(files.rows(speech / "manifest.jsonl.xz"))
 
 
 def _kept_apart(speaker: str) -> bool:
@@ -341,16 +341,23 @@ def _bare(word: str) -> str:
     return _ALIKE.get(plain, plain)
 
 
-def main() -> None:
-    """Read the command line and prepare."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+def main(arguments: list[str] | None = None) -> None:
+    """Read the command line and prepare.
+
+    Raises:
+        SystemExit: 2 if a file cannot be read or written.
+    """
+    parser = argparse.ArgumentParser(
+        "python -m voice.finetune.data", description=str(__doc__).split("\n")[0]
+    )
     parser.add_argument("--speech", type=Path, required=True, help="folder of the speech corpora")
     parser.add_argument("--out", type=Path, required=True, help="folder for the clips")
-    parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--threads", type=int, default=1)
-    options = parser.parse_args()
+    parser.add_argument("--minutes", type=number(float, 0), default=60)
+    parser.add_argument("--threads", type=number(int), default=1)
+    options = parser.parse_args(arguments)
     machine.prepare(options.threads)
-    print(prepare(options.speech, options.out, options.minutes, print), "clips")
+    with told(parser):
+        print(prepare(options.speech, options.out, options.minutes, print), "clips")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dlm.command_line import number, told
 from voice.finetune.augment import Audio, degraded, without_speech
 from voice.finetune.data import NO_TIMESTAMPS, START
 from voice.hearing.asr.whisper import SHORT, STOCK, Needs
@@ -182,15 +183,26 @@ def _sound(path: Path) -> Audio:
     return audio
 
 
-def main() -> None:
-    """Read the command line, decode and print."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+def main(arguments: list[str] | None = None) -> None:
+    """Read the command line, decode and print.
+
+    Raises:
+        SystemExit: 2 if a file cannot be read or written.
+    """
+    parser = argparse.ArgumentParser(
+        "python -m voice.finetune.evaluate", description=str(__doc__).split("\n")[0]
+    )
     parser.add_argument("models", type=Path, nargs="+", help="folders with a model.bin")
     parser.add_argument("--manifest", type=Path, required=True)
     parser.add_argument("--kind", action="append", default=[], help="only clips of this kind")
-    parser.add_argument("--limit", type=int, default=0, help="at most so many clips; 0 for all")
-    options = parser.parse_args()
-    print(table(judge(options.models, rows_of(options.manifest, options.kind, options.limit))))
+    parser.add_argument(
+        "--limit", type=number(int, 0), default=0, help="at most so many clips; 0 for all"
+    )
+    options = parser.parse_args(arguments)
+    # CTranslate2 raises a RuntimeError for a folder without a model.
+    with told(parser, RuntimeError):
+        rows = rows_of(options.manifest, options.kind, options.limit)
+        print(table(judge(options.models, rows)))
 
 
 if __name__ == "__main__":

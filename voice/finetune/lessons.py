@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import lzma
 import re
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
@@ -24,8 +23,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from dlm.command_line import told
+from dlm.datagen.corpora.files import rows
 from voice.config import load_config
 from voice.demo.server import EMBEDDED
+from voice.errors import VoiceError
 from voice.llm.base import AnswerDone, ModelEvent, Prompt, TextPiece, new_call_id
 from voice.session.resources import Loaders, Resources
 from voice.session.typed import TypedTurn, typing
@@ -307,11 +309,9 @@ def _spoiled(
 
 
 def conversations(files: Iterable[Path]) -> Iterator[Written]:
-    """The conversations of files; those named ``*.xz`` are compressed."""
+    """The conversations of files, as `rows` reads them."""
     for file in files:
-        read = lzma.open if file.suffix == ".xz" else open
-        with read(file, "rt", encoding="utf-8") as text:
-            yield from (json.loads(line) for line in text if line.strip())
+        yield from rows(file)
 
 
 async def hold_all(talks: Iterable[Written]) -> list[Held]:
@@ -331,27 +331,32 @@ async def hold_all(talks: Iterable[Written]) -> list[Held]:
         await resources.close()
 
 
-def write(file: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+def write(file: Path, lines: Iterable[Mapping[str, Any]]) -> int:
     """Write JSON lines, and return their number."""
-    written = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+    written = [json.dumps(row, ensure_ascii=False) + "\n" for row in lines]
     file.write_text("".join(written), encoding="utf-8")
     return len(written)
 
 
-def main() -> None:
-    """Hold the conversations; write the lessons and the messages that the program spoiled."""
+def main(arguments: list[str] | None = None) -> None:
+    """Hold the conversations; write the lessons and the messages that the program spoiled.
+
+    Raises:
+        SystemExit: 2 if a file cannot be read or written, or names an unknown agent.
+    """
     parser = argparse.ArgumentParser("python -m voice.finetune.lessons", description=__doc__)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, help="lines for dlm.train --data")
     parser.add_argument("--spoiled", type=Path, help="messages of which something else was made")
-    options = parser.parse_args()
-    held = asyncio.run(hold_all(conversations(options.files)))
-    made = [line for one in held for line in lines(one.lessons)]
-    if options.out:
-        write(options.out, made)
-    spoiled = [row for one in held for row in one.spoiled]
-    if options.spoiled:
-        write(options.spoiled, spoiled)
+    options = parser.parse_args(arguments)
+    with told(parser, VoiceError):
+        held = asyncio.run(hold_all(conversations(options.files)))
+        made = [line for one in held for line in lines(one.lessons)]
+        if options.out:
+            write(options.out, made)
+        spoiled = [row for one in held for row in one.spoiled]
+        if options.spoiled:
+            write(options.spoiled, spoiled)
     messages, asked = sum(one.messages for one in held), sum(len(one.lessons) for one in held)
     right = messages - len(spoiled)
     print(f"{len(held)} conversations, {messages} messages, {right} with the calls as written")

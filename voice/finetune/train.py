@@ -30,8 +30,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dlm.command_line import number, told
 from dlm.loading.placement import bfloat16_is_fast
 from dlm.train.machine import prepare
+from voice.errors import VoiceError
 from voice.finetune.augment import Audio, degraded, without_speech
 from voice.finetune.data import (
     END,
@@ -391,24 +393,32 @@ def _stacked(mel: Tensor, kept: Sequence[dict[str, Any] | None]) -> Batch:
     return Batch(mel, states, heard, tokens, wanted, likely, probability)
 
 
-def main() -> None:
-    """Read the command line and train."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+def main(arguments: list[str] | None = None) -> None:
+    """Read the command line and train.
+
+    Raises:
+        SystemExit: 2 if a file cannot be read or written.
+    """
+    parser = argparse.ArgumentParser(
+        "python -m voice.finetune.train", description=str(__doc__).split("\n")[0]
+    )
     parser.add_argument("--clips", type=Path, required=True, help="what voice.finetune.data wrote")
     parser.add_argument("--run", type=Path, required=True, help="folder of the run")
-    parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--minutes", type=number(float, 0), default=60)
+    parser.add_argument("--threads", type=number(int), default=1)
     parser.add_argument("--export", type=Path, help="write the weights for CTranslate2 here")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     prepare(options.threads)
-    options.run.mkdir(parents=True, exist_ok=True)
-    run = Run(TrainConfig())
-    if (options.run / "run.pt").exists():
-        run.load(options.run / "run.pt")
-    if options.minutes > 0:
-        train(run, Clips(options.clips), options.run, options.minutes, print)
-    if options.export:
-        export(packaged_folder(), run.averaged(), options.export, SETTINGS)
+    with told(parser, VoiceError):
+        clips = Clips(options.clips) if options.minutes else None
+        options.run.mkdir(parents=True, exist_ok=True)
+        run = Run(TrainConfig())
+        if (options.run / "run.pt").exists():
+            run.load(options.run / "run.pt")
+        if clips:
+            train(run, clips, options.run, options.minutes, print)
+        if options.export:
+            export(packaged_folder(), run.averaged(), options.export, SETTINGS)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from dlm.command_line import told
 from voice.hearing.asr.model_file import ModelFile, eight_bit, read, write
 from voice.hearing.asr.packaged import PACKAGED, read_packaged
 
@@ -177,14 +178,21 @@ def mean(models: Sequence[Weights]) -> dict[str, Tensor]:
     return {name: torch.stack([model[name] for model in models]).mean(0) for name in models[0]}
 
 
-def main() -> None:
-    """Read the command line and write the folder."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+def main(arguments: list[str] | None = None) -> None:
+    """Read the command line and write the folder.
+
+    Raises:
+        SystemExit: 2 if a file cannot be read or written.
+    """
+    parser = argparse.ArgumentParser(
+        "python -m voice.finetune.weights", description=str(__doc__).split("\n")[0]
+    )
     parser.add_argument("sources", type=Path, nargs="+", help="folders with a model.bin")
     parser.add_argument("--out", type=Path, required=True, help="gets the last one's config.json")
-    options = parser.parse_args()
-    models = [tensors(read((source / "model.bin").read_bytes())) for source in options.sources]
-    export(options.sources[-1], mean(models), options.out)
+    options = parser.parse_args(arguments)
+    with told(parser):
+        models = [tensors(read((source / "model.bin").read_bytes())) for source in options.sources]
+        export(options.sources[-1], mean(models), options.out)
 
 
 if __name__ == "__main__":

@@ -201,7 +201,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--axes", nargs="?", const="axes", help="vary what a file of axes names, one at a time")
     add("--only", default="", metavar="PATTERN", help="conversations whose name has this in it")
-    add("--most", type=int, default=0, help="so many of them, evenly spread")
+    add("--most", type=int, help="so many of them, evenly spread")
     add("--seed", type=int, default=1, help="of what is drawn")
     add("--draws", type=int, default=1, help="each with so many seeds")
     add(
@@ -221,8 +221,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return its exit status."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    if min(options.draws, options.at_once) < 1:
-        parser.error("--draws and --at-once: expected 1 or more")
+    if min(options.draws, options.at_once, 1 if options.most is None else options.most) < 1:
+        parser.error("--draws, --at-once and --most: expected 1 or more")
+    if options.url and not re.match(r"wss?://[^/]", options.url):
+        parser.error(f"--url: got {options.url!r}; expected ws://… or wss://…")
+    if options.mind and not re.match(r"https?://[^/]", options.mind):
+        parser.error(f"--mind: got {options.mind!r}; expected http://… or https://…")
     try:
         re.compile(options.only)
     except re.error as error:

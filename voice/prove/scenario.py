@@ -22,6 +22,7 @@ from voice.config.options import Section, find_file, listed, read_options
 from voice.errors import ConfigError
 
 SCENARIOS_DIR = CONFIGS_DIR / "scenarios"
+AXES_DIR = CONFIGS_DIR / "axes"
 PLACE = re.compile(r"\{([a-z]\w*)\}")
 """The place of a fact in a text."""
 MARK = re.compile(r"\[([^\[\]]*)\]")
@@ -195,7 +196,7 @@ def load(name_or_path: str) -> ScenarioFile:
     Raises:
         ConfigError: The file is missing or malformed, or a text names an unknown fact.
     """
-    file = find_file(name_or_path, SCENARIOS_DIR)
+    file = find_file(name_or_path, SCENARIOS_DIR, "scenarios")
     read = read_options(ScenarioFile, file)
     for name, scenario in read.scenarios.items():
         told = scenario.model_dump(exclude={"facts"})
@@ -207,8 +208,8 @@ def load(name_or_path: str) -> ScenarioFile:
 
 
 def load_axes(name_or_path: str) -> AxesFile:
-    """Read a file of axes, as `load` reads scenarios."""
-    return read_options(AxesFile, find_file(name_or_path, SCENARIOS_DIR))
+    """Read a file of axes, as `load` reads scenarios; the bare name is of one in configs/axes/."""
+    return read_options(AxesFile, find_file(name_or_path, AXES_DIR, "--axes"))
 
 
 def takes(files: Iterable[ScenarioFile], axes: AxesFile | None, seeds: Sequence[int]) -> list[Take]:

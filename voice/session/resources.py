@@ -287,15 +287,18 @@ class Resources:
         wanted = drafting.enabled and (drafting.remote or self.config.llm.engine != "remote")
         return drafting.min_words if wanted else 0
 
-    def for_agent(self, name_or_path: str) -> Resources:
+    def for_agent(self, name_or_path: str, option: str = "agent") -> Resources:
         """The same models and tools for another agent; slow if a recogniser has to be loaded.
+
+        Args:
+            option: The option that names it, for errors.
 
         Raises:
             ConfigError: The agent's file is wrong, or the model cannot call one of its tools.
             ModelError: The recogniser cannot be loaded, or the agent's instructions and tools
                 leave no room for a dialogue.
         """
-        agent, *others = load_team(name_or_path)
+        agent, *others = load_team(name_or_path, option)
         team = Team((agent, *others))
         recognizer, domain, line = self._hearing(self.model, self.config.asr, team)
         lines = [f"recogniser of {agent.name}: {line}"]

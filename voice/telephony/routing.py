@@ -90,7 +90,9 @@ class CallRouter:
         self._telephony = config.telephony
         known = config.telephony.transfer_numbers.items()
         self._transfer_numbers = {name.lower(): number for name, number in known}
-        self._agents = {name: resources.for_agent(name) for name in config.telephony.agents}
+        option = "telephony.agents"
+        agents = self._telephony.agents
+        self._agents = {name: resources.for_agent(name, option) for name in agents}
         self._agents |= {config.agent: resources, resources.agent.name: resources}
         self.limits = CallLimits(
             start_s=config.telephony.start_timeout_s,

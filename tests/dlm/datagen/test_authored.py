@@ -5,8 +5,10 @@ import lzma
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from dlm.datagen import authored, examples
-from dlm.datagen.authored import dialogues, read
+from dlm.datagen.authored import dialogues, main, read
 from dlm.engine.json_call import json_call
 
 ASSISTANTS = Path(authored.__file__).with_name("assistants")
@@ -109,3 +111,23 @@ def test_what_the_authors_wrote_can_be_learned() -> None:
     assert len(lines) >= 1000
     for line in lines:
         examples.row_of(line)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("nowhere", "No such file or directory"),
+        ("plain", "plain: expected lines of JSON"),
+        ("damaged.jsonl.xz", "damaged.jsonl.xz: expected lines of JSON"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_told(
+    name: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file in ("plain", "damaged.jsonl.xz"):
+        (tmp_path / file).write_text("# Words", encoding="utf-8")
+    with pytest.raises(SystemExit) as stopped:
+        main([str(tmp_path / name), "--out", str(tmp_path / "out")])
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert told in error and error.count("\n") == 1

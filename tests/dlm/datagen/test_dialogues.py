@@ -119,6 +119,23 @@ def test_main_prints_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert all({"system", "tools", "messages"} == set(json.loads(line)) for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--count", "-1", "--count: got -1, expected at least 1"),
+        ("--unasked", "3", "--unasked: got 3, expected 0 to 1"),
+        ("--corpora", "nowhere", "nowhere/"),
+    ],
+)
+def test_main_refuses_what_cannot_be(
+    option: str, value: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([option, value])
+    assert stopped.value.code == 2
+    assert told in capsys.readouterr().err
+
+
 def test_main_names_deeds_without_asking_for_them(capsys: pytest.CaptureFixture[str]) -> None:
     said = []
     for share in ("0", "0.8"):

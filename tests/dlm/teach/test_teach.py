@@ -143,6 +143,25 @@ def test_a_list_that_cannot_be_learned_is_told_before_training(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--set", "foo = 1"], "unknown key 'foo'"),
+        (["--minutes", "0"], "--minutes: got 0, expected at least 0.1"),
+        (["--init", "nowhere"], "nowhere/config.json"),
+        (["--corpora", "nowhere"], "--corpora: got nowhere, expected a directory"),
+    ],
+)
+def test_a_wrong_option_is_told_before_the_list_is_read(
+    options: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["nowhere.json", "--out", str(tmp_path / "out"), *options])
+    shown = capsys.readouterr()
+    assert (stopped.value.code, shown.out) == (2, "")
+    assert told in shown.err
+
+
 def test_a_stopped_run_says_how_it_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -201,7 +201,7 @@ def test_a_mistake_in_examples_is_told_before_anything_begins(
     assert not (tmp_path / "run").exists()
     assert "missing.jsonl" in refused([*command, "--data", str(tmp_path / "missing.jsonl")], capsys)
     told = refused([*command, "--set", "replays = 0.5"], capsys)
-    assert "unknown key 'replays', did you mean 'replay'?" in told
+    assert "--set 'replays = 0.5': unknown key 'replays', did you mean 'replay'?" in told
 
 
 @pytest.mark.parametrize("step", [None, 0])
@@ -222,6 +222,7 @@ def test_a_run_with_another_tokenizer_than_its_checkpoint_is_refused(
     [
         (["--corpora", "nowhere"], "--corpora: got nowhere, expected a directory"),
         (["--set", "device = 'gpu'"], "device: got 'gpu', which cannot be used here"),
+        (["--init", "nowhere"], "nowhere/config.json"),
     ],
 )
 def test_what_is_not_there_is_told_before_anything_begins(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from voice.finetune import data, train, weights
+from voice.finetune import data, evaluate, lessons, train, weights
 from voice.finetune.augment import Audio, by_telephone, degraded, in_room, without_speech
 from voice.finetune.evaluate import judge, repeats, table
 from voice.finetune.likelihood import log_probabilities
+from voice.hearing.asr import difference
 from voice.hearing.asr.model_file import read, write
 from voice.prove.words import errors
 from voice.speech.tts.espeak import EspeakSynthesizer
@@ -52,6 +54,8 @@ def test_a_model_file_is_written_as_it_was_read(tmp_path: Path) -> None:
 def test_a_model_file_of_another_version_is_refused() -> None:
     with pytest.raises(ValueError, match="got 7"):
         read(b"\x07\0\0\0")
+    with pytest.raises(ValueError, match="got fewer bytes"):
+        read(b"\x06\0\0\0")
 
 
 def log_likelihoods(
@@ -239,3 +243,24 @@ def test_models_are_judged_by_words_repeats_and_inventions() -> None:
     assert scores["clean", "model", "own length"].ratios[0] < 1
     assert scores["quiet", "model", "30 s"].quiet == 1
     assert "| clean | model | 30 s |" in table(scores)
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        (lessons, ["nowhere"]),
+        (data, ["--speech", "nowhere", "--out", "{out}"]),
+        (train, ["--clips", "nowhere", "--run", "{out}"]),
+        (evaluate, ["nowhere", "--manifest", "nowhere"]),
+        (weights, ["nowhere", "--out", "{out}"]),
+        (difference, ["nowhere", "nowhere", "{out}"]),
+    ],
+)
+def test_a_file_that_is_not_there_is_told(
+    program: Any, arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        program.main([word.format(out=tmp_path / "out") for word in arguments])
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert "nowhere" in error and error.count("\n") == 1

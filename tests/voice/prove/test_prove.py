@@ -233,7 +233,8 @@ def test_a_mistake_is_one_line_on_standard_error(without_voices, scenarios, tmp_
     other = tmp_path / "other.json"
     other.write_text(json.dumps(scorecard("", "", [judge(take(1), call())])))
     for arguments, message in (
-        (["nobody"], "nobody: got an unknown name"),
+        (["nobody"], "scenarios: nobody: got an unknown name"),
+        (["axes"], "scenarios: axes: got an unknown name"),
         ([scenarios, "--only", "coffee"], "leaves no conversation"),
         ([scenarios, scenarios], "assistant/timer#1: got 2 scenarios of this name"),
         ([scenarios, "--against", str(tmp_path / "none.json")], "cannot be read"),
@@ -245,6 +246,20 @@ def test_a_mistake_is_one_line_on_standard_error(without_voices, scenarios, tmp_
         assert error.startswith("error: ")
         assert error.count("\n") == 1
         assert message in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--most", "0"], "expected 1 or more"),
+        (["--url", "127.0.0.1:7860"], "expected ws://"),
+        (["--mind", "127.0.0.1:8000/v1"], "expected http://"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused(capsys, arguments, message):
+    with pytest.raises(SystemExit):
+        command.main([*arguments, "--list"])
+    assert message in capsys.readouterr().err
 
 
 def test_what_would_be_called_is_listed(capsys):

@@ -53,8 +53,8 @@ async def test_another_agent_shares_all_but_its_language_model() -> None:
     assert coffee.for_agent("assistant").recognizer is assistant.recognizer
     assert "coffee" in coffee.describe()[0]
     assert "order_drink" in coffee.options().agent_tools
-    with pytest.raises(ConfigError, match="butler"):
-        assistant.for_agent("butler")
+    with pytest.raises(ConfigError, match=r"server\.agents: butler: got an unknown"):
+        assistant.for_agent("butler", "server.agents")
     await assistant.close()
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dlm.command_line import told
 from voice.hearing.asr.model_file import eight_bit, read
 
 _ROWS = 256
@@ -62,16 +63,23 @@ def _pairs(data: bytearray, original: bytes) -> Iterator[tuple[_Integers, _Integ
             yield array.view(np.uint32), known[name].astype(np.float32).view(np.uint32)
 
 
-def main() -> None:
-    """Read the command line and write the file."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+def main(arguments: list[str] | None = None) -> None:
+    """Read the command line and write the file.
+
+    Raises:
+        SystemExit: 2 if a file cannot be read or written.
+    """
+    parser = argparse.ArgumentParser(
+        "python -m voice.hearing.asr.difference", description=str(__doc__).split("\n")[0]
+    )
     parser.add_argument("model", type=Path, help="a model.bin as voice.finetune exports it")
     parser.add_argument("original", type=Path, help="the model.bin that it was made from")
     parser.add_argument("out", type=Path, help="gets the difference")
-    options = parser.parse_args()
-    model = options.model.read_bytes()
-    smaller = difference(model, options.original.read_bytes())
-    options.out.write_bytes(smaller)
+    options = parser.parse_args(arguments)
+    with told(parser):
+        model = options.model.read_bytes()
+        smaller = difference(model, options.original.read_bytes())
+        options.out.write_bytes(smaller)
     for path, data in ((options.model, model), (options.out, smaller)):
         print(f"{path}: {len(data)} bytes, SHA-256 {hashlib.sha256(data).hexdigest()}")
 

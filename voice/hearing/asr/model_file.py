@@ -33,7 +33,8 @@ def read(data: bytes | bytearray) -> ModelFile:
     """Read a model.bin. The arrays are views of ``data``, writable if it is a bytearray.
 
     Raises:
-        ValueError: It has another version of the format, or an array of the wrong size.
+        ValueError: It has another version of the format, an array of the wrong size, or too few
+            bytes.
     """
     file = _Reader(data)
     version = file.number("I")
@@ -72,7 +73,10 @@ class _Reader:
         self._data, self._at = data, 0
 
     def number(self, kind: str) -> int:
-        (value,) = struct.unpack_from("<" + kind, self._data, self._at)
+        try:
+            (value,) = struct.unpack_from("<" + kind, self._data, self._at)
+        except struct.error as error:
+            raise ValueError("expected a model.bin, got fewer bytes than it needs") from error
         self._at += struct.calcsize("<" + kind)
         return int(value)
 
