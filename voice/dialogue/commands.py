@@ -98,7 +98,7 @@ class Speak:
     @classmethod
     def of(cls, reply_id: str, segment: Segment, options: SessionOptions) -> Speak:
         """Speak a segment with the sound that a reply's options ask for."""
-        sound = options.output_rate_hz, options.speed, options.voice, options.loudness
+        sound = options.output_rate_hz, options.spoken_speed, options.voice, options.loudness
         return cls(reply_id, segment, *sound)
 
 
@@ -132,10 +132,13 @@ class ReleaseSpeaking:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """Reports once whether an announcement with a key was heard, or could not be said."""
+    """Reports once whether an announcement with a key was heard, or could not be said.
+
+    Before that, ``heard`` is None each time that the client stops it: it is said again later.
+    """
 
     key: str
-    heard: bool
+    heard: bool | None
 
 
 @dataclass(frozen=True, slots=True)

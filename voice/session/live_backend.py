@@ -37,8 +37,8 @@ class SessionCallbacks:
     emit: Callable[[SessionEvent], None]
     latency: TurnLatency
     hang_up: Callable[[str], None]
-    announced: Callable[[str, bool], None]
-    """Called with an announcement's key and whether it was heard."""
+    announced: Callable[[str, bool | None], None]
+    """Called with an announcement's key and whether it was heard, as `Announced` reports it."""
 
 
 class LiveBackend:

@@ -92,11 +92,14 @@ class NamedServers:
         self._names_here = frozenset(specs)
         # Written by the servers' thread, which may name tools before the loop knows of others'.
         self._names: dict[NamedServer, set[str]] = {}
+        # What `with_tools` may have added to options, by identity: what is offered, and was before.
+        self._added: list[ToolSpec] = []
+        self._own_names: frozenset[str] = frozenset()
 
     def with_tools(self, options: SessionOptions) -> SessionOptions:
         """The options with the tools, as far as known, of the servers that they name."""
         agent = [name for name in options.agent_tools if name not in self._scope.tools]
-        client = [tool for tool in options.client_tools if tool.name not in self._scope.tools]
+        client = self._own(options)
         for server in options.servers:
             for offer in self._offers.get(server, ()):
                 spec, reads = offer.tool.spec, _reads(offer)
@@ -106,8 +109,29 @@ class NamedServers:
                     agent.append(spec.name)
         return replace(options, agent_tools=tuple(agent), client_tools=tuple(client))
 
+    def check_names(self, options: SessionOptions, path: str) -> None:
+        """Refuse a function of the client's that has the name of a server's tool.
+
+        Functions that are declared before the server has listed its tools keep their names.
+
+        Raises:
+            ProtocolError: There is such a function; ``path`` is where it was declared.
+        """
+        found = (offer for one in options.servers for offer in self._offers.get(one, ()))
+        taken = {offer.tool.spec.name for offer in found}
+        for tool in self._own(options):
+            if tool.name in taken:
+                problem = f"got {tool.name!r}, which is already a tool of an MCP server"
+                raise ProtocolError(f"{path}: {problem}", param=path)
+
+    def _own(self, options: SessionOptions) -> list[ToolSpec]:
+        """The functions that the client itself runs."""
+        added = {id(spec) for spec in self._added}
+        return [tool for tool in options.client_tools if id(tool) not in added]
+
     def unknown(self, options: SessionOptions) -> list[NamedServer]:
         """The servers of the options not yet asked; servers no longer named are disconnected."""
+        self._own_names = frozenset(tool.name for tool in self._own(options))
         for server in self._servers.keys() - set(options.servers):
             self._forget(server)
         return [server for server in options.servers if server not in self._servers]
@@ -169,7 +193,7 @@ class NamedServers:
             return running.call(self._servers[server], *given)
 
         others = [names for one, names in list(self._names.items()) if one != server]
-        taken = {*self._toolbox.names, *self._names_here}.union(*others)
+        taken = {*self._toolbox.names, *self._names_here, *self._own_names}.union(*others)
         remotes = [
             Remote(server.label, listed.name, listed)
             for listed in tools
@@ -184,6 +208,7 @@ class NamedServers:
     def _take(self, server: NamedServer, offers: tuple[Offer, ...]) -> None:
         """Replace the tools offered from a server."""
         tools: dict[str, Tool] = dict(self._scope.tools)
+        self._added = [tool.spec for tool in tools.values()]
         for offer in self._offers.pop(server, ()):
             del tools[offer.tool.spec.name], self.specs[offer.tool.spec.name]
         for offer in offers:
@@ -191,6 +216,7 @@ class NamedServers:
             self.specs[offer.tool.spec.name] = offer.tool.spec
         if server in self._servers:
             self._offers[server] = offers
+        self._added += [offer.tool.spec for offer in offers]
         self._scope.tools = tools
 
 

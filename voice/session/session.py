@@ -93,8 +93,8 @@ class Session:
         self._closed = asyncio.Event()
         self._reason, self._greets = "", False
         self._ringing: asyncio.Task[None] | None = None
-        # Pending announcements by key; usually at most one.
-        self._announced: dict[str, asyncio.Future[bool]] = {}
+        # Pending announcements by key: whether it was heard, and that it was, or was stopped.
+        self._announced: dict[str, tuple[asyncio.Future[bool], asyncio.Future[None]]] = {}
         self._flows = SavedFlow(resources.team, resources.toolbox, self._scope)
         self._remembered = Remembered(resources.agent, resources.toolbox, self._scope)
         self._servers = self._begin_servers()
@@ -216,6 +216,11 @@ class Session:
             self._drafts.drop()
 
     @property
+    def closed(self) -> bool:
+        """Whether `close` was called, by a tool or the user's goodbye for example."""
+        return self._closed.is_set()
+
+    @property
     def _runs(self) -> bool:
         """Whether new work can be started: only after `run` and before `close`."""
         return self._group is not None and not self._closed.is_set()
@@ -250,6 +255,7 @@ class Session:
         hosts = had.config.tools.mcp_hosts if had.toolbox.named_servers else ()
         for server in set(options.servers) - set(before.servers):
             check_address(server, hosts)
+        self._servers.check_names(options, "session.tools")
         options = self._servers.with_tools(options)
         self._check_tools(options, "session.tools")
         self._check_language(options.language)
@@ -340,7 +346,9 @@ class Session:
             ProtocolError: As `Conversation.create_response` and `update`.
             ValueError: There is no such option.
         """
-        options = self._servers.with_tools(with_changes(self.options, **(overrides or {})))
+        options = with_changes(self.options, **(overrides or {}))
+        self._servers.check_names(options, "response.tools")
+        options = self._servers.with_tools(options)
         if not set(options.servers) <= set(self.options.servers):
             raise ProtocolError(
                 "response.tools: expected MCP servers that session.tools has",
@@ -497,7 +505,7 @@ class Session:
             self._ringing = None
 
     async def _ring(self) -> None:
-        """Announce what is due, each once it is known whether the one before was heard."""
+        """Announce what is due, each once the one before was heard or the client has stopped it."""
         await asyncio.sleep(ALERTS_AFTER_S)
         ringer = self._resources.toolbox.ringer
         async with aclosing(ringer.announcements(self._scope)) as alerts:
@@ -505,21 +513,26 @@ class Session:
             while True:
                 text = await alerts.asend(await self._is_heard(text))
 
-    async def _is_heard(self, text: str) -> bool:
-        """Announce something; return whether it was heard, once that is known."""
-        key, heard = uuid.uuid4().hex, asyncio.get_running_loop().create_future()
-        self._announced[key] = heard
+    async def _is_heard(self, text: str) -> bool | asyncio.Future[bool]:
+        """Announce something; return whether it was heard, once known or the client stops it."""
+        loop, key = asyncio.get_running_loop(), uuid.uuid4().hex
+        heard, over = self._announced[key] = loop.create_future(), loop.create_future()
+        heard.add_done_callback(lambda _: self._announced.pop(key))
+        self._runner.feed(Announce(text, again=True, key=key))
         try:
-            self._runner.feed(Announce(text, again=True, key=key))
-            return bool(await heard)
-        finally:
-            del self._announced[key]
+            await over
+        except asyncio.CancelledError:
+            heard.cancel()
+            raise
+        return heard.result() if heard.done() else heard
 
-    def _settle(self, key: str, heard: bool) -> None:
-        told = self._announced.get(key)
+    def _settle(self, key: str, heard: bool | None) -> None:
         # The task that waited for it may just have been cancelled.
-        if told is not None and not told.done():
+        told, over = self._announced.get(key, (None, None))
+        if told is not None and not told.done() and heard is not None:
             told.set_result(heard)
+        if over is not None and not over.done():
+            over.set_result(None)
 
     async def _watch_idle(self) -> None:
         quiet_s, since = 0.0, 0

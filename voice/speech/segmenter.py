@@ -32,6 +32,8 @@ _BOUNDARY = re.compile(
     """,
     re.VERBOSE,
 )
+_LABEL = re.compile(r"\[[^\[\]\n]{0,200}(?:\](?P<link>\()?)?")
+"""The label of a Markdown link, or what may become one."""
 _SPACE = re.compile(r"\s")
 _WORD = re.compile(r"\w[\w'’.,:@/-]*")
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)+")
@@ -65,8 +67,12 @@ class SegmentCutter:
 
     def push(self, delta: str) -> list[str]:
         """Add text of the reply; return the segments that this completes, in order."""
-        self._pending += delta
-        return self._cut_all(final=False)
+        segments = []
+        # In pieces, because each cut looks through all that is pending.
+        for start in range(0, len(delta), HARD_CHARS):
+            self._pending += delta[start : start + HARD_CHARS]
+            segments += self._cut_all(final=False)
+        return segments
 
     def flush(self) -> list[str]:
         """End the reply and return its last segments. The cutter can then take another reply."""
@@ -103,6 +109,10 @@ def _cut_at(match: re.Match[str], first: bool) -> int:
     words = len(_WORD.findall(text, 0, match.start()))
     if words == 0:
         return _NO_CUT
+    label = _LABEL.match(text, max(0, text.rfind("[", 0, match.start())))
+    if label and label.end() > match.start() and (label["link"] or label.end() == len(text)):
+        # A link in two segments would no longer be one, and its address would be read aloud.
+        return _NO_CUT if label["link"] else _UNKNOWN_YET
     if match["line"]:
         follows = _following(text, end)
         if not follows:

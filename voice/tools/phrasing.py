@@ -21,7 +21,9 @@ def number(value: Decimal) -> str:
 
 
 def money(value: Decimal) -> str:
-    """An amount of money: without decimals if it is whole, else with two."""
+    """An amount of money: without decimals if it is whole, with more than two if it is tiny."""
+    if 0 < abs(value) < Decimal("0.1"):
+        return number(value)
     return f"{value:.0f}" if value == value.to_integral_value() else f"{value:.2f}"
 
 

@@ -52,11 +52,13 @@ class Ringer:
         for loop, changed in list(self._listening.values()):
             loop.call_soon_threadsafe(changed.set)
 
-    async def announcements(self, session: SessionScope) -> AsyncGenerator[str, bool | None]:
+    async def announcements(
+        self, session: SessionScope
+    ) -> AsyncGenerator[str, bool | asyncio.Future[bool] | None]:
         """Yield sentences to speak in a session, each when its entry is due; never ends by itself.
 
         The session counts as open while this is iterated. For each sentence the session sends back
-        whether it was heard; an entry that was not is left to another session.
+        whether it was heard, or a future of that; an entry that was not is left to another session.
 
         Raises:
             ValueError: The session already listens.
@@ -67,14 +69,18 @@ class Ringer:
         changed = asyncio.Event()
         self._listening[session_id] = (asyncio.get_running_loop(), changed)
         unheard: list[Alert] = []
-        holding = asyncio.create_task(self._hold(unheard, store))
+        tasks = [asyncio.create_task(self._hold(unheard, store))]
         try:
             while True:
                 changed.clear()
                 found = await self._next(session_id, store)
                 if isinstance(found, Alert):
                     unheard.append(found)
-                    if (yield announcement(found, self._now())):
+                    heard = yield announcement(found, self._now())
+                    if isinstance(heard, asyncio.Future):
+                        told = self._tell_later(found, store, unheard, heard)
+                        tasks.append(asyncio.create_task(told))
+                    elif heard:
                         unheard.remove(found)
                         await self._tell(found, store)
                 else:
@@ -82,7 +88,8 @@ class Ringer:
                         async with asyncio.timeout(found):
                             await changed.wait()
         finally:
-            holding.cancel()
+            for task in tasks:
+                task.cancel()
             del self._listening[session_id]
             for alert in unheard:
                 await self._put_back(alert, store)
@@ -135,6 +142,13 @@ class Ringer:
         """Mark an entry as told; shielded, as the session may end right after the last word."""
         self._heard[alert.id] = alert, store, self._due_again(alert)
         await asyncio.shield(asyncio.ensure_future(self.tell_heard()))
+
+    async def _tell_later(
+        self, alert: Alert, store: Store, unheard: list[Alert], heard: asyncio.Future[bool]
+    ) -> None:
+        if await heard:
+            unheard.remove(alert)
+            await self._tell(alert, store)
 
     async def tell_heard(self) -> None:
         """Mark heard entries as told; any that cannot be marked now are marked next time."""

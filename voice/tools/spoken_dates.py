@@ -2,7 +2,7 @@
 
 A moment is a length of time from now ("in ten minutes"), or a day and a time of day. The day
 ("tomorrow", "friday", "december 25") is taken out of the text, and the rest is read as a time of
-day ("half past seven", "seven thirty p m"). dateparser reads calendar dates.
+day ("half past seven", "seven thirty p m").
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
-from typing import Any
 
-import dateparser
 from dateutil.easter import easter
 from dateutil.relativedelta import TH, relativedelta
 from dateutil.rrule import MONTHLY, rrule
@@ -34,7 +32,12 @@ _DATE = re.compile(
     rf"|\d{{1,2}}(?: of)? {_MONTH}(?! (?:the )?{_ORDINAL}){_YEAR}"
     rf"|{_MONTH} (?:the )?\d{{1,2}}(?:st|nd|rd|th)?\b{_YEAR}|\d{{4}}-\d\d-\d\d)"
 )
-_WEEKDAY_ALONE = re.compile(rf"{WEEKDAY}(?! (?:the )?(?:{_ORDINAL}|{_MONTH}))")
+_ITS_DATE = rf" (?:the )?(?:{_ORDINAL}|(?:\d{{1,2}} (?:of )?)?{_MONTH}|\d{{4}}-)"
+_WEEKDAY_ALONE = re.compile(rf"{WEEKDAY}(?!{_ITS_DATE})")
+_WEEKDAY_OF_DATE = re.compile(rf"({WEEKDAY})(?={_ITS_DATE})")
+_OF_A_WEEK = re.compile(
+    rf"\b(this|next) week (?:on )?({WEEKDAY})\b|\b({WEEKDAY}) (?:of )?(this|next) week\b"
+)
 _HOLIDAYS = {
     "new year's eve": (12, 31), "new year's day": (1, 1), "new year's": (1, 1), "new year": (1, 1),
     "valentine's day": (2, 14), "valentines day": (2, 14), "saint patrick's day": (3, 17),
@@ -92,7 +95,7 @@ _MINUTES = r"(?:a )?(half|quarter|\d{1,2})(?: minutes?)?"
 _NO_HOUR = re.compile(rf"(?:at )?{_MINUTES} (past|after|to|before)")
 """A time without its hour, "ten to", which suffices when a moment is moved."""
 _BESIDE = re.compile(
-    r"(?P<length>(?:the|an?|\d+) [a-z]+(?: [\w ]+?)?) (?P<way>after|before) (?P<other>.+)"
+    r"(?P<length>(?:the|half an?|an?|\d+) [a-z]+(?: [\w ]+?)?) (?P<way>after|before) (?P<other>.+)"
 )
 _LATER = re.compile(
     r"(?P<length>.+) (?P<way>later|earlier|after|before)"
@@ -126,13 +129,15 @@ class _Clock:
     def hours(self, part: str | None, first_hour: int) -> list[int]:
         """The hours of the day that it may mean, in order, given the ``part`` of the day if spoken.
 
-        A certain hour, or one with a part of the day, may be before ``first_hour``.
+        A certain hour, or one with a part of the day, may be before ``first_hour``. After midnight
+        a night is still that of the day before: "tonight at 1 a.m.", hour 25. If ``first_hour`` is
+        0, it may also be the night that this day began in.
         """
+        before, after = self.hour % 12, self.hour % 12 + 12
+        if part == "night" and self.hour % (24 if self.certain else 12) < 5:
+            return [before, before + 24] if first_hour == 0 else [before + 24]
         if self.certain:
             return [self.hour]
-        before, after = self.hour % 12, self.hour % 12 + 12
-        if part == "night":
-            return [after if before >= 5 else before + 24]
         if part is not None:
             return [before if part in _MORNINGS else after]
         return [hour for hour in (before, after) if hour >= first_hour]
@@ -154,7 +159,15 @@ def day(text: str, now: datetime) -> date:
         return now.date()
     if found is None or rest.strip():
         raise _no_date(_DATE.fullmatch(said)) or Unreadable("day", text)
+    _check_weekday(said, found)
     return found
+
+
+def _check_weekday(said: str, found: date | None) -> None:
+    """Refuse a date with another day's weekday, since it is not clear which of them is meant."""
+    named = _WEEKDAY_OF_DATE.search(said)
+    if found and named and named[1] != WEEKDAYS[found.weekday()]:
+        raise ToolError(f"{found:%B} {found.day} is a {found:%A}.")
 
 
 def _no_date(match: re.Match[str] | None) -> ToolError | None:
@@ -198,6 +211,7 @@ def moment(text: str, now: datetime, first_hour: int = 1, near: datetime | None 
     if found is not None and found.year == MAXYEAR:
         # The last hours of that year may be beyond the calendar in another time zone.
         raise Unreadable("time", text)
+    _check_weekday(said, found)
     named = found == now.date() and _WEEKDAY_ALONE.search(said) is not None
     if clock is None:
         return When(_some_time_on(found, part, now, named), time_said=False)
@@ -353,15 +367,15 @@ def normal_form(text: str) -> str:
 def take_day(said: str, now: datetime) -> tuple[date | None, str]:
     """The day that a text in `normal_form` names, if any, and the text without it."""
     today = now.date()
-    if match := re.search(
-        r"\b(?:in )?(\d+|an?) (day|week)s?(?: (?:from )?(?:now|today))?\b(?! (?:on|from) \w+day)",
-        said,
-    ):
-        count = int(match[1]) if match[1].isdigit() else 1
-        # The calendar ends with the year 9999.
-        with contextlib.suppress(OverflowError):
-            days = count * (7 if match[2] == "week" else 1)
-            return today + timedelta(days), _without(said, match)
+    said = _OF_A_WEEK.sub(lambda found: f"{found[1] or found[4]} {found[2] or found[3]}", said)
+    beyond = rf"\b(?:(\d+|an?) )?weeks? (?:from |on )?(?=(?:tomorrow|{WEEKDAY})\b)"
+    if match := re.search(beyond, said):
+        other, rest = take_day(_without(said, match), now)
+        if other and (later := _later(other, match[1], "week")):
+            return later, rest
+    counted = r"\b(?:in )?(?<!once )(\d+|an?) (day|week|month)s?(?: (?:from )?(?:now|today))?\b"
+    if (match := re.search(counted, said)) and (later := _later(today, match[1], match[2])):
+        return later, _without(said, match)
     relative: list[tuple[str, date]] = [
         (r"(?:the )?day after tomorrow", today + timedelta(2)),
         (r"(?:the )?day before yesterday", today - timedelta(2)),
@@ -370,6 +384,7 @@ def take_day(said: str, now: datetime) -> tuple[date | None, str]:
         (r"today", today),
         (r"(?:(?:this|the|my) )?weekend", today + timedelta((5 - today.weekday()) % 7)),
         (r"next week", today + timedelta(7)),
+        (r"next month", today + relativedelta(months=1)),
     ]
     for pattern, meant in relative:
         if match := re.search(rf"\b(?:{pattern})\b", said):
@@ -378,9 +393,16 @@ def take_day(said: str, now: datetime) -> tuple[date | None, str]:
         meant_day, rest = take(said, today)
         if meant_day is not None:
             return meant_day, rest
-    if re.search(r"\btonight\b", said):
-        return today, said
-    return None, said
+    return today if re.search(r"\btonight\b", said) else None, said
+
+
+def _later(since: date, count: str | None, unit: str) -> date | None:
+    """The day so many days, weeks or months later; None if it is behind the calendar's end."""
+    number = int(count) if count and count.isdigit() else 1
+    with contextlib.suppress(OverflowError, ValueError):
+        then: date = since + relativedelta(**{f"{unit}s": number})
+        return then
+    return None
 
 
 def _take_holiday(said: str, today: date) -> tuple[date | None, str]:
@@ -406,38 +428,49 @@ def _thanksgiving(year: int) -> date:
 
 
 def _take_date(said: str, today: date) -> tuple[date | None, str]:
-    base = datetime.combine(today, time())
-    # From yesterday, because the future that is preferred must include today.
-    before = base - timedelta(1)
-    settings: dict[str, Any] = {"RELATIVE_BASE": before, "PREFER_DATES_FROM": "future"}
-    if match := _DATE.search(said):
-        written = re.sub(r"\b20 (\d\d)$", r"20\1", match[0]).replace(" the ", " ")
-        parsed = dateparser.parse(written, languages=["en"], settings=settings)
-        if parsed is not None:
-            return parsed.date(), _without(said, match)
+    if (match := _DATE.search(said)) and (dated := _dated(match[0], today)):
+        return dated, _without(said, match)
     if match := re.search(rf"\b(?:on )?(?:{WEEKDAY} )?the ({_ORDINAL})\b", said):
         number = int(match[1][:-2])
         if 1 <= number <= 31:
-            (meant,) = rrule(MONTHLY, bymonthday=number, dtstart=base, count=1)
+            start = datetime.combine(today, time())
+            (meant,) = rrule(MONTHLY, bymonthday=number, dtstart=start, count=1)
             return meant.date(), _without(said, match)
     return None, said
 
 
+def _dated(said: str, today: date) -> date | None:
+    """The date that a match of `_DATE` names, without a year the next one; None if there is none.
+
+    February 29 may be up to eight years away.
+    """
+    first, *rest = map(int, re.findall(r"\d+", re.sub(r"(?<=20) (?=\d\d$)", "", said)))
+    if re.search(r"\d-", said):
+        years, month, number = [first], *rest
+    else:
+        month = 1 + next(MONTHS.index(word) for word in said.split() if word in MONTHS)
+        number, years = first, rest
+    for year in years or range(today.year, today.year + 9):
+        with contextlib.suppress(ValueError):
+            if (found := date(year, month, number)) >= today or years:
+                return found
+    return None
+
+
 def _take_weekday(said: str, today: date) -> tuple[date | None, str]:
     match = re.search(
-        rf"\b(?:1 |an? )?(?P<week>week (?:on |from )?)?"
-        rf"(?:(?:the |this )?(?:coming|following) |(next |last |this |on ))?"
+        rf"\b(?:1 |an? )?(?:(?:the |this )?(?:coming|following) |(next |last |this |on ))?"
         rf"({WEEKDAY})s?(?P<after> week)?\b",
         said,
     )
     if match is None:
         return None, said
-    ahead = (WEEKDAYS.index(match[3]) - today.weekday()) % 7
-    meant = today + timedelta(ahead + 7 * bool(match["week"] or match["after"]))
-    if match[2] == "next ":
+    ahead = (WEEKDAYS.index(match[2]) - today.weekday()) % 7
+    meant = today + timedelta(ahead + 7 * bool(match["after"]))
+    if match[1] == "next ":
         # The one in the week that begins next Monday.
-        meant = today + timedelta(7 - today.weekday() + WEEKDAYS.index(match[3]))
-    elif match[2] == "last ":
+        meant = today + timedelta(7 - today.weekday() + WEEKDAYS.index(match[2]))
+    elif match[1] == "last ":
         meant = today + timedelta(ahead - 7)
     return meant, _without(said, match)
 
@@ -464,6 +497,8 @@ def _part_named(said: str) -> str:
 
 
 def _clock(said: str) -> _Clock | None:
+    if match := re.fullmatch(r"(.+ (?:past|after|(to|before))) (?:noon|midday|(midnight))", said):
+        said = f"{match[1]} 12 {'pm' if bool(match[2]) == bool(match[3]) else 'am'}"
     said = re.sub(r"^12 (?=noon|midday|midnight)", "", said)
     if said in ("noon", "midday", "midnight"):
         return _Clock(24 if said == "midnight" else 12, 0, certain=True)
@@ -558,9 +593,7 @@ def is_moment(said: str) -> bool:
 def _is_read(read: Callable[[str, datetime], object], said: str) -> bool:
     try:
         read(said, datetime(2026, 1, 7, 0, 0, 1, tzinfo=UTC))
-    except Unreadable:
-        return False
-    # A moment that has passed was read all the same.
-    except ToolError:
-        return True
+    except ToolError as error:
+        # A moment that has passed was read all the same.
+        return not isinstance(error, Unreadable)
     return True

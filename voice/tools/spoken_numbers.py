@@ -24,6 +24,9 @@ DIGITS = {name: str(digit) for digit, name in enumerate(
 """Words for single digits, as in a telephone number."""
 _FRACTIONS = {"half": "0.5", "quarter": "0.25", "third": "0.333333333333333333"}
 _FRACTION_WORD = "(half|quarter|third)"
+_LARGE = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+_OF_LARGE = re.compile(rf"\b({NUMBER}) ({'|'.join(_LARGE)})\b")
+_PARTS_OF_LARGE = re.compile(rf"\b(\d*\.\d+) ({'|'.join(map(str, _LARGE.values()))})\b")
 _UNIT_SECONDS = {
     "second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 3600,
     "day": 86_400, "week": 604_800,
@@ -59,6 +62,9 @@ def digits(text: str, *, fractions: bool = True, ordinals: bool = False) -> str:
     said = re.sub(r"(?<=\d),(?=\d{3}\b)", "", said)
     said = re.sub(r"[,?!]", " ", said)
     said = re.sub(r"\b([a-z]+)-([a-z]+)\b", r"\1 \2", said)
+    said = re.sub(r"(?<=\bpoint )oh\b", "zero", said)
+    # A recogniser writes "3 million", which text2num does not read.
+    said = _OF_LARGE.sub(lambda match: _plain(Decimal(match[1]) * _LARGE[match[2]]), said)
     said = re.sub(r"\ba (?=hundred|thousand|million|billion)", "one ", said)
     if not ordinals:
         # Hidden from text2num, which reads them as ordinals.
@@ -69,7 +75,8 @@ def digits(text: str, *, fractions: bool = True, ordinals: bool = False) -> str:
     said = re.sub(r"\b(?:half a|a half) (?=dozen)", "0.5 ", said)
     said = re.sub(rf"\b(?:({NUMBER}|an?) )?dozen\b", _dozen, said)
     said = " ".join(said.split())
-    return _fractions(said) if fractions else said
+    said = _fractions(said) if fractions else said
+    return _PARTS_OF_LARGE.sub(lambda match: _plain(Decimal(match[1]) * int(match[2])), said)
 
 
 def amount(text: str, kind: str = "number") -> Decimal:
@@ -160,13 +167,20 @@ def _fractions(said: str) -> str:
     """
 
     def mixed(match: re.Match[str]) -> str:
-        count = Decimal(match[2]) if match[2] else Decimal(1)
-        return _plain(Decimal(match[1]) + count * Decimal(_FRACTIONS[match[3]]))
+        whole, count = Decimal(match[1]), Decimal(match[2] or 1)
+        # "A million and a half" is one and a half millions.
+        unit = next((size for size in (10**9, 10**6) if whole and whole % size == 0), 1)
+        return _plain(whole + count * unit * Decimal(_FRACTIONS[match[3]]))
 
     def several(match: re.Match[str]) -> str:
         return _plain(Decimal(match[1]) * Decimal(_FRACTIONS[match[2]]))
 
     said = re.sub(rf"\b({NUMBER}) and (?:an? |({NUMBER}) ){_FRACTION_WORD}s?\b", mixed, said)
+    said = re.sub(
+        rf"\b(?:an? )?{_FRACTION_WORD} (?=1000000(?:000)?\b)",
+        lambda match: f"{_FRACTIONS[match[1]]} ",
+        said,
+    )
     said = re.sub(rf"\b({NUMBER}) {_FRACTION_WORD}s?\b(?! (?:past|to|after))", several, said)
     return re.sub(
         rf"\b(?:an? )?{_FRACTION_WORD}\b(?! (?:past|to|after|before|till|\d))",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import calendar
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from dateutil.rrule import rrulestr
 
@@ -24,6 +24,11 @@ _UNITS = {
     "year": "YEARLY",
 }  # fmt: skip
 _WITHIN_A_DAY = ("MINUTELY", "HOURLY")
+_LENGTHS = {
+    "MINUTELY": timedelta(minutes=1), "HOURLY": timedelta(hours=1), "DAILY": timedelta(1),
+    "WEEKLY": timedelta(7),
+}  # fmt: skip
+"""Frequencies of which every step has the same length."""
 _NAMED = rf"{WEEKDAY}s?(?: (?:morning|afternoon|evening|night)s?)?"
 _ALWAYS = (
     (rf"(?:every|each) other ({WEEKDAY})", "WEEKLY", "2"),
@@ -40,6 +45,7 @@ _ALWAYS = (
     (r"(?:every|each) (?:single )?(?:(other|\d+) )?(minute|hour|day|week|month|year)s?", "", ""),
 )
 """Pattern of what is said, frequency, interval; the first pattern that is found counts."""
+_NAMES_A_DAY = re.compile(rf"{WEEKDAY}|week ?day|work|weekend|\d(?:st|nd|rd|th)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +64,13 @@ def repeat(text: str, now: datetime, first_hour: int = 1) -> Repeat | None:
 
     Raises:
         Unreadable: They recur, but the times cannot be read.
+        ToolError: They recur every second.
     """
-    said = spoken_dates.normal_form(text).replace("monday to friday", "weekdays")
+    working = r"\bmonday (?:to|through|thru|till) friday\b"
+    said = re.sub(working, "weekdays", spoken_dates.normal_form(text))
+    said = re.sub(rf"\b(every|each) 2nd (?=day|week|month|{WEEKDAY})", r"\1 other ", said)
+    if re.search(r"\b(?:every|each) 2nd\b(?! of)", said) and "second" in text.lower():
+        raise ToolError("I cannot repeat anything more often than every minute.")
     for pattern, frequency, interval in _ALWAYS:
         if match := re.search(rf"\b(?:{pattern})\b", said):
             rest = f"{said[: match.start()]} {said[match.end() :]}"
@@ -71,7 +82,8 @@ def repeat(text: str, now: datetime, first_hour: int = 1) -> Repeat | None:
         if rest.strip():
             raise Unreadable("time", text)
         return Repeat(_joined(parts), _next(parts, now, now))
-    parts, rest = _on_days(parts, match[0], rest, now)
+    parts, left = _on_days(parts, match[0], rest, now)
+    named, rest = left != rest or _NAMES_A_DAY.search(match[0]), left
     if (part := _part_of_day(match[0])) is not None:
         rest = f"{rest} {part}"
     try:
@@ -79,9 +91,10 @@ def repeat(text: str, now: datetime, first_hour: int = 1) -> Repeat | None:
     except Unreadable as error:
         raise Unreadable("time", text) from error
     parts |= {"BYHOUR": str(hour), "BYMINUTE": str(minute), "BYSECOND": "0"}
-    # The interval counts from the first moment on.
+    # The interval counts from the first of the named days, or else from today.
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    return Repeat(_joined(parts), _next(parts | {"INTERVAL": "1"}, midnight, now))
+    first = parts | {"INTERVAL": "1"} if named else parts
+    return Repeat(_joined(parts), _next(first, midnight, now))
 
 
 def after(rule: str, moment: datetime, now: datetime) -> datetime:
@@ -137,6 +150,17 @@ def alike(rule: str, other: str, said: str) -> bool:
     if "BYHOUR" in one and "BYHOUR" in two:
         one["BYHOUR"], two["BYHOUR"] = (str(int(p["BYHOUR"]) % 12) for p in (one, two))
     return one == two
+
+
+def is_of(rule: str, said: str) -> bool:
+    """Whether a day in some words describes the whole rule: "Friday" for every Friday.
+
+    So does any day if the rule repeats within a day.
+    """
+    parts = _parts(rule)
+    weekday = re.search(rf"(?<!this )(?<!next )(?<!coming )\b{WEEKDAY}", said.lower())
+    its = WEEKDAYS[_DAYS.index(day)] if (day := parts.get("BYDAY", "")) in _DAYS else ""
+    return parts["FREQ"] in _WITHIN_A_DAY or (weekday is not None and weekday[0] == its)
 
 
 def described(rule: str) -> str:
@@ -246,7 +270,12 @@ def _next(parts: dict[str, str], start: datetime, now: datetime) -> datetime:
     """
     zone = UTC if parts["FREQ"] in _WITHIN_A_DAY else now.tzinfo
     began, current = (moment.astimezone(zone).replace(tzinfo=None) for moment in (start, now))
-    for found in rrulestr(_joined(parts), dtstart=began.replace(microsecond=0)).xafter(current):
+    began = began.replace(microsecond=0)
+    if (length := _LENGTHS.get(parts["FREQ"])) and current > began:
+        # rrule takes each step, and may have to take millions.
+        length *= int(parts["INTERVAL"])
+        began += (current - began) // length * length
+    for found in rrulestr(_joined(parts), dtstart=began).xafter(current):
         moment: datetime = found.replace(tzinfo=zone)
         # When summer time ends, an hour comes twice, and its moments are those of the first time.
         if moment.timestamp() > now.timestamp():

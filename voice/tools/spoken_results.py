@@ -89,7 +89,10 @@ _EPOCH_S = range(10**9, 4 * 10**9)
 _PAGES = frozenset(("next", "prev", "previous"))
 _CONSTANT = re.compile(r"[A-Z]+(?:_[A-Z\d]+)+|[a-z]+(?:_[a-z\d]+)+|[a-z]{3,}(?:[A-Z][a-z]+)+")
 _STATES = re.compile(r"\b(?:status|state|condition|level|priority|severity|mode|phase)$")
-_TAGGED = re.compile(r"<(?:!doctype|/?[a-z][a-z\d]*)\b[^<>]*>", re.IGNORECASE)
+# Attributes have values, lest "a<b and c>d" be taken for a tag.
+_TAGGED = re.compile(
+    r"<(?:!doctype\b[^<>]*|/?[a-z][a-z\d]*(?:\s(?=[^<>=]*=)[^<>]*)?\s*/?)>", re.IGNORECASE
+)
 _SILENT = frozenset(("script", "style", "title"))
 _BLOCKS = frozenset((
     "p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "li", "tr", "td", "th", "ul", "ol", "table",
@@ -145,10 +148,20 @@ def spoken_result(content: str, most: int | None = None) -> str:
     >>> spoken_result('{"status": "out for delivery", "stops_left": 3, "is_late": false}')
     'The status is out for delivery, the stops left is 3 and it is not late.'
     """
-    value = _read(content.strip().removeprefix(_ERROR))
+    text = content.strip().removeprefix(_ERROR)
+    value = _read(text)
     if isinstance(value, str) and value.strip() and not _TAGGED.search(value):
         # Line breaks and markup of plain text are handled later, as in a model's words.
         return _ended(value)
+    try:
+        return _worded(value, most)
+    except RecursionError:
+        # As where JSON is nested too deeply to be read.
+        return _ended(text)
+
+
+def _worded(value: Any, most: int | None) -> str:
+    """A value that is no plain text in sentences; see `spoken_result`."""
     for detail in _DETAILS:
         told = list(_sentences(value, detail)) or list(
             _sentences(value, replace(detail, hidden=True))
@@ -424,7 +437,7 @@ def _moment(text: str) -> str:
 
 def _since_epoch(key: str, value: float) -> str:
     """A time in seconds or milliseconds since 1970 as it is said; empty for other numbers."""
-    seconds = value / 1000 if value >= _EPOCH_S.stop else value
+    seconds = value // 1000 if value >= _EPOCH_S.stop else value
     if not _SINCE_EPOCH.search(key) or not _EPOCH_S.start <= seconds < _EPOCH_S.stop:
         return ""
     return _moment(datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))

@@ -6,16 +6,18 @@ store does not know what an entry means or when it is announced.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, partial
 
 from sqlalchemy import (
     ColumnElement,
+    Connection,
     Delete,
     Executable,
     ScalarSelect,
+    Select,
     Table,
     Update,
     delete,
@@ -203,6 +205,26 @@ class Store:
         )
         self._inverses.extend(partial(self.remove_item, list_name, item) for item in items)
 
+    def add_new_items(
+        self, list_name: str, items: Sequence[str], key: Callable[[str], str]
+    ) -> list[str]:
+        """Append those items that a list does not have yet, and return them.
+
+        Args:
+            key: Equal for items that are the same.
+        """
+        new: list[str] = []
+
+        def adding(connection: Connection) -> list[Executable]:
+            had = {key(item) for (item,) in connection.execute(self._on_list(list_name))}
+            new.extend(item for item in items if key(item) not in had)
+            add = insert(list_items)
+            return [add.values(**self._owned, list=list_name, item=item) for item in new]
+
+        self._database.change(list_items, adding)
+        self._inverses.extend(partial(self.remove_item, list_name, item) for item in new)
+        return new
+
     def remove_item(self, list_name: str, item: str) -> bool:
         """Remove the oldest such item from a list; False if it is not there."""
         oldest = self._oldest(list_name, item)
@@ -240,10 +262,11 @@ class Store:
 
     def items(self, list_name: str) -> list[str]:
         """The items of a list, oldest first; an unknown list is empty."""
-        query = select(list_items.c.item).where(
-            self._mine(list_items), list_items.c.list == list_name
-        )
-        return [item for (item,) in self._database.read(query.order_by(list_items.c.id))]
+        return [item for (item,) in self._database.read(self._on_list(list_name))]
+
+    def _on_list(self, list_name: str) -> Select[str]:
+        there = self._mine(list_items) & (list_items.c.list == list_name)
+        return select(list_items.c.item).where(there).order_by(list_items.c.id)
 
     def place_order(self, customer: str, content: str, placed: float) -> int:
         """Keep a confirmed order and return its id; ``placed`` is in seconds since the epoch."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Container
 from typing import TYPE_CHECKING, Any
 
 from voice.tools.registry import ToolError
@@ -36,11 +37,22 @@ class Web:
         """Fetch a page as `request` does; redirects are followed."""
         return await self.request(service, "GET", url, params=params)
 
-    async def request(self, service: str, method: str, url: str, **options: Any) -> httpx.Response:
+    async def request(
+        self,
+        service: str,
+        method: str,
+        url: str,
+        *,
+        expected: Container[int] = (401, 404),
+        **options: Any,
+    ) -> httpx.Response:
         """Send a request; ``options`` are those of ``httpx.AsyncClient.request``.
 
+        Args:
+            expected: The statuses beside success that are returned.
+
         Raises:
-            Unreachable: No answer in time, or a status other than success, 401 or 404.
+            Unreachable: No answer in time, or another status.
         """
         client = await self._connected()
         import httpx
@@ -51,9 +63,10 @@ class Web:
         except (TimeoutError, httpx.HTTPError, httpx.InvalidURL) as error:
             logger.warning("%s: %s", service, type(error).__name__)
             raise Unreachable(service) from error
-        if not (response.is_success or response.status_code in (401, 404)):
+        if not response.is_success:
             logger.warning("%s: status %d", service, response.status_code)
-            raise Unreachable(service)
+            if response.status_code not in expected:
+                raise Unreachable(service)
         return response
 
     async def close(self) -> None:

@@ -59,7 +59,7 @@ class Conversations:
         if not words.strip() or len(words) > LONGEST_TEXT:
             raise ProtocolError(f"text: expected 1 to {LONGEST_TEXT} characters", param="text")
         for name, one in list(self._kept.items()):
-            if one.running.done() or (one.free and one.age_s > KEPT_S):
+            if one.session.closed or (one.free and one.age_s > KEPT_S):
                 self.forget(name)
         if conversation_id not in self._kept:
             if len(self._kept) >= MOST_CONVERSATIONS:
@@ -83,7 +83,7 @@ class Conversations:
 
 
 class _Conversation:
-    """One conversation; ``running`` is done once the agent or a failure has ended it.
+    """One conversation, until the agent or a failure ends it.
 
     Nobody is there to hear a timer ring, so the agent gets no tools that would set one.
     """
@@ -94,7 +94,7 @@ class _Conversation:
         tools = tuple(name for name in options.agent_tools if not can_ring((name,)))
         silent = replace(options, speak=False, idle_timeout_s=0.0, agent_tools=tools)
         self.session = Session(resources, silent, None, LOCAL)
-        self.running = group.create_task(self._run())
+        group.create_task(self._run())
         self._told: asyncio.Queue[SessionEvent] = asyncio.Queue(MOST_EVENTS)
         self._turn = asyncio.Lock()
         self._used_s = 0.0
@@ -135,7 +135,7 @@ class _Conversation:
                         raise ModelError("the agent failed")
                     return
                 case SessionEnded():
-                    return
+                    raise ModelError("the conversation has ended")
 
     def _take(self, event: SessionEvent) -> None:
         if not self.free and isinstance(event, ReplyText | ReplyEnded | SessionEnded):

@@ -7,6 +7,7 @@ microphone is muted while the agent speaks.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from dataclasses import replace
 
@@ -99,9 +100,14 @@ class Satellite:
     def _on(self, session: Session, event: events.SessionEvent) -> None:
         match event:
             case events.UserSpeechStarted():
+                # However long somebody speaks: who is told to stop would be cut off.
+                self._waited_s = -math.inf
+            case events.FinalTranscript(text=text):
                 self._waited_s = 0.0
-            case events.FinalTranscript(text=text) if text:
-                self._tell(Transcript(text=text))
+                if text:
+                    self._tell(Transcript(text=text))
+            case events.TranscriptFailed():
+                self._waited_s = 0.0
             case events.ReplyAudio(reply_id=reply_id, samples=samples):
                 self._play(session, reply_id, samples)
             case events.ReplyEnded(reply_id=reply_id):

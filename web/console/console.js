@@ -102,7 +102,7 @@ async function search(before = "") {
   list.append(...keptCalls(found));
   oldest = found.at(-1)?.id ?? "";
   byId("older").hidden = found.length < PAGE;
-  byId("count").textContent = list.children.length > 0 ? "" : "None is kept that is like this.";
+  byId("count").textContent = list.children.length > 0 ? "" : "No kept conversation matches.";
 }
 
 byId("sign-in").addEventListener("submit", (/** @type {Event} */ event) => {

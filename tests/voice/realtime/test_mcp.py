@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from mcp import MCPError
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from openai.types.realtime import RealtimeServerEvent
@@ -84,6 +85,12 @@ class Sums:
             self.made += 1
             raise ValueError("the disk is full")
 
+        @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+        def lose(a: int, b: int) -> str:
+            """Lose a tool; after an error the client looks what there is."""
+            server.remove_tool("store")
+            raise MCPError(-32602, "There is one tool less now.")
+
         @server.tool()
         def unheld(a: int) -> str:
             """Do what no grammar holds."""
@@ -154,12 +161,12 @@ async def test_tools_are_listed_called_and_approved(embedded_parts: Resources) -
         assert "sesame" not in str(events)
         assert shown["server_label"] == "sums"
         listed = {one["name"]: one for one in events[-1]["item"]["tools"]}
-        assert sorted(listed) == ["add", "store"]
+        assert sorted(listed) == ["add", "lose", "store"]
         assert listed["add"]["input_schema"]["required"] == ["a", "b"]
         assert listed["add"]["annotations"] == {"readOnlyHint": True}
 
         called = await ask(socket, "add")
-        assert sorted(model.offered) == ["add", "store"]
+        assert sorted(model.offered) == ["add", "lose", "store"]
         assert kinds(called) == [
             "response.mcp_call_arguments.delta",
             "response.mcp_call_arguments.done",
@@ -203,6 +210,38 @@ async def test_tools_are_listed_called_and_approved(embedded_parts: Resources) -
         await ask(socket, "add")
         assert "add" not in model.offered
         assert sums.made == 2
+
+
+async def test_a_function_of_the_clients_keeps_its_name(embedded_parts: Resources) -> None:
+    sums, own = Sums(), {"type": "function", "name": "add"}
+    async with (
+        started(sums.app) as address,
+        session(embedded_parts, Caller(), [address]) as socket,
+    ):
+        theirs = tool(address, require_approval="never")
+        await declare(socket, theirs, own)
+        (call,) = (await ask(socket, "add"))[-1]["response"]["output"]
+        assert (call["type"], call["name"]) == ("function_call", "add")
+        assert (await ask(socket, "sums_add"))[-1]["response"]["output"][0]["name"] == "add"
+        assert sums.made == 1
+
+        await declare(socket, tool(address))
+        changes = {"type": "realtime", "tools": [tool(address), own]}
+        await send(socket, "session.update", session=changes)
+        assert (await receive_until(socket, "error"))[-1]["error"]["param"] == "session.tools"
+
+
+async def test_a_tool_that_a_server_has_no_more_is_not_offered(embedded_parts: Resources) -> None:
+    sums, model = Sums(), Caller()
+    async with (
+        started(sums.app) as address,
+        session(embedded_parts, model, [address]) as socket,
+    ):
+        await declare(socket, tool(address, require_approval={"never": {"read_only": True}}))
+        await ask(socket, "lose")
+        await receive_until(socket, "mcp_list_tools.completed")
+        await ask(socket, "store")
+        assert sorted(model.offered) == ["add", "lose"]
 
 
 async def answer(

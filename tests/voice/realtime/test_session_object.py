@@ -300,6 +300,7 @@ def test_every_option_but_the_agents_own_is_set() -> None:
     assert set(option_changes(SessionObject(), BASE)) == known - {
         "loudness",
         "moments",
+        "pace",
         "remembered",
     }
 

@@ -58,6 +58,20 @@ async def test_all_that_is_due_is_told_in_its_order() -> None:
     assert left(loaded) == []
 
 
+@virtual
+async def test_what_the_client_stops_delays_no_other_and_is_told_behind_the_next_answer() -> None:
+    loaded = with_timers()
+    remind(loaded, "call mom", "buy milk")
+    async with calling(loaded, LOCAL) as line:
+        await line.next(ReplyText)
+        line.session.interrupt()
+        await asyncio.sleep(20)
+        assert (told(line), left(loaded)) == (["buy milk"], ["call mom"])
+        await line.say("how are you today and what is new")
+        await asyncio.sleep(20)
+        assert (told(line), left(loaded)) == (["buy milk", "call mom"], [])
+
+
 @pytest.mark.parametrize("kind", [ReplyText, ReplyAudio])
 @virtual
 async def test_what_nobody_has_heard_is_told_in_the_next_conversation(kind: type) -> None:

@@ -19,6 +19,8 @@ FRAGMENTS = st.sampled_from(
             "a@b.com",
             "May 5, 2026",
             "x: y;",
+            "[a, b](c)",
+            "[d, e]",
             "…",
             "。",
             "👍",
@@ -84,6 +86,7 @@ def test_cuts_where_a_speaker_would_pause(text: str, segments: list[str]) -> Non
         "It is on Fri. Nov. 27 or Mon. morning.",
         "J. R. Tolkien wrote it.",
         "Hold on\nfor a second.",
+        "That is in [Smith, Jones and so on](https://example.com/a,b) there.",
         "12 times 7 is 5 - 3 there.",
     ],
 )
@@ -123,6 +126,13 @@ def test_white_space_without_end_costs_little() -> None:
     assert cut(f"Yes.{' ' * 50_000}Then all went well. So", 1)[-1] == " So"
     assert cut(f"{' ' * 500_000}x", 500_000) == [f"{' ' * 500_000}x"]
     assert time.thread_time() - begun_s < 60
+
+
+def test_a_long_text_that_arrives_at_once_costs_little() -> None:
+    # Its square would be minutes.
+    begun_s = time.thread_time()
+    assert len(SegmentCutter().push("2 x " * 100_000)) > 1000
+    assert time.thread_time() - begun_s < 20
 
 
 @given(REPLIES)

@@ -101,6 +101,11 @@ async def test_all_alarms_are_cancelled_at_once(call: Call) -> None:
         ("seven a m", "an hour later", "Alarm moved from 7:00 AM tomorrow to 8:00 AM tomorrow."),
         ("seven a m", "friday at six a m",
          "Alarm moved from 7:00 AM tomorrow to 6:00 AM on Friday, November 27."),
+        ("every weekday at six", "saturday at nine",
+         "Error: It is for 6:00 AM every weekday."
+         " Say on which days to repeat it, or set another."),
+        ("every friday at six", "friday at nine a m",
+         "Alarm moved from 6:00 AM every Friday to 9:00 AM every Friday."),
         ("every weekday at six", "seven",
          "Alarm moved from 6:00 AM every weekday to 7:00 AM every weekday."),
         ("every weekday at six", "every day at nine p m",
@@ -117,6 +122,16 @@ async def test_all_alarms_are_cancelled_at_once(call: Call) -> None:
 async def test_an_alarm_is_moved(call: Call, when: str, to: str, answer: str) -> None:
     await call("set_alarm", when=when)
     assert await call("change_alarm", to=to) == answer
+
+
+async def test_of_equal_alarms_either_is_taken(call: Call) -> None:
+    for when in ("seven a m", "seven a m", "eight a m"):
+        await call("set_alarm", when=when)
+    assert (await call("cancel_alarm")).endswith("Which one: 7:00 AM tomorrow or 8:00 AM tomorrow?")
+    assert await call("cancel_alarm", when="7:00 AM tomorrow") == (
+        "Alarm for 7:00 AM tomorrow cancelled."
+    )
+    assert await call("list_alarms") == "2 alarms: 7:00 AM tomorrow; 8:00 AM tomorrow."
 
 
 async def test_of_several_alarms_the_one_that_is_named_is_moved(call: Call) -> None:
@@ -194,3 +209,50 @@ async def test_all_of_a_day_are_cancelled_and_both_are_two(call: Call, scope: Se
     assert await call("cancel_alarm", when="all") == "Error: There is none on that day."
     scope.said = ("cancel all my alarms",)
     assert await call("cancel_alarm", when="all") == "2 alarms cancelled."
+
+
+ONCE = "Alarm for 7:00 AM tomorrow cancelled, and still set for 7:00 AM every day."
+ALL = "Alarm for 7:00 AM every day cancelled."
+
+
+@pytest.mark.parametrize(
+    ("said", "when", "answer"),
+    [
+        ("cancel tomorrow's alarm", "", ONCE),
+        ("cancel my alarm for tomorrow", "tomorrow", ONCE),
+        ("I'm off tomorrow, no seven o'clock alarm", "seven o'clock", ONCE),
+        ("cancel all alarms for tomorrow", "all", ONCE),
+        ("cancel the alarm this weekend", "", ONCE),
+        ("cancel friday's alarm", "friday",
+         "Error: I can only cancel the next one, for 7:00 AM tomorrow, or the one for"
+         " 7:00 AM every day."),
+        ("cancel the seven o'clock alarm", "seven o'clock", ALL),
+        ("the first one", "7:00 AM every day", ALL),
+        ("the first one", "", ALL),
+    ],
+)  # fmt: skip
+async def test_of_what_repeats_only_the_named_day_is_cancelled(
+    call: Call, scope: SessionScope, said: str, when: str, answer: str
+) -> None:
+    await call("set_alarm", when="every day at seven a m")
+    scope.said = (said,)
+    assert await call("cancel_alarm", when=when) == answer
+    left = await call("coming_up", message="is anything on on monday?")
+    assert ("7:00 AM every day" in left) is (answer != ALL)
+    if answer == ONCE:
+        assert await call("coming_up", message="tomorrow") == "Nothing is set for tomorrow."
+        await call("undo_last", message="undo that")
+        assert await call("coming_up", message="tomorrow") == "1 alarm: 7:00 AM every day."
+
+
+async def test_the_weekday_of_a_weekly_alarm_names_it_as_a_whole(
+    call: Call, scope: SessionScope
+) -> None:
+    await call("set_alarm", when="every friday at seven a m")
+    for said, answer in (
+        ("this friday's alarm", "7:00 AM on Friday, November 27 cancelled, and still set for"
+         " 7:00 AM every Friday."),
+        ("the friday alarm", "7:00 AM every Friday cancelled."),
+    ):  # fmt: skip
+        scope.said = (f"cancel {said}",)
+        assert await call("cancel_alarm") == f"Alarm for {answer}"

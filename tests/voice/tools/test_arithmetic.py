@@ -56,6 +56,8 @@ from voice.tools.registry import ToolError
         ("round 40.8 up", "40.8 rounded up is 41."),
         ("round 40.8 down", "40.8 rounded down is 40."),
         ("round 40.5", "40.5 rounded is 41."),
+        ("round twenty two divided by seven", "22 divided by 7 rounded is 3."),
+        ("40.8 rounded down plus one", "40.8 rounded down plus 1 is 41."),
     ],
 )
 def test_sums(said: str, answer: str) -> None:

@@ -149,6 +149,8 @@ STATES = [
     ("climate.attic", "Attic Heater", "heat", {"temperature": "18.50"}),
     ("vacuum.robot", "Vacuum", "docked", {}),
     ("media_player.tv", None, "playing", {}),
+    ("climate.cellar", "Cellar Heater", "heat", {"temperature": "cold"}),
+    ("light.shed", "Shed Lantern", "on", {"brightness": "dim"}),
     ("sensor.outside", "Outside Temperature", "7", {}),
 ]
 
@@ -158,6 +160,7 @@ class Instance:
 
     def __init__(self) -> None:
         self.called: list[tuple[str, dict[str, Any]]] = []
+        self.broken = ""
 
     def routes(self) -> list[Route]:
         return [
@@ -178,7 +181,10 @@ class Instance:
 
     async def service(self, request: Request) -> Response:
         path = request.path_params
-        self.called.append((f"{path['domain']}.{path['service']}", await request.json()))
+        asked = await request.json()
+        if asked["entity_id"] == self.broken:
+            return Response("500: Internal Server Error", 500)
+        self.called.append((f"{path['domain']}.{path['service']}", asked))
         return JSONResponse([])
 
 
@@ -201,6 +207,8 @@ async def house(instance: Instance) -> AsyncGenerator[HomeAssistant, None]:
         ("thermostat", "The thermostat is 21.5 degrees."),
         ("attic heater", "The attic heater is 18.5 degrees."),
         ("vacuum", "The vacuum is off."),
+        ("cellar heater", "The cellar heater is heat."),
+        ("shed lantern", "The shed lantern is on."),
         ("t v", "The tv is on."),
     ],
 )
@@ -241,6 +249,18 @@ async def test_services_are_called(
     assert instance.called == [(service, {"entity_id": entity, **fields})]
 
 
+async def test_one_device_that_fails_leaves_the_others_set_and_is_named(
+    house: HomeAssistant, instance: Instance
+) -> None:
+    instance.broken, inverses = "light.kitchen", Inverses()
+    told = await set_device(
+        "lights", "off", house=house, scope=SessionScope("s"), inverses=inverses
+    )
+    assert told == "The bedroom light is now off. I could not set the kitchen light."
+    assert [fields["entity_id"] for _, fields in instance.called] == ["light.bedroom"]
+    assert len(inverses) == 1
+
+
 @pytest.mark.parametrize(
     ("name", "state"),
     [("kitchen light", "unavailable"), ("thermostat", "unknown"), ("thermostat", "heat")],
@@ -252,6 +272,14 @@ async def test_what_is_no_state_is_not_set(
     with pytest.raises(ToolError, match=f"^I cannot set it to {state}\\.$"):
         await house.set_state(device, state)
     assert instance.called == []
+
+
+async def test_what_a_house_fails_at_is_told_as_an_error(
+    house: HomeAssistant, instance: Instance
+) -> None:
+    instance.broken = "vacuum.robot"
+    with pytest.raises(ToolError, match=r"^The house answered with an error\.$"):
+        await set_device("vacuum", "on", house=house, scope=SessionScope("s"), inverses=Inverses())
 
 
 async def test_what_is_no_device_is_unknown(house: HomeAssistant, instance: Instance) -> None:
@@ -270,14 +298,12 @@ async def test_a_house_that_is_away_or_talks_nonsense_cannot_be_reached() -> Non
     async def nonsense(request: Request) -> Response:
         return JSONResponse({"message": "hello"})
 
-    async def cold(request: Request) -> Response:
-        attributes = {"temperature": "cold"}
-        state = {"entity_id": "climate.home", "state": "heat", "attributes": attributes}
-        return JSONResponse([state])
+    async def away(request: Request) -> Response:
+        return Response("502: Bad Gateway", 502)
 
-    routes = [Route("/api/states", nonsense), Route("/cold/api/states", cold)]
+    routes = [Route("/api/states", nonsense), Route("/away/api/states", away)]
     async with served(routes) as base, connections() as web:
-        for url in (closed_url(), base, f"{base}/elsewhere", f"{base}/cold"):
+        for url in (closed_url(), base, f"{base}/elsewhere", f"{base}/away"):
             with pytest.raises(ToolError, match=r"^The house cannot be reached\.$"):
                 await HomeAssistant(url, "secret", web).devices()
     async with served(Instance().routes()) as base, connections() as web:

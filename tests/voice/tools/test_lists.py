@@ -1,9 +1,17 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from threading import Barrier
+
 import pytest
 
+from tests.support.patience import PATIENCE_S
 from tests.voice.tools.conftest import Call
+from tests.voice.tools.test_store import ASSISTANTS
 from voice.tools import SessionScope, Toolbox
+from voice.tools.builtin.lists import add_to_list
+from voice.tools.database import Database
 from voice.tools.store import Store
 
 
@@ -57,7 +65,24 @@ async def test_nothing_is_put_on_a_list_twice(call: Call, toolbox: Toolbox) -> N
     assert await call("add_to_list", item="milk and milk") == "Added milk to the shopping list."
 
 
-@pytest.mark.parametrize("pair", ["half and half", "mac and cheese"])
+def test_what_two_conversations_add_at_once_is_on_the_list_once(place: str) -> None:
+    with ExitStack() as stack:
+        databases = [stack.enter_context(closing(Database(place))) for _ in range(2)]
+        threads = stack.enter_context(ThreadPoolExecutor(4))
+        together = Barrier(4)
+
+        def add(number: int, item: str) -> None:
+            store = Store(databases[number % 2], ASSISTANTS)
+            together.wait(PATIENCE_S)
+            add_to_list(item, scope=SessionScope("s"), store=store)
+
+        wanted = [f"item {number}" for number in range(20)]
+        for item in wanted:
+            list(threads.map(add, range(4), [item] * 4))
+        assert Store(databases[0], ASSISTANTS).items("shopping") == wanted
+
+
+@pytest.mark.parametrize("pair", ["half and half", "mac and cheese", "black & decker drill"])
 async def test_some_things_have_an_and_in_them(call: Call, pair: str) -> None:
     await call("add_to_list", item=pair)
     assert await call("read_list") == f"The shopping list has 1 item: {pair}."

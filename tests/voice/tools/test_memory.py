@@ -219,6 +219,14 @@ async def test_what_an_agents_own_tools_keep_is_named_and_forgotten_with_the_res
     told = await toolbox.run(ToolCall("2", "forget_me", {}), vet)
     assert told.content == "I have deleted your visits."
     assert {shop.owner} == VISITS
+
+    def fails(_: Owner) -> None:
+        raise OSError
+
+    shop.keeps += [Keeps("calls", fails), Keeps("visits", VISITS.discard), Keeps("notes", fails)]
+    told = await toolbox.run(ToolCall("3", "forget_me", {}), shop)
+    assert told.content == "Error: The forget me tool failed."
+    assert not VISITS
     await toolbox.close()
 
 

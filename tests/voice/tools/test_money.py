@@ -9,7 +9,8 @@ from tests.voice.tools.services import config_at, connections, served
 from voice.tools.builtin.money import convert_currency, get_stock_price, ticker_of
 from voice.tools.registry import ToolError
 
-RATES = {("USD", "EUR"): 0.856, ("GBP", "USD"): 1.25, ("USD", "JPY"): 150.5, ("CHF", "USD"): 1.1}
+RATES = {("USD", "EUR"): 0.856, ("GBP", "USD"): 1.25, ("USD", "JPY"): 150.5, ("CHF", "USD"): 1.1,
+         ("JPY", "USD"): 0.00644}  # fmt: skip
 
 
 async def latest(request: Request) -> Response:
@@ -43,6 +44,7 @@ ROUTES = [Route("/latest", latest), Route("/quote", quote)]
         ("ten", "dollars", "yen", "10 dollars is 1505 yen."),
         ("ten", "swiss francs", "american dollars", "10 swiss francs is 11 american dollars."),
         ("five", "euros", "euros", "5 euros is 5 euros."),
+        ("one", "yen", "dollars", "1 yen is 0.00644 dollars."),
     ],
 )
 async def test_exchange(amount: str, source: str, target: str, answer: str) -> None:

@@ -67,6 +67,17 @@ async def test_all_reminders_are_cancelled_at_once(call: Call) -> None:
     assert await call("cancel_reminder", text="all of them") == "2 reminders cancelled."
 
 
+async def test_reminders_of_the_same_words_are_told_apart_by_their_times(call: Call) -> None:
+    for when in ("seven p m", "eight p m"):
+        await call("set_reminder", text="call mom", when=when)
+    assert (await call("cancel_reminder")).endswith(
+        "Which one: call mom, 7:00 PM today or call mom, 8:00 PM today?"
+    )
+    assert await call("change_reminder", text="call mom, 7:00 PM today", when="nine p m") == (
+        "Reminder moved to 9:00 PM today: call mom."
+    )
+
+
 async def test_a_reminder_is_moved(call: Call) -> None:
     assert await call("change_reminder", text="mom", when="six") == "Error: You have no reminders."
     await call("set_reminder", text="call mom", when="tomorrow at five")
@@ -102,3 +113,15 @@ async def test_a_reminder_is_moved_by_a_length_and_on_some_of_its_days(
         " 8:00 AM every Tuesday, Wednesday, Thursday and Friday: put the bins out."
     )
     assert (await call("list_reminders")).startswith("2 reminders: put the bins out, 9:00 AM")
+
+
+async def test_of_a_reminder_that_repeats_one_day_is_cancelled(
+    call: Call, scope: SessionScope
+) -> None:
+    await call("set_reminder", text="take the pills", when="every day at nine p m")
+    scope.said = ("no pills reminder today please",)
+    assert await call("cancel_reminder", text="pills") == (
+        "Reminder for 9:00 PM today cancelled, and still set for 9:00 PM every day: take the pills."
+    )
+    scope.said = ("cancel the pills",)
+    assert await call("cancel_reminder", text="pills") == "Reminder cancelled: take the pills."

@@ -37,7 +37,15 @@ from voice.tools.registry import ToolError, Unreadable
         ("next saturday", "2026-11-28"),
         ("this weekend", "2026-11-21"),
         ("next week", "2026-11-28"),
+        ("next week on tuesday", "2026-11-24"),
+        ("tuesday next week", "2026-11-24"),
+        ("this week on sunday", "2026-11-22"),
+        ("a week from tomorrow", "2026-11-29"),
+        ("two weeks from friday", "2026-12-11"),
+        ("29 february", "2028-02-29"),
         ("in two weeks", "2026-12-05"),
+        ("in a month", "2026-12-21"),
+        ("next month", "2026-12-21"),
         ("the fifteenth", "2026-12-15"),
         ("the thirty first", "2026-12-31"),
         ("december twenty fifth", "2026-12-25"),
@@ -93,8 +101,15 @@ def test_what_is_no_day_is_named(said: str) -> None:
         ("at 1930 hours", "2026-11-21 19:30"),
         ("eleven at night", "2026-11-21 23:00"),
         ("twelve tonight", "2026-11-22 00:00"),
+        ("tonight at one a m", "2026-11-22 01:00"),
+        ("tonight at twelve a m", "2026-11-22 00:00"),
+        ("half an hour before noon", "2026-11-22 11:30"),
         ("noon", "2026-11-22 12:00"),
         ("midnight", "2026-11-22 00:00"),
+        ("half past midnight", "2026-11-22 00:30"),
+        ("quarter to midnight", "2026-11-21 23:45"),
+        ("quarter to noon", "2026-11-22 11:45"),
+        ("ten past noon tomorrow", "2026-11-22 12:10"),
         # On a day.
         ("tomorrow at five", "2026-11-22 05:00"),
         ("tomorrow at twelve", "2026-11-22 12:00"),
@@ -163,6 +178,7 @@ def test_a_moment_that_has_passed_is_told(said: str) -> None:
         ("the thirty first of november", "31st of November"),
         ("february thirtieth", "February 30th"),
         ("29 february 2027", "29 February 2027"),
+        ("december thirty two", "December 32"),
     ],
 )
 def test_a_date_that_no_calendar_has_is_told_and_no_other_day_is_meant(
@@ -172,6 +188,24 @@ def test_a_date_that_no_calendar_has_is_told_and_no_other_day_is_meant(
         spoken_dates.day(said, NOW)
     with pytest.raises(ToolError, match=rf"^There is no {named}\.$"):
         spoken_dates.moment(f"{said} at nine", NOW)
+
+
+@pytest.mark.parametrize(
+    "said", ["friday the twelfth", "friday december twelfth", "friday 12 december"]
+)
+def test_a_weekday_that_is_not_that_of_the_date_is_told(said: str) -> None:
+    with pytest.raises(ToolError, match=r"^December 12 is a Saturday\.$"):
+        spoken_dates.day(said, NOW)
+    with pytest.raises(ToolError, match=r"^December 12 is a Saturday\.$"):
+        spoken_dates.moment(f"{said} at nine", NOW)
+
+
+def test_after_midnight_the_night_that_goes_on_is_meant() -> None:
+    late = NOW.replace(hour=0, minute=30)
+    for said in ("tonight at two", "tonight at two a m", "two at night"):
+        assert spoken_dates.moment(said, late).moment == late.replace(hour=2, minute=0)
+    tomorrow = spoken_dates.moment("tomorrow night at two", late).moment
+    assert tomorrow == late.replace(day=23, hour=2, minute=0)
 
 
 def test_a_time_without_its_hour_asks_for_it() -> None:

@@ -22,10 +22,15 @@ from voice.tools.registry import ToolError, Unreadable
         ("every friday night", "9:00 PM every Friday", "2026-11-27 21:00"),
         ("every other monday at nine", "9:00 AM every other Monday", "2026-11-23 09:00"),
         ("every two weeks on friday at five pm", "5:00 PM every other Friday", "2026-11-27 17:00"),
+        ("every second monday at nine", "9:00 AM every other Monday", "2026-11-23 09:00"),
         ("every two hours", "every 2 hours", "2026-11-21 17:42"),
         ("every half hour", "every 30 minutes", "2026-11-21 16:12"),
         ("the first of every month at eight", "8:00 AM on day 1 of every month",
          "2026-12-01 08:00"),
+        ("every six months", "9:00 AM on day 21 of every 6 months", "2027-05-21 09:00"),
+        ("every three days at six p m", "6:00 PM every 3 days", "2026-11-21 18:00"),
+        ("every three days at nine", "9:00 AM every 3 days", "2026-11-24 09:00"),
+        ("monday through friday at seven", "7:00 AM every weekday", "2026-11-23 07:00"),
         ("every year on may fifth at ten", "10:00 AM every May 5", "2027-05-05 10:00"),
     ],
 )  # fmt: skip
@@ -47,9 +52,10 @@ def test_what_cannot_be_read(text: str) -> None:
         spoken_repeats.repeat(text, NOW)
 
 
-def test_a_day_that_never_comes_is_said() -> None:
+@pytest.mark.parametrize("text", ["every 45th of the month", "every second"])
+def test_what_never_comes_or_comes_too_often_is_said(text: str) -> None:
     with pytest.raises(ToolError):
-        spoken_repeats.repeat("every 45th of the month", NOW)
+        spoken_repeats.repeat(text, NOW)
 
 
 def test_the_interval_counts_from_the_first_moment() -> None:
@@ -69,6 +75,14 @@ def test_an_interval_goes_on_counting_at_another_time(now: datetime | None, firs
     now = now or due.replace(hour=9, minute=30)
     moved = spoken_repeats.at_time(biweekly.rule, due.replace(hour=9), due, now)
     assert f"{moved.first:%Y-%m-%d %H:%M}" == first
+
+
+def test_the_steps_to_a_far_moment_are_not_taken_one_by_one() -> None:
+    far = datetime(8999, 12, 31, 23, 59, tzinfo=NOW.tzinfo)
+    for text, at in (("every 3 minutes", "00:00"), ("every 2 days at six a m", "06:00")):
+        found = spoken_repeats.repeat(text, NOW.replace(minute=0))
+        assert found is not None
+        assert f"{spoken_repeats.after(found.rule, found.first, far):%H:%M}" == at
 
 
 def test_an_interval_goes_on_counting_without_some_of_its_days() -> None:

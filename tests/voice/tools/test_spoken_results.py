@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from voice.tools.spoken_results import LONGEST_LIST, spoken_result
 
+DEEP = '{"a": ' * 600 + "1" + "}" * 600
+
 
 @pytest.mark.parametrize(
     ("result", "said"),
@@ -24,7 +26,10 @@ from voice.tools.spoken_results import LONGEST_LIST, spoken_result
         ("true", "Yes."),
         ("17", "17."),
         ('"out for delivery"', "Out for delivery."),
+        ("it is so if a<b and c>d", "It is so if a<b and c>d."),
         ('{"time": "half past nine"}', "The time is half past nine."),
+        (f'{{"seen at": {10**400}}}', f"The seen at is {10**400:,}."),
+        (DEEP, f"{DEEP}."),
         ('{"success": true}', "Done."),
         ('{"success": false}', "That did not work."),
         (

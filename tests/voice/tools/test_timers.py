@@ -174,6 +174,20 @@ async def test_of_several_timers_the_one_that_is_named_is_changed(call: Call) ->
     assert await call("cancel_timer", name="six minute") == "Timer cancelled."
 
 
+async def test_timers_of_one_name_are_told_apart_by_their_ends(
+    toolbox: Toolbox, call: Call, scope: SessionScope
+) -> None:
+    for duration in ("ten minutes", "five minutes"):
+        await call("set_timer", duration=duration, name="pasta")
+    asked = await toolbox.run(ToolCall("c", "cancel_timer", {}), scope)
+    first, last = asked.options["name"]
+    assert asked.content.endswith(f"Which one: the {first} or {last}?")
+    assert await call("cancel_timer", name=first) == "Pasta timer cancelled."
+    assert await call("list_timers") == "1 timer: pasta, 10 minutes left."
+    await call("set_timer", duration="ten minutes", name="pasta")
+    assert await call("cancel_timer") == "Pasta timer cancelled."
+
+
 NOW_S = NOW.timestamp()
 
 
@@ -287,6 +301,18 @@ async def test_what_was_not_heard_is_another_conversations_to_tell(
             assert not others.done()
         assert await others == "Your pasta timer is done."
         assert await second.asend(True) == "Your rice timer is done."
+
+
+async def test_what_is_heard_later_delays_no_other(store: Store, ringer: Ringer) -> None:
+    for name in ("pasta", "rice"):
+        store.add_alert(AlertKind.TIMER, name, NOW_S, "one", length_s=60)
+    async with aclosing(ringer.announcements(conversation("one"))) as first:
+        assert await anext(first) == "Your pasta timer is done."
+        later = asyncio.get_running_loop().create_future()
+        assert await first.asend(later) == "Your rice timer is done."
+        later.set_result(True)
+        await settled()
+        assert [one.label for one in store.alerts()] == ["rice"]
 
 
 async def test_an_entry_that_another_tells_delays_no_other(

@@ -158,6 +158,33 @@ async def test_what_comes_up_is_of_all_kinds(call: Call) -> None:
     assert await call("coming_up", message="what's on tomorrow?") == "1 alarm: 7:00 AM tomorrow."
 
 
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("what's on today", []),
+        ("what have I got on the day after tomorrow", ["tablets"]),
+        ("what's on on friday", ["tablets", "rent"]),
+        ("what's on next friday", ["tablets", "rent"]),
+        ("what's coming up this week", ["tablets"]),
+        ("what's coming up next week", ["tablets", "rent"]),
+        ("what's on on December 25th", ["tablets", "dentist"]),
+        ("what have I got over the next two days", ["tablets"]),
+    ],
+)
+async def test_what_comes_up_on_the_days_that_are_named(
+    call: Call, message: str, told: list[str]
+) -> None:
+    for text, when in (
+        ("tablets", "every day at eight a m"),
+        ("rent", "friday at noon"),
+        ("dentist", "december 25 at noon"),
+    ):
+        await call("set_reminder", text=text, when=when)
+    said = await call("coming_up", message=message)
+    assert [one for one in ("tablets", "rent", "dentist") if one in said] == told
+    assert told or said == "Nothing is set for today."
+
+
 async def test_what_was_done_for_the_last_message_is_told(call: Call, scope: SessionScope) -> None:
     assert await call("list_done") == "I have not done anything yet."
     scope.said = ("milk, and wake me at seven tomorrow",)

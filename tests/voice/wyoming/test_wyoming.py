@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import signal
 import socket
@@ -45,6 +46,7 @@ from voice.demo.server import free_port
 from voice.errors import ConfigError, ModelError
 from voice.session.resources import Resources
 from voice.types import SAMPLE_RATE_HZ, Samples
+from voice.wyoming import satellite as satellite_module
 from voice.wyoming import server as server_module
 from voice.wyoming.__main__ import SERVICE, announced, main
 from voice.wyoming.server import WyomingServer
@@ -213,6 +215,15 @@ async def test_the_mind_runs_a_tool_once_and_remembers(port: int) -> None:
     assert "set for" not in (await answer(port, "set a timer for ten minutes", "a")).lower()
 
 
+async def test_what_is_said_right_behind_goodbye_is_answered(port: int) -> None:
+    async with client(port) as connected:
+        said = "goodbye", "what is twelve times seven"
+        await send(connected, *(Transcript(text=text) for text in said))
+        goodbye, answered = [(await until(connected, "handled"))[-1] for _ in said]
+    assert Handled.from_event(goodbye).text == "Goodbye."
+    assert "84" in (Handled.from_event(answered).text or "")
+
+
 async def test_bad_events_are_told_and_survived(port: int) -> None:
     bad: list[Event] = [
         Event("audio-chunk", {"rate": 16000, "width": 4, "channels": 1}, b"1234"),
@@ -360,6 +371,8 @@ class Room(AsyncEventHandler):
     async def _stream(self) -> None:
         for chunk in chunks(self._line):
             await self.write_event(chunk.event())
+            # Slowly enough that the agent knows that somebody speaks while they do.
+            await asyncio.sleep(0.02)
         while True:
             await self.write_event(chunks(silence(0.1))[0].event())
             await asyncio.sleep(0.05)
@@ -392,6 +405,24 @@ async def test_a_satellite_converses(embedded_parts: Resources, line: Samples) -
     assert "timer" in heard.lower()
     reply, rate_hz = sound(events)
     assert "minutes" in text_of(embedded_parts, reply, rate_hz)
+
+
+async def test_who_speaks_for_long_is_not_told_to_stop(
+    embedded_parts: Resources, line: Samples
+) -> None:
+    (loud,) = np.nonzero(np.abs(line) > 600)
+    told: asyncio.Queue[Event] = asyncio.Queue()
+    words = line[loud[0] : loud[-1]]
+    long = np.tile(words, math.ceil((satellite_module.NOTHING_S + 2) * SAMPLE_RATE_HZ / len(words)))
+    async with (
+        satellite(lambda *streams: Room(long, told, *streams)) as address,
+        WyomingServer(embedded_parts).running("127.0.0.1", 0, [address]),
+        asyncio.timeout(PATIENCE_S),
+    ):
+        events = [await told.get()]
+        while events[-1].type != "audio-start":
+            events.append(await told.get())
+    assert "" not in [Transcript.from_event(e).text for e in events if e.type == "transcript"]
 
 
 SPEAKS = """

@@ -59,6 +59,8 @@ _POWERS = {
     "": "to the power of",
     "-": "to the power of minus",
 }
+_OPERATOR = re.compile(r"[<>!=]=|[-=]>")
+_OPERATORS = {"<=": "at most", ">=": "at least", "!=": "is not", "==": "equals"}
 _SIGN_WORDS = {
     "&": "and", "+": "plus", "=": "equals", "%": "percent", "@": "at", "<": "less than",
     ">": "greater than", "≤": "at most", "≥": "at least", "±": "plus or minus", "≠": "is not",
@@ -204,6 +206,13 @@ class _Reader:
         if power is not None:
             self._add(_POWERS[power["exponent"]], power.end())
             return power.end()
+        operator = _OPERATOR.match(text, position)
+        if operator is not None:
+            if said := _OPERATORS.get(operator.group()):
+                self._add(said, operator.end())
+            elif not self._marked:  # an arrow
+                self._mark(",")
+            return operator.end()
         if char in _MARKS:
             self._mark(char)
         elif char in "-–" and _ENDS_AMOUNT.match(before) and _BEGINS_AMOUNT.match(after):

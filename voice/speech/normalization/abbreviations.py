@@ -41,7 +41,13 @@ _SAID_AS_WORDS = frozenset((
 are not spelled out either."""
 _SPELLED_THOUGH_PRONOUNCEABLE = frozenset({"ASAP", "AARP", "UCLA", "IEEE", "ISBN", "USSR"})
 _SAID_OTHERWISE = {"OK": "okay", "SQL": "sequel", "w/o": "without", "w/": "with", "No.": "number"}
-_ROMAN = {"II": 2, "III": 3, "IV": 4, "VI": 6, "VII": 7, "VIII": 8, "IX": 9, "XI": 11, "XII": 12}
+_ROMAN = {
+    tens + units: 10 * ten + unit
+    for ten, tens in enumerate(("", "X", "XX", "XXX"))
+    for unit, units in enumerate(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"))
+    if units and tens + units not in ("I", "V")
+}
+"""Roman numerals below 40, but for those that are letters or sizes as well: I, V, X, XX, XXX."""
 _WORDS_OF_ADDRESSES = frozenset({"com", "org", "net", "edu", "gov", "info", "app", "dev"})
 _ADDRESS_SIGNS = {
     ".": "dot", "@": "at", "-": "dash", "_": "underscore", "/": "slash", "+": "plus",

@@ -34,12 +34,18 @@ _CURRENCIES = {
 }
 """Sign → singular and plural of the currency, singular and plural of its hundredth."""
 
-_CODES = "USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|KRW|SGD|HKD"
+_CODES = (
+    "USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|KRW|SGD|HKD"
+    "|RUB|ILS|UAH|THB|VND"
+)
 _SCALES = {"k": "thousand", "m": "million", "mn": "million", "bn": "billion", "b": "billion"}
 _SCALE = r"(?: ?(?P<scale>thousand|million|billion|trillion|bn|mn|[kKmMbB])(?!\w))?"
 _PER = r"(?: ?/ ?(?P<per>[A-Za-z]{1,12})(?!\w))?"
+_SWAPPED = str.maketrans(".,", ",.")
 _PERIODS = {"mo": "month", "yr": "year", "wk": "week", "d": "day", "h": "hour", "hr": "hour"}
 _MINUS = r"(?P<minus>(?<![\w)])-)?"
+_PRICE = rf"(?P<number>\d{{1,3}}(?:\.\d{{3}}){{0,4}},\d\d(?!\d)|{NUMBER})"
+"""A number, or an amount as continental Europe writes it: 1.234,50 with two decimals."""
 
 _UNITS = {
     "km": "length-kilometer", "m": "length-meter", "cm": "length-centimeter",
@@ -47,6 +53,7 @@ _UNITS = {
     '"': "length-inch", "sq ft": "area-square-foot", "m^2": "area-square-meter",
     "km^2": "area-square-kilometer", "m^3": "volume-cubic-meter", "ha": "area-hectare",
     "kg": "mass-kilogram", "g": "mass-gram", "mg": "mass-milligram", "mcg": "mass-microgram",
+    "μg": "mass-microgram", "μm": "length-micrometer",
     "lb": "mass-pound", "lbs": "mass-pound", "oz": "mass-ounce", "l": "volume-liter",
     "L": "volume-liter", "ml": "volume-milliliter", "mL": "volume-milliliter",
     "gal": "volume-gallon", "fl oz": "volume-fluid-ounce", "tbsp": "volume-tablespoon",
@@ -102,7 +109,7 @@ def _say_hours(match: re.Match[str]) -> str:
 
 def _say_money(match: re.Match[str]) -> str:
     scale = match.groupdict().get("scale")
-    said = _amount(match["number"], scale, _CURRENCIES[match["currency"]])
+    said = _amount(_price(match), scale, _CURRENCIES[match["currency"]])
     return _signed(match, said + _per(match))
 
 
@@ -115,9 +122,15 @@ def _say_currency_name(match: re.Match[str]) -> str | None:
 
 
 def _say_code(match: re.Match[str]) -> str:
-    count = 1 if is_one(match["number"]) else 2
-    name = str(get_currency_name(match["code"], count=count, locale="en"))
-    return _signed(match, f"{cardinal(match['number'])} {name}{_per(match)}")
+    number = _price(match)
+    name = str(get_currency_name(match["code"], count=1 if is_one(number) else 2, locale="en"))
+    return _signed(match, f"{cardinal(number)} {name}{_per(match)}")
+
+
+def _price(match: re.Match[str]) -> str:
+    """The number of a `_PRICE`, written the English way."""
+    number = match["number"]
+    return number.translate(_SWAPPED) if number[-3:-2] == "," else number
 
 
 def _amount(number: str, scale: str | None, names: tuple[str, str, str, str]) -> str:
@@ -151,14 +164,14 @@ def _signed(match: re.Match[str], said: str) -> str:
 AMOUNT_RULES: tuple[Rule, ...] = (
     (
         re.compile(
-            rf"{_MINUS}(?P<currency>(?<!\w)(?:US|A|C)\$|[$€£¥₹]) ?(?P<number>{NUMBER})"
+            rf"{_MINUS}(?P<currency>(?<!\w)(?:US|A|C)\$|[$€£¥₹]) ?{_PRICE}"
             rf"{_SCALE}{_PER}"
         ),
         _say_money,
     ),
-    (re.compile(rf"{_MINUS}(?P<number>{NUMBER}) ?(?P<currency>[€£¥₹]|\$(?!\d)){_PER}"), _say_money),
-    (re.compile(rf"(?P<minus>-)?(?P<code>{_CODES}) ?(?P<number>{NUMBER}){_PER}"), _say_code),
-    (re.compile(rf"{_MINUS}(?P<number>{NUMBER}) ?(?P<code>{_CODES})(?!\w){_PER}"), _say_code),
+    (re.compile(rf"{_MINUS}{_PRICE} ?(?P<currency>[€£¥₹]|\$(?!\d)){_PER}"), _say_money),
+    (re.compile(rf"(?P<minus>-)?(?P<code>{_CODES}) ?{_PRICE}{_PER}"), _say_code),
+    (re.compile(rf"{_MINUS}{_PRICE} ?(?P<code>{_CODES})(?!\w){_PER}"), _say_code),
     (
         re.compile(rf"{_MINUS}(?P<number>\d[\d,]{{0,20}}\.\d\d) (?P<name>dollars?|euros?)(?!\w)"),
         _say_currency_name,

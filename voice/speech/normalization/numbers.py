@@ -33,7 +33,9 @@ _LONGEST_BARE_CARDINAL = 6
 _DENOMINATORS = frozenset({2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 64, 100})
 _SCALES = {"k": "thousand", "M": "million", "bn": "billion", "B": "billion"}
 _CODE_CUE = re.compile(
-    r"(?:\b(?:code|pin|passcode|password|zip)(?: number)?(?: (?:is|was))?"
+    r"(?:\b(?:(?:code|pin|passcode|password|zip)(?: number)?"
+    r"|(?:order|confirmation|reference|booking|account|tracking|ticket|case|policy) number)"
+    r"(?: (?:is|was))?"
     r"|\b(?:extension|ext|flight|call|dial|text|text \w+ to|end(?:ing|s) in)|(?-i:, [A-Z]{2}))"
     r"\W{0,3}$",
     re.I,
@@ -155,6 +157,7 @@ _PHONES = (
     r"\+\d{1,3}[ .-]?(?:\(?\d{1,4}\)?[ .-]?){1,4}\d{2,4}(?![\w-])",
     r"(?:1[ .-])?\(\d{3}\) ?\d{3}[ .-]\d{4}(?![\w-])",
     r"(?<![\d.,] )(?:1 )?[2-9]\d\d \d{3} \d{4}(?![\w-]|[.,:]\d| \d)",
+    r"[2-9]\d\d\.\d{3}\.\d{4}(?![\w-]|\.\d)",
     r"\d{3}-\d{4}(?![\w-])",
     r"(?<!\d )\(?0\d{1,4}\)?(?: \d{3,6}){1,3}(?![\w-]|[.,:]\d)",
     r"\d{4}(?:[ -]\d{4}){2,5}(?![\w-])",

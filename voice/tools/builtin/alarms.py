@@ -83,11 +83,11 @@ def cancel_alarm(when: str = "", *, scope: SessionScope, store: Store, ringer: R
         chosen = every_one(alarms, scope, lambda alarm: when_due(alarm, now), "when")
     else:
         chosen = [_chosen(said, alarms, now)]
-    cancelled = cancel(store, chosen)
+    cancelled, still = cancel(store, chosen, (said, *scope.said[:1]), now)
     ringer.wake()
     if len(cancelled) > 1:
-        return f"{len(cancelled)} alarms cancelled."
-    return f"Alarm for {when_due(cancelled[0], now)} cancelled."
+        return f"{len(cancelled)} alarms cancelled{still}."
+    return f"Alarm for {when_due(cancelled[0], now)} cancelled{still}."
 
 
 def _timed(alarm: Alert, said: str, now: datetime) -> Alert:

@@ -2,11 +2,11 @@
 
 A recursive descent parser over a fixed vocabulary; nothing is ever evaluated as code.
 
-    sum     := product (("plus" | "minus") product)*
+    sum     := product (("plus" | "minus") product | "rounded" | "rounded up" | "rounded down")*
     product := signed (("times" | "over" | "modulo") signed)*
     signed  := "minus" signed | power
     power   := postfix ("^" signed)?
-    postfix := atom ("squared" | "cubed" | "rounded up" | "percent" [("of" | "off") signed])*
+    postfix := atom ("squared" | "cubed" | "percent" [("of" | "off") signed])*
     atom    := number | "(" sum ")" | ("square root of" | "cube root of" | "half of" ...) signed
 """
 
@@ -170,7 +170,10 @@ class _Parser:
 
     def _sum(self) -> Decimal:
         value = self._product()
-        while operator := self._take("+", "-"):
+        while operator := self._take("+", "-", *_ROUNDED):
+            if operator in _ROUNDED:
+                value = value.to_integral_value(_ROUNDED[operator], _CONTEXT)
+                continue
             start = self._at
             right = self._product()
             if self._tokens[start + 1 : self._at] == ["%"]:
@@ -199,10 +202,8 @@ class _Parser:
 
     def _postfix(self) -> Decimal:
         value = self._atom()
-        while mark := self._take("squared", "cubed", "%", "pof", "poff", *_ROUNDED):
-            if mark in _ROUNDED:
-                value = value.to_integral_value(_ROUNDED[mark], _CONTEXT)
-            elif mark == "squared":
+        while mark := self._take("squared", "cubed", "%", "pof", "poff"):
+            if mark == "squared":
                 value = _power(value, Decimal(2))
             elif mark == "cubed":
                 value = _power(value, Decimal(3))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from voice.errors import ConfigError
@@ -86,12 +87,19 @@ class HomeAssistant:
 
     async def _ask(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
         response = await self._web.request(
-            _SERVICE, method, self._url + path, headers=self._headers, json=body
+            _SERVICE,
+            method,
+            self._url + path,
+            expected=(400, 401, 403, 404, 500),
+            headers=self._headers,
+            json=body,
         )
-        if response.status_code == 401:
+        if response.status_code in (401, 403):
             raise ToolError("The house refused the access token.")
         if response.status_code == 404:
             raise Unreachable(_SERVICE)
+        if not response.is_success:
+            raise ToolError("The house answered with an error.")
         return json_of(_SERVICE, response)
 
 
@@ -105,14 +113,20 @@ def _device(entity: dict[str, Any]) -> Device:
     domain = _domain(identity)
     name = attributes.get("friendly_name") or identity.partition(".")[2].replace("_", " ")
     state = str(entity["state"])
+    # One entity's odd attribute must not hide the house.
+    with suppress(TypeError, ValueError, OverflowError):
+        state = _told(domain, state, attributes)
+    return Device(name.lower(), _KINDS[domain], state, identity)
+
+
+def _told(domain: str, state: str, attributes: dict[str, Any]) -> str:
+    """An entity's state as it is spoken, with its level if it has one."""
     if domain == "light" and state == "on" and attributes.get("brightness"):
         level = round(attributes["brightness"] * 100 / 255)
-        state = "on" if level >= 99 else f"{level} percent"
-    elif domain == "climate" and attributes.get("temperature") is not None:
-        state = state if state == "off" else f"{float(attributes['temperature']):g} degrees"
-    elif domain in ("vacuum", "media_player"):
-        state = _OFF_STATES.get(state, state)
-    return Device(name.lower(), _KINDS[domain], state, identity)
+        return "on" if level >= 99 else f"{level} percent"
+    if domain == "climate" and state != "off" and attributes.get("temperature") is not None:
+        return f"{float(attributes['temperature']):g} degrees"
+    return _OFF_STATES.get(state, state) if domain in ("vacuum", "media_player") else state
 
 
 def _call(domain: str, state: str) -> tuple[str, dict[str, Any]]:

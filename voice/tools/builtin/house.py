@@ -205,13 +205,22 @@ async def set_device(
     """Switch or adjust a home device."""
     found = find(await house.devices(), device, room, scope.said, state)
     wanted = [(each, read_state(each, state)) for each in found]
+    done, failed = list[Device](), dict[str, ToolError]()
     for each, new in wanted:
-        await house.set_state(each, new)
+        try:
+            await house.set_state(each, new)
+        except ToolError as failure:
+            failed[each.name] = failure
+            continue
+        done.append(each)
         inverses.append(partial(house.set_state, each, each.state))
+    if not done:
+        raise next(iter(failed.values()))
+    missed = f" I could not set the {phrasing.joined([*failed], 'or')}." if failed else ""
     if _bare(device) in _EVERYTHING:
         place = f" in the {_bare(room)}" if room else ""
-        return f"Everything{place} is now {wanted[0][1]}."
-    return f"The {_named(found)} now {wanted[0][1]}."
+        return f"Everything{' else' * bool(failed)}{place} is now {wanted[0][1]}.{missed}"
+    return f"The {_named(done, bool(failed))} now {wanted[0][1]}.{missed}"
 
 
 @tool(read_only=True)

@@ -16,6 +16,8 @@ _SHOPPING = "shopping"
 _ALIASES = {"grocery": _SHOPPING, "groceries": _SHOPPING, "todo": "to do", "to-do": "to do"}
 _TASKS = ("to do",)
 """Lists whose items are whole sentences, in which "and" does not separate items."""
+_AND = "\0and\0"
+"""Stands for the "and" of a pair while items are separated."""
 # Each is one item in spite of the "and".
 _PAIRS = (
     "half and half", "mac and cheese", "macaroni and cheese", "bits and pieces", "fish and chips",
@@ -33,11 +35,11 @@ def add_to_list(item: str, list: str = "", *, scope: SessionScope, store: Store)
     items = [*{_key(each): each for each in _items_of(item, name)}.values()]
     on_list = {_key(known) for known in store.items(_stored_name(name))}
     new = [each for each in items if _key(each) not in on_list]
-    if not new:
+    # Another conversation may add the same at this moment.
+    if not new or not (new := store.add_new_items(_stored_name(name), new, _key)):
         verb = "are" if len(items) > 1 else "is"
         subject = phrasing.sentence(phrasing.joined(items))
         return f"{subject} {verb} already on the {name} list."
-    store.add_item(_stored_name(name), *new)
     return f"Added {phrasing.joined(new)} to the {name} list."
 
 
@@ -160,9 +162,9 @@ def _items_of(said: str, name: str) -> list[str]:
     if _stored_name(name) in _TASKS:
         return [bare]
     for pair in _PAIRS:
-        bare = re.sub(rf"\b{pair}\b", pair.replace(" and ", " & "), bare, flags=re.I)
+        bare = re.sub(rf"\b{pair}\b", pair.replace(" and ", _AND), bare, flags=re.I)
     parts = re.split(r",\s*(?:and\s+)?|(?<!\s)\s+(?:and|plus|as well as)\s+(?:also\s+)?", bare)
-    return [_bare(part.replace(" & ", " and ")) for part in parts if _bare(part)]
+    return [_bare(part.replace(_AND, " and ")) for part in parts if _bare(part)]
 
 
 def _bare(item: str) -> str:
@@ -186,6 +188,6 @@ def _find(said: str, items: list[str]) -> str | None:
 
 def _key(item: str) -> str:
     """A form that is the same for an item's singular and plural, with or without an article."""
-    words = re.sub(r"^(?:an?|the|some)\s+", "", item.lower()).split()
+    words = re.sub(r"^(?:an?|the|some)\s+", "", item.lower().replace(" & ", " and ")).split()
     stems = (re.sub(r"(?:ies|ie|y)$", "i", word) for word in words)
     return " ".join(re.sub(r"(?<=[^s])(?:es|s|e)$", "", stem) for stem in stems)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -221,8 +221,10 @@ def forget_me(*, scope: SessionScope, store: Store, ringer: Ringer) -> str:
     store.forget()
     scope.forget()
     ringer.wake()
-    for keeps in scope.keeps:
-        keeps.forget(scope.owner)
+    # One that fails keeps none of the others from forgetting.
+    with ExitStack() as forgetting:
+        for keeps in scope.keeps:
+            forgetting.callback(keeps.forget, scope.owner)
     return f"I have deleted {kept}."
 
 

@@ -74,10 +74,8 @@ def list_reminders(*, scope: SessionScope, store: Store) -> str:
     """Say what reminders there are."""
     now = scope.now()
 
-    def described(one: Alert) -> str:
-        return one.label if one.due is None else f"{one.label}, {when_due(one, now)}"
-
-    return listed(store.alerts(AlertKind.REMINDER), "You have no reminders.", described)
+    reminders = store.alerts(AlertKind.REMINDER)
+    return listed(reminders, "You have no reminders.", lambda one: _timed(one, now))
 
 
 @tool()
@@ -98,16 +96,18 @@ def change_reminder(
 @tool(undoes=True)
 def cancel_reminder(text: str = "", *, scope: SessionScope, store: Store, ringer: Ringer) -> str:
     """Delete a reminder."""
-    reminders = store.alerts(AlertKind.REMINDER)
+    now, reminders = scope.now(), store.alerts(AlertKind.REMINDER)
     said = _bare(text)
     if reminders and EVERY_ONE.fullmatch(said):
         chosen = every_one(reminders, scope, lambda reminder: reminder.label, "text")
     else:
-        chosen = [_chosen(said, reminders, scope.now())]
-    cancelled = cancel(store, chosen)
+        chosen = [_chosen(said, reminders, now)]
+    cancelled, still = cancel(store, chosen, (said, *scope.said[:1]), now)
     ringer.wake()
     if len(cancelled) > 1:
-        return f"{len(cancelled)} reminders cancelled."
+        return f"{len(cancelled)} reminders cancelled{still}."
+    if still:
+        return f"Reminder for {when_due(cancelled[0], now)} cancelled{still}: {cancelled[0].label}."
     return f"Reminder cancelled: {cancelled[0].label}."
 
 
@@ -120,17 +120,26 @@ def _chosen(said: str, reminders: Sequence[Alert], now: datetime) -> Alert:
     if not reminders:
         raise ToolError("You have no reminders.")
     named = said and EVERY_ONE.fullmatch(said) is None
-    found = _called(said, reminders) or due_at(said, reminders, now) if named else reminders
+    found = [one for one in reminders if _bare(_timed(one, now)) == said]
+    found = found or _called(said, reminders) or due_at(said, reminders, now)
+    found = found if named else [*reminders]
     if not found:
         raise ToolError(f"There is no such reminder: {said}.")
-    return only(found, "You have several reminders.", lambda reminder: reminder.label, "text")
+    several = "You have several reminders."
+    return only(found, several, lambda one: one.label, "text", closer=lambda one: _timed(one, now))
+
+
+def _timed(one: Alert, now: datetime) -> str:
+    return one.label if one.due is None else f"{one.label}, {when_due(one, now)}"
 
 
 def _called(said: str, reminders: Sequence[Alert]) -> list[Alert]:
     """The newest reminder of exactly these words, or else all that contain them."""
     words = _stems(said)
     exact = [one for one in reminders if _stems(one.label) == words]
-    return exact[-1:] or [one for one in reminders if words and words <= _stems(one.label)]
+    found = exact[-1:] or [one for one in reminders if words and words <= _stems(one.label)]
+    # Or with their time, as `_timed` tells them.
+    return found or [one for one in reminders if said.startswith(f"{one.label.lower()}, ")]
 
 
 def _stems(text: str) -> set[str]:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Annotated
 
 from voice.tools import phrasing, spoken_numbers
-from voice.tools.builtin.alerts import EVERY_ONE, cancel, every_one, listed, only
+from voice.tools.builtin.alerts import EVERY_ONE, cancel, every_one, listed, moment_due, only
 from voice.tools.registry import Readable, ToolError, Unreadable, tool
 from voice.tools.ringer import Ringer, timer_name
 from voice.tools.scope import SessionScope
@@ -94,7 +94,7 @@ def change_timer(
     duration: _Change, name: str = "", *, scope: SessionScope, store: Store, ringer: Ringer
 ) -> str:
     """Make a running timer longer or shorter."""
-    timer = _chosen(_bare(name), _running(store, scope))[-1]
+    timer = _chosen(_bare(name), _running(store, scope), scope.now())[-1]
     now_s = scope.now().timestamp()
     assert timer.due is not None
     request = next((one for one in scope.said if duration in one), "").lower()
@@ -117,8 +117,8 @@ def cancel_timer(name: str = "", *, scope: SessionScope, store: Store, ringer: R
     if timers and EVERY_ONE.fullmatch(label):
         chosen = every_one(timers, scope, timer_name, "name")
     else:
-        chosen = _chosen(label, timers)
-    cancelled = cancel(store, chosen)
+        chosen = _chosen(label, timers, scope.now())
+    cancelled, _ = cancel(store, chosen, (), scope.now())
     scope.removed = cancelled[-1]
     ringer.wake()
     if len(cancelled) > 1:
@@ -126,18 +126,24 @@ def cancel_timer(name: str = "", *, scope: SessionScope, store: Store, ringer: R
     return f"{_subject(cancelled[0].label)} cancelled."
 
 
-def _chosen(label: str, timers: Sequence[Alert]) -> list[Alert]:
+def _chosen(label: str, timers: Sequence[Alert], now: datetime) -> list[Alert]:
     """The timer of a name, or the only one.
 
     Raises:
         ToolError: There is none, or there are several and none was named.
     """
+
+    def closer(timer: Alert) -> str:
+        return f"{timer_name(timer)} until {phrasing.time(moment_due(timer, now))}"
+
     named = label and EVERY_ONE.fullmatch(label) is None
-    if named and (found := _called(label, timers)):
+    found = [one for one in timers if _bare(closer(one)) == label] or _called(label, timers)
+    if named and found:
         return found[-1:]
     if named or not timers:
         raise ToolError(f"There is no {label} timer." if named else "No timer is running.")
-    return [only(timers, "Several timers are running.", timer_name, "name", article="the ")]
+    several = "Several timers are running."
+    return [only(timers, several, timer_name, "name", article="the ", closer=closer)]
 
 
 def _change(said: str, timer: Alert | None) -> timedelta:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -116,8 +116,23 @@ class Database:
         Raises:
             ConflictError: A unique value, such as the time of an appointment, is taken.
         """
+        return self.change(None, lambda _: statements)
+
+    def change(
+        self,
+        table: Table | None,
+        statements: Callable[[Connection], Sequence[Executable]],
+    ) -> list[CursorResult[*tuple[Any, ...]]]:
+        """Execute statements that depend on what a table has; see `write`.
+
+        Args:
+            table: Nobody else changes it meanwhile.
+            statements: Reads it, and returns them.
+        """
         with self._transaction() as connection:
-            results = [connection.execute(statement) for statement in statements]
+            if table is not None:
+                self._place.lock(connection, table)
+            results = [connection.execute(one) for one in statements(connection)]
         self.changes += 1
         if self._told and any(result.rowcount for result in results):
             self._told.clear()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext, suppress
 
-from sqlalchemy import URL, Connection, create_engine, make_url
+from sqlalchemy import URL, Connection, Table, create_engine, make_url
 from sqlalchemy.exc import ArgumentError
 
 from voice.errors import ConfigError, to_install
@@ -61,6 +61,10 @@ class PostgresqlDatabase:
     def held(self) -> AbstractContextManager[None]:
         """Does nothing: every thread has a connection of its own."""
         return nullcontext()
+
+    def lock(self, connection: Connection, table: Table) -> None:
+        """Let nobody else change a table until the transaction ends."""
+        connection.exec_driver_sql(f"LOCK TABLE {table.name} IN SHARE ROW EXCLUSIVE MODE")
 
     def erase(self, connection: Connection) -> None:
         """Free the space of deleted rows, except in tables that another server has locked."""

@@ -17,7 +17,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import Connection, Table, create_engine, delete, false
 from sqlalchemy.pool import StaticPool
 
 from voice.config import data_path
@@ -80,6 +80,10 @@ class SqliteFile:
         with self._lock:
             self._look_for_file()
             yield
+
+    def lock(self, connection: Connection, table: Table) -> None:
+        """Let nobody else write until the transaction ends: the first change begins it."""
+        connection.execute(delete(table).where(false()))
 
     def erase(self, connection: Connection) -> None:
         """Write the log back into the file and empty it, as it still has deleted data."""

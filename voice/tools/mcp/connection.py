@@ -13,6 +13,7 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 
 import anyio
@@ -111,6 +112,7 @@ class Connection:
         self._listed = listed
         self._failed = failed
         self._client: Client | None = None
+        self._status = 0
         self._look = asyncio.Event()
         self._calls = asyncio.Semaphore(endpoint.max_calls)
 
@@ -125,7 +127,7 @@ class Connection:
                     steady_at_s = now_s() + STEADY_S
                     await self._follow(client)
             except Exception as error:
-                problem = _reason(error)
+                problem = _reason(error, self._status)
                 logger.warning("mcp server %s: %s", self._endpoint.name, problem)
                 self._failed(problem)
             finally:
@@ -166,14 +168,16 @@ class Connection:
         except Exception as error:
             # Listing the tools again will show whether the server is still there.
             self._look.set()
-            logger.warning("mcp server %s: a call failed: %s", self._endpoint.name, _reason(error))
+            problem = _reason(error, self._status)
+            logger.warning("mcp server %s: a call failed: %s", self._endpoint.name, problem)
             raise ToolError(_told(said, error)) from error
 
     async def _connected(self, stack: AsyncExitStack) -> Client:
         """Connect and list the tools, both within `Endpoint.start_timeout_s`."""
+        self._posted(0)
         self._look.clear()
         client = Client(
-            _transport(self._endpoint, self._look.set),
+            _transport(self._endpoint, self._look.set, self._posted),
             read_timeout_seconds=self._endpoint.timeout_s,
             message_handler=self._notice,
             cache=None,
@@ -207,6 +211,9 @@ class Connection:
             async for _ in changes:
                 self._look.set()
 
+    def _posted(self, status: int) -> None:
+        self._status = status
+
     async def _notice(self, message: object) -> None:
         if isinstance(message, ToolListChangedNotification):
             self._look.set()
@@ -226,8 +233,15 @@ async def _tools(client: Client) -> list[Tool]:
 
 
 @asynccontextmanager
-async def _transport(endpoint: Endpoint, ended: Callable[[], None]) -> AsyncGenerator[Any, None]:
-    """Open the streams of a server; ``ended`` is called when nothing more will come from it."""
+async def _transport(
+    endpoint: Endpoint, ended: Callable[[], None], posted: Callable[[int], None]
+) -> AsyncGenerator[Any, None]:
+    """Open the streams of a server.
+
+    Args:
+        ended: Called when nothing more will come from it.
+        posted: Called with the status of each answer to a message over HTTP.
+    """
     async with AsyncExitStack() as stack:
         if endpoint.command:
             program, *arguments = endpoint.command
@@ -239,7 +253,7 @@ async def _transport(endpoint: Endpoint, ended: Callable[[], None]) -> AsyncGene
             http = httpx2.AsyncClient(
                 headers=dict(endpoint.headers),
                 timeout=httpx2.Timeout(endpoint.timeout_s, read=None),
-                transport=_Bounded(),
+                transport=_Bounded(posted),
             )
             client = await stack.enter_async_context(http)
             opened = streamable_http_client(endpoint.url, http_client=client)
@@ -259,11 +273,20 @@ async def _transport(endpoint: Endpoint, ended: Callable[[], None]) -> AsyncGene
 
 
 class _Bounded(httpx2.AsyncHTTPTransport):
-    """Refuses answers that are too large; the SDK itself bounds event streams."""
+    """Refuses answers that are too large; the SDK itself bounds event streams.
+
+    It reports each message's status, of which the SDK makes one of two error codes.
+    """
+
+    def __init__(self, posted: Callable[[int], None]) -> None:
+        super().__init__()
+        self._posted = posted
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """See `httpx2.AsyncBaseTransport.handle_async_request`."""
         response = await super().handle_async_request(request)
+        if request.method == "POST":
+            self._posted(response.status_code)
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             assert isinstance(response.stream, httpx2.AsyncByteStream)
             response.stream = _BoundedStream(response.stream)
@@ -287,13 +310,19 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-def _reason(error: BaseException) -> str:
-    """What kind of error it was; its own message is not used, as it may quote a server's."""
+def _reason(error: BaseException, status: int) -> str:
+    """What kind of error it was; its own message is not used, as it may quote a server's.
+
+    Args:
+        status: Of the newest answer over HTTP; 0 if there was none.
+    """
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     match error:
         case MCPError() if error.code == CONNECTION_CLOSED:
             return "it has ended, or closed the connection"
+        case MCPError() if status >= HTTPStatus.BAD_REQUEST:
+            return f"it answered with HTTP status {status}"
         case MCPError():
             return f"it answered with error {error.code}"
         case TimeoutError():

@@ -10,12 +10,18 @@ from contextlib import asynccontextmanager
 import pytest
 import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from tests.support.patience import PATIENCE_S
+from tests.support.serving import serving
 from tests.voice.tools.mcp.test_faulty_servers import check, run
 from voice.config import ServerConfig, ToolsConfig, TurnConfig
 from voice.serve import listen
 from voice.tools import Toolbox
+from voice.tools.mcp.connection import Connection, Endpoint
 
 
 def application() -> MCPServer:
@@ -47,6 +53,23 @@ async def served(port: int) -> AsyncGenerator[None, None]:
         finally:
             server.should_exit = True
             await task
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 429, 500])
+async def test_a_refusal_is_told_with_its_status(status: int) -> None:
+    async def refuse(_: Request) -> Response:
+        return Response("no", status)
+
+    async with (
+        serving(Starlette(routes=[Route("/mcp", refuse, methods=["POST"])])) as address,
+        asyncio.timeout(PATIENCE_S),
+    ):
+        told = asyncio.get_running_loop().create_future()
+        endpoint = Endpoint("tickets", url=f"http://{address}/mcp", start_timeout_s=PATIENCE_S)
+        running = asyncio.create_task(Connection(endpoint, lambda _: None, told.set_result).run())
+        assert await told == f"it answered with HTTP status {status}"
+        running.cancel()
+        await asyncio.wait({running})
 
 
 async def test_over_http(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
