@@ -94,6 +94,7 @@ class SessionOptions:
         speak: Whether replies are spoken; otherwise they are text only.
         output_rate_hz: Sample rate of the reply's audio.
         speed: Speaking rate; 1 is the voice's own.
+        pace: What the user's "slower" and "faster" multiply the speed by.
         loudness: Gain of the voice; 1 is its own.
         voice: Name of the voice; if empty or unknown, the server's own.
         max_reply_tokens: Most tokens of one model answer.
@@ -127,12 +128,18 @@ class SessionOptions:
     speak: bool = True
     output_rate_hz: int = 24_000
     speed: float = 1.0
+    pace: float = 1.0
     loudness: float = 1.0
     voice: str = ""
     max_reply_tokens: int = 96
     effort: str = "instant"
     idle_timeout_s: float = 0.0
     idle_ends: bool = True
+
+    @property
+    def spoken_speed(self) -> float:
+        """The speed at the user's pace, within what voices can do."""
+        return min(max(self.speed * self.pace, 0.25), 4.0)
 
 
 def with_changes(options: SessionOptions, **changes: object) -> SessionOptions:

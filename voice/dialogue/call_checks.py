@@ -18,7 +18,7 @@ from voice.dialogue.tool_calls import signature
 from voice.inputs import SessionOptions
 from voice.tools.spoken_results import spoken_result
 from voice.types import Message, Role, ToolCall, ToolSpec
-from voice.understanding.amendments import amended
+from voice.understanding.amendments import amended, with_details
 from voice.understanding.conditions import unkept
 from voice.understanding.confirmation import (
     HeldBack,
@@ -29,6 +29,7 @@ from voice.understanding.confirmation import (
 )
 from voice.understanding.corrections import (
     corrected,
+    corrects_one_of_several,
     ended,
     names_a_deed,
     on_the_same,
@@ -49,14 +50,16 @@ from voice.understanding.low_confidence import (
     leaves_open,
     named,
     names_nothing,
+    only_agrees,
 )
 from voice.understanding.missed_requests import LeftOut, carried, left_out
 from voice.understanding.number_grounding import is_grounded
-from voice.understanding.opposites import KEPT, Opposed, asks_to_end, opposed, setters
+from voice.understanding.opposites import KEPT, Opposed, asks_to_end, ends, opposed, setters
 from voice.understanding.optional_values import (
     completed,
     each_time_again,
     filled,
+    in_full,
     measured,
     of_their_own,
     taken_out,
@@ -194,19 +197,20 @@ class CallChecks:
             return confirmed_ones((amended,), self._tools, "")
         seen, tools = self._dialogue.view(self._limits.max_history), self.own_tools(reply)
         calls = self._corrected(reply, seen, tools)
-        return HeldBack(calls) if calls else self._undone(reply, seen[:-1])
+        asked = confirmed_ones(calls, self._tools, "").question
+        held = HeldBack((), asked, calls) if asked else HeldBack(calls)
+        return held if calls else self._undone(reply, seen[:-1])
 
     def _amended(self, reply: Reply) -> ToolCall | None:
-        """The call that must be confirmed and was asked about, with values that the answer gives.
-
-        None if it gives none.
-        """
+        """The call that was asked about, with values that the answer gives; None if it has none."""
         call = reply.answers.calls[0] if len(reply.answers.calls) == 1 else None
         spec = self._tools.get(call.name) if call else None
-        if call is None or spec is None or spec.confirmation is None:
+        mild = reply.answers.mild(self._tools)
+        if call is None or spec is None or not (mild or spec.confirmation):
             return None
         before = *self._dialogue.user_texts(2)[1:], self._dialogue.newest_reply
-        new = amended(self.request(reply), call, spec, " ".join(before))
+        change = with_details if mild else amended
+        new = change(self.request(reply), call, spec, " ".join(before))
         return new and replace(new, call_id=self._ids("call"))
 
     def _corrected(
@@ -299,6 +303,10 @@ class CallChecks:
         if not newest or not calls or reply.options.tool_choice != "auto":
             return Opposed()
         whole = self._dialogue.newest_said
+        seen = self._dialogue.view(self._limits.max_history)
+        ending = any(ends(call.name) for call in calls)
+        if ending and corrects_one_of_several(newest, seen[:-1], self._tools):
+            return Opposed(calls, WHAT_TO_CHANGE)
         if refused := reply.answers.refused(whole, calls, self._tools):
             return Opposed(refused, WHAT_TO_CHANGE)
         if asks_what_was_done(newest):
@@ -425,7 +433,7 @@ class CallChecks:
             if call.name in tools:
                 call = made_instead(call, tools, request)
                 spec = tools[call.name]
-                call = without_strays(taken_out(call, spec), request, spec)
+                call = without_strays(taken_out(in_full(call, spec, seen), spec), request, spec)
                 call = on_the_named(on_the_same(call, spec, seen), request)
                 if alone:
                     call = completed(filled(call, request, spec), request, spec)
@@ -457,7 +465,8 @@ class CallChecks:
             asks_plainly(said, self._tools[call.name]) for call in calls
         ):
             return False
-        if held.made and all(names_nothing(call, self._tools[call.name]) for call in calls):
+        unnamed = all(names_nothing(call, self._tools[call.name]) for call in calls)
+        if held.made and (unnamed or only_agrees(said, calls, self._tools)):
             return True
         # Calls that would be confirmed anyway already have a better question.
         own = not held.made and not self.like_nothing(reply, calls)
@@ -474,6 +483,8 @@ class CallChecks:
             return True
         if all(_changes_nothing(call, self._tools) for call in calls):
             return True
+        if only_agrees(said, calls, self._tools):
+            return True
         undoes = all(one.undoes and not one.required for one in specs)
         return not carried(said, calls, self._tools) or (undoes and not asks_to_end(said))
 
@@ -488,6 +499,8 @@ class CallChecks:
         seen, apart = reply.seen(self._dialogue).view(self._limits.max_history), reply.requests
         # The words of one request of several may be those of another.
         single = apart is not None and not (apart.left or apart.later)
+        # What the user will be asked about has been understood.
+        seen = *seen, Message(Role.AGENT, tool_calls=reply.unconfirmed)
         missing = left_out(seen, self._tools, self.own_tools(reply) if single else ())
         calls = (call for entry in self._since_asked() for call in entry.message.tool_calls)
         # Those of the agent that had the conversation before are not in the request's view.
@@ -513,7 +526,7 @@ class CallChecks:
         to_what = to_be_done(request)
         told = self._lead.not_known(reply.options, request)
         told = told or self.not_to_be_had(reply, [call.name for call in calls])
-        asked = f"Sorry, what shall I {to_what}?" if to_what else NOT_UNDERSTOOD
+        asked = f"Sorry, what shall I {to_what}?" if to_what else at_a_loss(request)
         return told or asked, Question(to_what=to_what)
 
     def not_to_be_had(self, reply: Reply, names: Iterable[str], counted: bool = False) -> str:

@@ -7,13 +7,18 @@ agent. A message that says anything else is not one.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from voice.dialogue.history import History
+from voice.dialogue.reply import Reply
 from voice.inputs import SessionOptions
-from voice.types import Role
-from voice.understanding.english import bare
+from voice.types import Role, ToolSpec
+from voice.understanding.english import agrees, bare
 
+STILL_THERE = "Are you still there?"
+GO_AHEAD = "Okay, go ahead."
 NOTHING_SAID = "I have not said anything yet."
 NOTHING_ASKED = "You have not asked me anything yet."
 MOST_LOOKED_AT = 12
@@ -75,29 +80,50 @@ _AT_ONCE = (
     ),
 )
 """Beginnings after which the user may say why: "speak up, there is a lorry"."""
+_TURN_IT = re.compile(r"turn it (?:up|down)")
+"""Behind a call it is the thing that the call was about: the heating, or a lamp."""
 _NORMALLY = _any(rf"{_SPEAK}(?:normally|at normal speed|like before|as before)")
+_PRESENT = _any(
+    r"(?:i'm|i am|we're|we are)(?: still)? (?:here|there|listening)", r"(?:still )?here"
+)
+_QUESTION = re.compile(r"[^.!?\s][^.!?]*\?\s*$")
+_ADJUSTED = _any(
+    r"Okay, I speak (?:slower|faster|louder|quieter) now\.",
+    r"I cannot speak any (?:slower|faster|louder|quieter)\.",
+    r"Okay, as before\.",
+)
+"""Answers that nobody wants repeated: "slower, please" and "say that again" are one wish."""
 
 
-def controlled(dialogue: History, options: SessionOptions) -> tuple[str, SessionOptions] | None:
+def controlled(
+    dialogue: History,
+    options: SessionOptions,
+    cut: Reply | None = None,
+    tools: Mapping[str, ToolSpec] = MappingProxyType({}),
+) -> tuple[str, SessionOptions] | None:
     """The answer to the user's last message, and the options from then on.
 
-    None if it is not addressed to the conversation itself.
+    None if it is not addressed to the conversation itself. If the reply ``cut``, which was stopped
+    last, is the one to be repeated, it is repeated in full. ``tools`` are those that run here.
     """
     meant = _meant(dialogue.newest_said)
     if meant is _REPEAT:
-        return _last_reply(dialogue) or NOTHING_SAID, options
+        return _last_reply(dialogue, cut) or NOTHING_SAID, options
     if meant is _ASKED:
         before = dialogue.user_texts(MOST_LOOKED_AT)[1:]
         asked = next((text for text in before if _meant(text) is None), "")
         return f"You said: {asked}" if asked else NOTHING_ASKED, options
     if meant in (_SLOWER, _FASTER):
-        return _spoken_at(options, options.speed * _SPEED_STEP ** (1 if meant is _FASTER else -1))
+        return _spoken_at(options, options.pace * _SPEED_STEP ** (1 if meant is _FASTER else -1))
     if meant in (_LOUDER, _QUIETER):
+        if _TURN_IT.match(bare(dialogue.newest_said, _BESIDE)) and _has_just_acted(dialogue, tools):
+            return None
         factor = _LOUDNESS_STEP ** (1 if meant is _LOUDER else -1)
         return _as_loud(options, options.loudness * factor)
     if meant is _NORMALLY:
-        return "Okay, as before.", replace(options, speed=1.0, loudness=1.0)
-    return None
+        return "Okay, as before.", replace(options, pace=1.0, loudness=1.0)
+    here = _is_here(dialogue)
+    return (here, options) if here else None
 
 
 def _meant(text: str) -> re.Pattern[str] | None:
@@ -110,12 +136,12 @@ def _meant(text: str) -> re.Pattern[str] | None:
     return next((kind for beginning, kind in _AT_ONCE if beginning.match(words)), None)
 
 
-def _spoken_at(options: SessionOptions, speed: float) -> tuple[str, SessionOptions]:
-    slower = speed < options.speed
-    within = min(max(round(speed, 3), _SLOWEST), _FASTEST)
-    if within == options.speed:
-        return f"I cannot speak any {'slower' if slower else 'faster'}.", options
-    return f"Okay, I speak {'slower' if slower else 'faster'} now.", replace(options, speed=within)
+def _spoken_at(options: SessionOptions, pace: float) -> tuple[str, SessionOptions]:
+    how = "slower" if pace < options.pace else "faster"
+    changed = replace(options, pace=min(max(round(pace, 3), _SLOWEST), _FASTEST))
+    if changed.spoken_speed == options.spoken_speed:
+        return f"I cannot speak any {how}.", options
+    return f"Okay, I speak {how} now.", changed
 
 
 def _as_loud(options: SessionOptions, loudness: float) -> tuple[str, SessionOptions]:
@@ -127,6 +153,35 @@ def _as_loud(options: SessionOptions, loudness: float) -> tuple[str, SessionOpti
     return f"Okay, I speak {'quieter' if quieter else 'louder'} now.", changed
 
 
-def _last_reply(dialogue: History) -> str:
-    said = [entry.message for entry in dialogue if entry.message.role is Role.AGENT]
-    return next((message.content for message in reversed(said) if message.content.strip()), "")
+def _has_just_acted(dialogue: History, tools: Mapping[str, ToolSpec]) -> bool:
+    """Whether a tool that changes something was called for the user's message before the last."""
+    messages = 0
+    for message in (entry.message for entry in reversed(list(dialogue))):
+        messages += message.role is Role.USER and bool(message.content)
+        names = [call.name for call in message.tool_calls]
+        if messages == 1 and not all(name in tools and tools[name].read_only for name in names):
+            return True
+        if messages == 2:
+            break
+    return False
+
+
+def _is_here(dialogue: History) -> str:
+    """The question before "Are you still there?", for a "yes" that answers only the latter."""
+    said = dialogue.newest_said
+    replies = [text.strip() for text in dialogue.agent_texts(MOST_LOOKED_AT)]
+    asked = bool(replies) and STILL_THERE.startswith(replies[0])
+    if not asked or not (agrees(said) or _PRESENT.fullmatch(bare(said))):
+        return ""
+    before = next((text for text in replies if not STILL_THERE.startswith(text)), "")
+    question = _QUESTION.search(before)
+    return question.group() if question else GO_AHEAD
+
+
+def _last_reply(dialogue: History, cut: Reply | None) -> str:
+    for entry in reversed(list(dialogue)):
+        whole = cut is not None and cut.item_id == entry.item_id
+        said = cut.text if cut and whole else entry.message.content
+        if entry.message.role is Role.AGENT and said.strip() and not _ADJUSTED.fullmatch(said):
+            return said
+    return ""

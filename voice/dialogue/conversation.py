@@ -16,7 +16,7 @@ from enum import Enum, auto
 from voice.dialogue.announcements import Announcements
 from voice.dialogue.call_checks import Limits
 from voice.dialogue.commands import Command, Draft, Emit, HangUp
-from voice.dialogue.controls import controlled
+from voice.dialogue.controls import STILL_THERE, controlled
 from voice.dialogue.draft_words import DraftWords
 from voice.dialogue.fillers import calls_off
 from voice.dialogue.flow import Flow
@@ -72,7 +72,6 @@ from voice.types import (
 NOT_CAUGHT = "Sorry, I did not catch that."
 NOT_APPROVED = "Error: This was not approved."
 NOT_HEARD = "Sorry, I could not hear that."
-STILL_THERE = "Are you still there?"
 GOODBYE = "Goodbye."
 # A shorter sound without words is a cough or a door; an apology would be worse than silence.
 APOLOGISE_FROM_S = 0.6
@@ -242,17 +241,17 @@ class Conversation:
             ProtocolError: No reply is in progress, or it has another id.
         """
         agent = self._agent_of(reply_id)
-        out = agent.cancel(reply_id)
+        sounding, out = agent.sounding, agent.cancel(reply_id)
         if agent is self._agent:
-            self._announcements.hush()
+            out += self._announcements.hush(sounding)
         return self._settled(reply_id, out) + self._answer_waiting()
 
     def interrupt(self) -> list[Command]:
         """Stop everything that the agent is saying, if anything: the user has heard enough."""
-        self._announcements.hush()
+        out = self._announcements.hush(self._agent.sounding)
         if self._agent.current is not None:
-            return self._agent.cancel(None) + self._answer_waiting()
-        return [] if self._agent.silent else self._agent.interrupt("client_cancelled")
+            return out + self._agent.cancel(None) + self._answer_waiting()
+        return out if self._agent.silent else out + self._agent.interrupt("client_cancelled")
 
     def truncate(self, item_id: str, text: str) -> None:
         """Keep only the part of a reply that the client has played."""
@@ -347,7 +346,8 @@ class Conversation:
         announce, out = self._announcements.next()
         if announce is not None:
             occasion = Occasion.ALERT if announce.again else Occasion.REMARK
-            out += self._say(announce.text, occasion)
+            said = announce.text, self._last_turn, self._options, occasion
+            out += self._agent.say(*said, aside=True)
             out += self._announcements.begun(self._agent.current)
         return out
 
@@ -541,7 +541,7 @@ class Conversation:
         """
         if (answer := self._other_language.answer(self.dialogue, NOT_CAUGHT)) is not None:
             return answer
-        found = controlled(self.dialogue, self._options)
+        found = controlled(self.dialogue, self._options, self._agent.interrupted, self._tools)
         if found is None:
             return None
         answer, self._options = found

@@ -6,7 +6,7 @@ For a single agent without a flow it decides nothing, so that replies need not c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -18,13 +18,14 @@ from voice.dialogue.flow import Flow
 from voice.dialogue.flow_words import GREETING, NOT_UNDERSTOOD, at_a_loss
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
+from voice.dialogue.step_messages import objection
 from voice.dialogue.team import HAND_OVER, hand_over_tool
 from voice.events import FlowChanged
 from voice.inputs import SessionOptions
 from voice.tools.registry import ToolError
 from voice.tools.spoken_numbers import amount, digits
-from voice.tools.spoken_results import spoken_result
 from voice.types import Position, Role, ToolCall, ToolResult, ToolSpec
+from voice.understanding.confirmation import WHAT_ELSE, HeldBack
 from voice.understanding.english import (
     GRAMMAR,
     VERBS,
@@ -33,6 +34,7 @@ from voice.understanding.english import (
     asks_what_was_done,
     bare,
     may_ask,
+    says_only_yes,
 )
 from voice.understanding.remarks import asking_sentence
 from voice.understanding.slot_values import answer_to, clauses
@@ -46,6 +48,10 @@ _ASKS_FOR_A_NUMBER = re.compile(
     r"\b(?:number|code|pin|id|room|table|flat|time|year|age|size|amount))\b[^.!?]*\?\s*$",
     re.IGNORECASE,
 )
+_ASKS_FOR_MORE = re.compile(
+    r"\b(?:(?:any|some)(?:thing)?|what) (?:else|more|other)\b[^.!?]*\?\s*$", re.IGNORECASE
+)
+"""A closing question, such as "Anything else?"."""
 
 
 class Lead:
@@ -90,8 +96,14 @@ class Lead:
         follow other tools (`ToolSpec.behind`) and the message before called none of them. So is one
         that changes something if the message asks what was done. None if no tool is left.
         """
+        return self._first(self._found(options, message), message, dialogue)
+
+    def _first(
+        self, found: Iterable[tuple[str, dict[str, str]]], message: str, dialogue: History
+    ) -> tuple[str, dict[str, Any]] | None:
+        """The first of the calls found that can be made, with typed arguments."""
         past = asks_what_was_done(message)
-        for name, values in self._found(options, message):
+        for name, values in found:
             spec = self._tools[name]
             fits = spec.read_only or not past
             if spec.behind:
@@ -101,7 +113,7 @@ class Lead:
                 takes = spec.properties
                 said = {**({"message": message} if "message" in takes else {}), **values}
                 given = {n: _as_typed(words, takes.get(n, {})) for n, words in said.items()}
-                if not _refused(spec, given, message):
+                if not objection(spec, given, message):
                     return name, given
         return None
 
@@ -116,7 +128,7 @@ class Lead:
         """What the tool for questions says if it has no answer to this one; otherwise empty."""
         if self.under(options) or options.client_tools or not _asks_for_facts(options, message):
             return ""
-        return _refused(self._tools[options.answers], {"message": message}, message)
+        return objection(self._tools[options.answers], {"message": message}, message)
 
     def looked_up(self, reply: Reply, message: str) -> tuple[str, dict[str, Any]] | None:
         """The tool that looks a question up if the model calls no other, with its arguments."""
@@ -148,19 +160,21 @@ class Lead:
 
     def values_beside(
         self, reply: Reply, message: str, called: str
-    ) -> tuple[tuple[str, Mapping[str, str]], ...]:
+    ) -> tuple[tuple[str, Mapping[str, Any]], ...]:
         """The tools to call beside the one that is ``called`` by patterns.
 
         They are those for other values, and the one that looks up what else is asked. A hand-over
-        leaves questions to the other agent.
+        leaves questions to the other agent, except for one that patterns answer.
         """
         flow = self.under(reply.base)
         if flow is None or self._rephrases:
             return ()
         messages = flow.messages(self._tools)
         rest = messages.not_called(message)
-        asked = "" if called.startswith(HAND_OVER) else rest
-        found = self.say_beside(reply, asked, messages.beside(asked)[0])
+        if called.startswith(HAND_OVER):
+            own = self._first(messages.called_beside(message), message, History())
+            return (*messages.values(rest), *([own] if own else []))
+        found = self.say_beside(reply, rest, messages.beside(rest)[0])
         return (*messages.values(rest), *found)
 
     def at_a_loss(self, reply: Reply, said: str) -> str:
@@ -183,7 +197,7 @@ class Lead:
         for spec in (self._tools[name] for name in options.agent_tools if name in self._tools):
             if spec.looks_up:
                 given = dict.fromkeys(spec.parameters["required"], message)
-                return None if _refused(spec, given, message) else (spec.name, given)
+                return None if objection(spec, given, message) else (spec.name, given)
         return None
 
     def _found(self, options: SessionOptions, message: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -236,6 +250,12 @@ class Lead:
         """The tools, with those that the flow asks about made to wait for a "yes"."""
         return self._flow.asking_first(self._tools) if self._flow else self._tools
 
+    def held_beside(self, held: HeldBack) -> tuple[ToolCall, ...]:
+        """The calls to ask about beside calls that are made; the flow asks about its own."""
+        own, first = self._tools, self.asking_first()
+        asked = (call for call in held.unconfirmed if first.get(call.name) is own.get(call.name))
+        return tuple(asked) if held.made else ()
+
     def declined(self, calls: Sequence[ToolCall]) -> list[Command]:
         """Move on after the user has declined calls they were asked about."""
         if self._flow is None:
@@ -253,12 +273,15 @@ class Lead:
         Args:
             options: Those of the reply.
             asked: What the agent said last. A bare number that it asked for, such as that of room
-                112, calls nobody.
+                112, calls nobody. A bare "yes" to "Anything else?" says too little to do anything.
             readings: The message.
         """
         if _ASKS_FOR_A_NUMBER.search(asked):
             readings = tuple(one for one in readings if not _is_number(one))
         flow, moments = self._flow, options.moments
+        alone = flow is None and not self._rephrases
+        if alone and _ASKS_FOR_MORE.search(asked) and any(map(says_only_yes, readings[:1])):
+            return WHAT_ELSE
         says = flow.words_for(moments, *readings) if flow else moments.words_for(*readings)
         if AGENT not in says:
             return says
@@ -328,12 +351,6 @@ def _as_typed(words: str, schema: Mapping[str, Any]) -> Any:
                 return int(value)
             return float(value) if "number" in types else words
     return words
-
-
-def _refused(spec: ToolSpec, given: dict[str, Any], message: str) -> str:
-    """A tool's objection to a call, as a sentence; empty for none."""
-    result = spec.refusal(ToolCall("", spec.name, given), message) if spec.refusal else None
-    return spoken_result(result.content) if result else ""
 
 
 def _called_before(dialogue: History) -> set[str]:

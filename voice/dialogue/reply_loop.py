@@ -46,6 +46,8 @@ class ReplyLoop:
 
     Attributes:
         current: The reply that is being made or sent.
+        interrupted: The reply that was stopped last, until it is resumed; None for an alert, which
+            is said again.
         calls: The calls of tools that run here.
         lead: The flow's decisions.
         ending: Why the session is to end once everything has been heard; empty while it goes on.
@@ -61,13 +63,13 @@ class ReplyLoop:
         flow: Flow | None = None,
     ) -> None:
         self.current: Reply | None = None
+        self.interrupted: Reply | None = None
         self.ending = self._parting = ""
         self.lead = Lead(flow, tools, limits.rephrases)
         self._dialogue = dialogue
         self._ids = ids
         self._limits = limits
         self._playback = ReplyPlayback(dialogue, heard)
-        self._interrupted: Reply | None = None
         self._rounds = Rounds(
             dialogue, tools, ids, limits, self.lead, self._playback, lambda: bool(self.ending)
         )
@@ -152,12 +154,18 @@ class ReplyLoop:
         turn_id: int,
         options: SessionOptions,
         occasion: Occasion = Occasion.ANSWER,
+        aside: bool = False,
     ) -> list[Command]:
-        """Begin a reply of fixed words, of the agent's own accord."""
-        # A "yes" after an alarm does not answer the question before it.
-        self._rounds.forget_question()
+        """Begin a reply of fixed words, of the agent's own accord.
+
+        If they change the subject (``aside``), as an alarm does, a "yes" to them does not answer
+        the question before them.
+        """
+        if aside:
+            self._rounds.forget_question()
         begun = self.begin(turn_id, options, occasion)
-        return begun + self._settled(self._rounds.answer_aside(self._reply(), text))
+        answer = self._rounds.answer_aside if aside else self._rounds.answer
+        return begun + self._settled(answer(self._reply(), text))
 
     def interrupt(self, reason: str, withdraw: bool = False) -> list[Command]:
         """Stop all that the agent is saying or about to say. Running tools are left to finish.
@@ -174,7 +182,7 @@ class ReplyLoop:
         # A second cough that interrupts nothing leaves the reply stopped before resumable.
         if interrupted is not None:
             repeated = interrupted.occasion is Occasion.ALERT
-            self._interrupted = None if repeated else interrupted
+            self.interrupted = None if repeated else interrupted
         out: list[Command] = [] if self._limits.out_of_band else [Emit(AudioStopped())]
         out += self._playback.stop_all()
         if reply is not None:
@@ -186,7 +194,7 @@ class ReplyLoop:
 
     def resume(self, turn_id: int) -> list[Command]:
         """Say the rest of the interrupted reply: the interruption was a false alarm."""
-        reply, self._interrupted = self._interrupted, None
+        reply, self.interrupted = self.interrupted, None
         if reply is None:
             return []
         self.ending, self._parting = self._parting, ""
@@ -226,7 +234,8 @@ class ReplyLoop:
         stopping = self.calls.stop()
         if stopping is None:
             return []
-        return stopping + self.say(STOPPED if stopping else CANNOT_STOP, turn_id, options)
+        told = STOPPED if stopping else CANNOT_STOP
+        return stopping + self.say(told, turn_id, options, aside=True)
 
     def end(self, reason: str, talked_over: bool = False) -> list[Command]:
         """End the session once everything has been heard.

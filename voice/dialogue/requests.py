@@ -58,6 +58,12 @@ _FREE_TEXT = re.compile(
     r"|don't (?:let me )?forget)\b"
 )
 """What follows such a word may be free text, verbs included: "remind me to feed the cat and …"."""
+_OF_ONE_THING = re.compile(
+    r"\b(?:remember|note)(?: down)?(?: that)? (?:[\w']+ ){1,4}?(?:\w+'s|is|isn't|was|has)\b"
+)
+"""A fact about a single thing; no bare verb goes on with it: "my bike is in the shed and …"."""
+_OF_A_FACT = re.compile(r"(?:are|can|could|did|do|does|have|will|would)\b(?! (?:i|you|we)\b)")
+"""May go on with a fact about a single thing: "my son is six and can swim"."""
 _OUTRIGHT = re.compile(
     r"(?:remind|tell|wake|give|show|read) (?:me|out)\b|(?:set|start|add) (?:a|an|the|my)\b"
     r"|what(?:'s| is)\b|how (?:long|much|many|is)\b|cancel (?:the|my)\b|list (?:the|my|all)\b"
@@ -295,7 +301,9 @@ def requests(message: str) -> tuple[str, ...]:
         whole = joined.lower() == "also" and asks(before)
         ordered = _AND_ONE.search(before) or _COUNTING.search(before)
         beside = _ASKING_BESIDE.match(behind) if ordered and not asks(before) else None
-        sure = not whole and bool(joined or beside or _BEGINS.match(before))
+        # "Can you tell me, when are you open" is one as well.
+        asks_it = _BEGINS.match(before) and not GRAMMAR.issuperset(before.split())
+        sure = not whole and bool(joined or beside or asks_it)
         too = _TOO.fullmatch(message[joint.end() :])
         if too and len(parts) < MOST - 1 and (verb := to_be_done(before)):
             return (*parts, message[start : joint.start()], f"{verb} {too['thing']}")
@@ -380,7 +388,8 @@ def _apart(before: str, behind: str) -> bool:
     own = (_BEGINS, _ASKING_BESIDE, _FOR_ANOTHER)
     if " " not in before or _NO_REQUEST.search(before) or not any(p.match(behind) for p in own):
         return False
-    return not _FREE_TEXT.search(before) or _OUTRIGHT.match(behind) is not None
+    fact = _OF_ONE_THING.search(before) and not _OF_A_FACT.match(behind)
+    return bool(fact or not _FREE_TEXT.search(before) or _OUTRIGHT.match(behind))
 
 
 def to_be_done(request: str) -> str:

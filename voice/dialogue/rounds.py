@@ -134,8 +134,9 @@ class Rounds:
                 return [self._generate(reply)] if taken is None else taken
         reply.take_apart(apart)
         if plain := self._checks.of_the_last(reply):
-            if plain.question:
+            if not plain.made:
                 return self._conclude(reply, plain.question, plain.unconfirmed)
+            reply.hold(plain.question, plain.unconfirmed)
             reply.agree()
             return self.call(reply, plain.made)
         if reply.requests and reply.options.tool_choice == "auto":
@@ -295,9 +296,8 @@ class Rounds:
 
     def _ask_request(self, reply: Reply) -> list[Command]:
         """Call the tool whose pattern the current request matches, or else ask the model."""
-        request = (
-            reply.requests.current if reply.requests and self._checks.takes_apart(reply) else None
-        )
+        apart = reply.requests if self._checks.takes_apart(reply) else None
+        request = apart.current if apart else None
         called = self._called_for(reply, request.text) if request and not request.again else None
         if called is not None:
             return called
@@ -340,6 +340,7 @@ class Rounds:
             return out + self._conclude(reply, told)
         if asked := self._checks.unkept(reply, held.made):
             return out + self._conclude(reply, asked, held.made)
+        reply.hold(held.question, self._lead.held_beside(held))
         if doubted:
             return out + self._in_doubt(reply, held.made or held.unconfirmed)
         if held.made:
@@ -464,6 +465,8 @@ class Rounds:
         if flow and also and (at is None or flow.position.known == at.known):
             reply.also_call(None)
             return self.call(reply, (also,))
+        if reply.agreed and not flow and (back := self.calls.given_up()):
+            return self.call(reply, back)
         if flow and flow.handed_over and not reply.carried:
             return self._playback.speak(reply, reply.tell()) + self._take_over(reply, flow)
         if flow and flow.anew and not reply.carried:
@@ -570,9 +573,7 @@ class Rounds:
 
     def _generate(self, reply: Reply, words_only: bool = False) -> Command:
         # Once the required tool has been called, requiring it again would never end.
-        asked = reply.options.tool_choice
-        if reply.follows and reply.insists:
-            asked = reply.follows.name
+        asked = reply.follows.name if reply.follows and reply.insists else reply.options.tool_choice
         choice = "auto" if reply.calls_made else asked
         if words_only or reply.calls_made >= self._limits.max_tool_calls:
             choice = "none"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from voice.config.answers import answers_to
 from voice.config.called_for import called_for
@@ -23,11 +24,14 @@ from voice.dialogue.flow_words import (
     with_values,
 )
 from voice.dialogue.team import Team, hand_over_tool
-from voice.types import Position, ToolSpec
+from voice.tools.spoken_results import spoken_result
+from voice.types import Position, ToolCall, ToolSpec
 from voice.understanding.acts import Act, act_on, beside, refuses
 from voice.understanding.english import (
+    GRAMMAR,
     HESITATING,
     TAKING_BACK,
+    VERBS,
     asks,
     asks_of_the_agent,
     bare,
@@ -35,16 +39,15 @@ from voice.understanding.english import (
     is_courteous,
     may_ask,
 )
+from voice.understanding.giving_up import gives_up, starts_over
 from voice.understanding.remarks import only_tells, supposes
 from voice.understanding.slot_values import (
     Wanted,
     answer_among,
     clauses,
-    gives_up,
     ruled_out,
     said_values,
     says_again,
-    starts_over,
     taken_back,
 )
 
@@ -113,10 +116,24 @@ class StepMessages:
 
     def wanted(self, message: str) -> Iterator[tuple[str, dict[str, str]]]:
         """The tools, with arguments, that a message calls by patterns or for the kept thing."""
-        agent = self._agent
-        yield from called_for(message, self._step.calls, agent.calls)
-        yield from ((hand_over_tool(other), {}) for other in self._others(message))
-        act, kept = self._act(message), agent.kept
+        called = called_for(message, self._step.calls, self._agent.calls)
+        others = ((hand_over_tool(other), dict[str, str]()) for other in self._others(message))
+        # What is asked for beside another agent is done before the hand-over.
+        yield from (*others, *called) if any(self.called_beside(message)) else (*called, *others)
+        yield from self._kept(message)
+
+    def called_beside(self, message: str) -> Iterator[tuple[str, dict[str, str]]]:
+        """As `wanted`, for the clauses beside one that asks for another agent."""
+        parts = clauses(message)
+        own = [one for one in parts if not any(self._others(one))]
+        if 0 < len(own) < len(parts):
+            said = ", ".join(own)
+            yield from called_for(said, self._step.calls, self._agent.calls)
+            yield from self._kept(said)
+
+    def _kept(self, message: str) -> Iterator[tuple[str, dict[str, str]]]:
+        """The tool that does what a message wants done with the kept thing."""
+        act, kept = self._act(message), self._agent.kept
         if act is Act.CHANGE and kept.change:
             yield kept.change, self._told_of_kept(message, kept.change)
         elif act is Act.ANOTHER and kept.another:
@@ -166,6 +183,12 @@ class StepMessages:
         out = ruled_out(message, wanted).items() if tool == agent.kept.end else ()
         return {name: words[0] for name, words in out}
 
+    def _objection(self, message: str) -> str:
+        """Why what a message wants done with the kept thing cannot be done; otherwise empty."""
+        wanted, tools = self._kept(message), self._tools
+        kept = ((tools[name], given) for name, given in wanted if name in tools)
+        return next((objection(spec, given, message) for spec, given in kept), "")
+
     def _another(self, message: str) -> dict[str, str]:
         """How another one is to be like the last, unless the message says what it is for."""
         how = beside(message, self._agent.kept.things)
@@ -196,6 +219,8 @@ class StepMessages:
         asked = needs.get(self._at.asked)
         offered = self._at.known.get(asked.offers, "") if asked and asked.offers else ""
         none = any(refuses(one, self._agent.kept.things) for one in clauses(message))
+        if says := self._objection(message):
+            return Taken(says=says)
         if self._cancels_for_good(message):
             return Taken(says=CANNOT_CANCEL)
         if needs and starts_over(message) and not self._aside:
@@ -233,8 +258,17 @@ class StepMessages:
             return Taken(((deed, {}),), says=says) if answer else Taken(refuses=True)
         if says_again(rest, wanted):
             return Taken(says=says)
+        if self._missing and self._only_wishes(message):
+            return Taken(says=says)
         says = says or self._at_least(message)
         return Taken(says=says) if says else None
+
+    def _only_wishes(self, message: str) -> bool:
+        """Whether a message wants the thing that is made here, and says nothing else."""
+        things, said = self._agent.kept.things, plain_words(bare(message, GREETING))
+        wishes = act_on(said, things, spoken_of=True) is Act.ANOTHER
+        known = GRAMMAR | VERBS | {word for one in things for word in one.split()}
+        return wishes and known.issuperset(said.split()) and not (self._aside or self._looking)
 
     def _is_all(self, message: str) -> bool:
         """Whether a message says "no" and nothing else: it asks nothing and gives no value."""
@@ -301,7 +335,8 @@ class StepMessages:
         calls: dict[str, dict[str, str]] = {}
         wanted = list(self._readable())
         found = said_values(message, wanted, self._at.asked)
-        for name, words in (found or self._hardly_said(message, wanted)).items():
+        found = found or self._hardly_said(message, wanted) or self._whole(message, wanted)
+        for name, words in found.items():
             calls.setdefault(needs[name].tool, {})[needs[name].argument] = words
         for name, out in ruled_out(message, wanted).items():
             if RULED_OUT in self._tools[needs[name].tool].properties:
@@ -314,6 +349,13 @@ class StepMessages:
         asked = next((one for one in wanted if one.name == self._at.asked), None)
         read = asked.reading.hardly if asked and len(message) <= _LONGEST_ANSWER else None
         return {asked.name: message} if asked and read and asked.answers(message, read) else {}
+
+    def _whole(self, message: str, wanted: Sequence[Wanted]) -> dict[str, str]:
+        """The whole message as the next missing value, if nothing was asked, as after a moment."""
+        first = next(iter(self._missing), "") if not self._at.asked else ""
+        words = message.strip(" .!")
+        read = [one for one in wanted if one.name == first and not one.reading.free]
+        return {one.name: words for one in read if one.reads(words)}
 
     def not_called(self, message: str) -> str:
         """A message without the clauses that call a tool by patterns.
@@ -362,6 +404,12 @@ class StepMessages:
 
     def _from(self, position: Position) -> StepMessages:
         return StepMessages(self._team, position, self._tools)
+
+
+def objection(spec: ToolSpec, given: Mapping[str, Any], message: str) -> str:
+    """Why a tool refuses a call, as a sentence; empty if it does not."""
+    result = spec.refusal(ToolCall("", spec.name, {**given}), message) if spec.refusal else None
+    return spoken_result(result.content) if result else ""
 
 
 def _begins(one: Wanted, clause: str) -> bool:

@@ -12,17 +12,20 @@ from __future__ import annotations
 import json
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from voice.dialogue.commands import CancelTool, Command, Emit, RunTool
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
 from voice.events import ReplyToolCall
 from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
+from voice.understanding.corrections import given_up
 from voice.understanding.english import agrees, normalised
 
 SAID_MESSAGES = 3
 """How many of the user's messages a tool may look at."""
+_LOOKED_AT = 24
+"""Messages in which a call that was taken back is searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,11 @@ class ToolCalls:
         else:
             self._settle(running.key, result.content)
         return running.call
+
+    def given_up(self) -> tuple[ToolCall, ...]:
+        """The call to be made again, since a correction took it back for one that has failed."""
+        back = given_up(self._dialogue.view(_LOOKED_AT), self._tools)
+        return (replace(back, call_id=self._ids("call")),) if back else ()
 
     def late(self, call_id: str) -> ToolCall | None:
         """The call with this id if it took too long and got a provisional result, else None."""

@@ -23,7 +23,8 @@ def _words(text: str) -> frozenset[str]:
 
 _HELLO = (
     r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|um|uh|well|so|yes|yeah|ok|okay|please"
-    r"|no|sorry|actually|i mean|there|and|but|oh|also|then|right|great|hang on|wait)\b[ ,.!]*){0,9}"
+    r"|no|sorry|actually|i mean|there(?!'s| is| are| was| were| has| have)|and|but|oh|also|then"
+    r"|right|great|hang on|wait)\b[ ,.!]*){0,9}"
 )
 _KIN = (
     r"(?:(?:my|our) (?:son|daughter|husband|wife|partner|mother|father|mom|mum|dad|child|kid|boy"
@@ -44,7 +45,15 @@ _NO_LEAD = re.compile(rf"{_HELLO}(?:for (?!my\b|our\b))?", re.I)
 """A lead that does not tell whether a name follows: "for Kenya"."""
 _BEHIND_NAME = re.compile(r"[ ,]*\b(?:here|speaking|is (?:my|the) name)$", re.I)
 _PLEASE = re.compile(r"[ ,]*\b(?:please|thanks|thank you)$", re.I)
-_SPELLED = re.compile(r"(?<![\w'])[a-z](?:[ .,-]+[a-z](?![\w'])){2,}", re.I)
+_SPELLED = re.compile(
+    r"(?:(?<![\w'])(?:(?:that|it)(?:'s| is)|which is|i spell (?:it|that)|spell(?:ed|ing)|spelt) )*"
+    r"(?<![\w'])([a-z](?:[ .,-]+[a-z](?![\w'])){2,})",
+    re.I,
+)
+_ALIKE = 0.45
+"""From 0 to 1: least likeness of a spelled name to what was heard of it; "Shivon" for "Siobhan"."""
+_SHORTENED = re.compile(r"(?:n't|'(?:ll|ve|re|d|m))$", re.I)
+"""Ends of words that are no names: "she'll"."""
 _NO_NAME = _words(
     """
     i you he she we they it that this what when where which who why how can could do does don't
@@ -92,21 +101,26 @@ def _person(said: str, lead: re.Pattern[str]) -> str:
 
 def _as_spelled(said: str) -> list[str]:
     """The words of a name, corrected by their spelling; a word that was only spelled comes last."""
-    words = [word.strip(",.") for word in _SPELLED.sub(" ", said).split()]
-    for letters in _SPELLED.findall(said):
+    words = [word.strip(",.") for word in _SPELLED.sub(" ", said).split() if word.strip(",.")]
+    spelled = " ".join(_SPELLED.findall(said))
+    # Commas stand between all letters or between two names.
+    for letters in filter(
+        None, re.split(r", " if re.search(r"\w[ -]\w", spelled) else r"$", spelled)
+    ):
         name = re.sub(r"\W", "", letters).capitalize()
         said_so = {re.sub(r"\W", "", one).lower(): one for one in words}
-        near = get_close_matches(name.lower(), said_so, 1)
+        near = get_close_matches(name.lower(), said_so, 1, _ALIKE)
         if not near:
             words.append(name)
         elif near != [name.lower()]:
             words[words.index(said_so[near[0]])] = name
-    return words
+    # "Brady, B R A D Y, Maeve Brady" says one name twice.
+    return [word for at, word in enumerate(words) if word not in words[at + 1 :]]
 
 
 def _are_no_name(words: Sequence[str]) -> bool:
     """Whether a word is not a name's; if all are capitalised, only the first counts: "Jim Day"."""
-    stray = [word.lower() in _NO_NAME for word in words]
+    stray = [word.lower() in _NO_NAME or bool(_SHORTENED.search(word)) for word in words]
     return any(stray) and (stray[0] or not all(word[0].isupper() for word in words))
 
 
@@ -114,8 +128,9 @@ ENDS_IN = " ends in "
 """Between a kept value and what its end should be."""
 _DIGITS = DIGITS | {"o": "0", "plus": "+"}
 _NUMBER_LEAD = re.compile(
-    r"^(?:(?:my|the|our|his|her|phone|mobile|telephone|cell|number|is|it's|that's|on|at|call|reach|ring"
-    r"|me|no|it|yes|sure|and)\b ?)+"
+    r"^(?:(?:my|the|our|his|her|\w+'s|phone|mobile|telephone|cell|landline|contact|home|work|office"
+    r"|new|other|best|right|correct|daytime|number|is|on|at|call|reach|ring|me|no|it|yes|sure"
+    r"|and)\b ?)+"
 )  # fmt: skip
 _REPEATED = re.compile(r"\b(double|triple) (\w+)")
 _TENS = {
@@ -143,7 +158,7 @@ def phone_number(said: str, _: datetime) -> str:
         new = rest if rest.endswith(first) else first + rest
         keys = keys[: -len(new)] + new
     # Longer ones must have their country's code.
-    if not re.fullmatch(r"\+\d{6,15}|\d{6,13}", keys):
+    if not re.fullmatch(r"(?:\+|00)\d{6,15}|\d{6,13}", keys):
         raise Unreadable("number", said)
     return " ".join(keys)
 
@@ -207,6 +222,7 @@ _NO_DAY = re.compile(
     r"(?:\d+|an?) (?:day|week)s?|(?:(?:the )?(?:next|following|coming)|this) (?:week|month|year)"
 )
 """A length of time, as in "two days ago", or a span of several days."""
+_PART_OF_IT = r"(?:morning|afternoon|evening|night)s?"
 
 
 def day_of(said: str, now: datetime) -> date:
@@ -216,7 +232,7 @@ def day_of(said: str, now: datetime) -> date:
     bare = re.sub(r"^(?:on|for) ", "", said.strip(), flags=re.I)
     if _NO_DAY.fullmatch(spoken_dates.normal_form(bare)):
         raise Unreadable("day", said)
-    if re.search(r"(?:morning|afternoon|evening|night)s?$", bare, re.I):
+    if re.search(rf"^{_PART_OF_IT}\b|{_PART_OF_IT}$", bare, re.I):
         # The part of the day is another kind of value.
         raise Unreadable("day", said)
     return spoken_dates.day(bare, now)
@@ -326,7 +342,7 @@ _MATTER_LEAD = re.compile(
     rf"(?: (?:with|for|to see) {_VISIT}\b)?(?: please)?[ ,]*(?:{_SAYS_WHAT} )?(?:(?:it's|it is"
     r"|i'm calling|i call)? ?(?:about|because of|because|for|to have|to get)\b)?[ ,]*"
     r"(?:(?:i've got|i have got|i've had|i have had|i got|i'm having|i am having|i've been having"
-    r"|there's)\b ?"
+    r"|there(?:'s| is| are))\b ?"
     r"|(?:i've|i have|with) (?=an? |some |my |this |these |the |bad |pain))?",
     re.I,
 )
@@ -378,6 +394,13 @@ _ASKING = re.compile(
     r"(?:what|when|where|which|who|how|why|can|could|do|does|did|are|is|will|would|may|should)\b",
     re.I,
 )
+_WANTS_ELSE = re.compile(
+    r"(?:can|could|may|will|would) (?:(?:i|we) (?:still |also |please )?(?:use|keep|pay|leave"
+    r"|turn|switch|touch|open)"
+    r"|you (?:please |also )?(?:order|play|tell|remind|sing|say|text|email|turn))\b",
+    re.I,
+)
+"""Questions and wishes that name no matter: "can I still use the tap"."""
 _JOINTS = re.compile(
     r"[.;!?]+(?:\s+|$)|,\s*|\s+(?=and (?:i|we|my|can|could|would|please|also)\b)", re.I
 )
@@ -392,6 +415,8 @@ def matter(said: str, _: datetime) -> str:
         rest = _MATTER_TAIL.sub("", _MATTER_LEAD.sub("", clause, count=1)).strip(" ,.")
         words = {*re.findall(r"[^\W\d_]+(?:'[^\W_]+)?", rest.lower())}
         private = _PRIVATE.search(clause) is not None
+        if _WANTS_ELSE.match(clause) and not _TROUBLE.search(clause):
+            continue
         if private or (words - _NO_MATTER and not _ASKING.match(rest)):
             weight = len(_TROUBLE.findall(clause)) - 2 * len(_TALE.findall(clause))
             text = A_PRIVATE_MATTER if private else re.sub(r"^and ", "", rest)

@@ -105,6 +105,9 @@ _TELLING_AGAIN = (
     r"\bwhat (?:is|was|were) (?:the|my) (?:\w+ )?(?:day|date|time|details)\b"
     rf"|\b(?:repeat|give me|(?:can|could|will|would) you (?:say|read)) {_MINE}\b"
     r"|^(?:when|what (?:day|date|time)) (?:is|was) (?:it|that)\b"
+    r"|\b(?:when|(?:what|which) (?:day|date|time)) (?:is|are|will)"
+    r" (?:you|they|he|she|some\w+|the \w+) (?:be )?(?:com(?:e|ing)|arriv\w+|due|here)\b"
+    r"|\bwhat (?:have |had |did )?we (?:\w+ )?(?:agreed?|arranged?|settled?|decided?)\b"
 )
 """Asks for what was just said, which then need not be named."""
 _GETTING = (

@@ -12,15 +12,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from voice.tools.registry import ToolError
+from voice.tools.spoken_dates import is_moment
 from voice.tools.spoken_numbers import amount
 from voice.types import Reading, ToolCall, ToolSpec
 from voice.understanding.english import (
     ARTICLES,
     GRAMMAR,
     HESITATING,
+    NUMBERS,
     TAKING_BACK,
     VERBS,
     asks,
@@ -28,16 +31,29 @@ from voice.understanding.english import (
     without_article,
     word_set,
 )
+from voice.understanding.repairs import kind_of
 from voice.understanding.slot_values import Wanted, said_values
 
 _CORRECTING = re.compile(rf"(?:{TAKING_BACK}|{HESITATING}|i said|not)\b|.* (?:instead|not)\b")
 _LEAD = re.compile(rf"(?:(?:{TAKING_BACK}|{HESITATING}|please|i said|make it|it's|it is)\b ?)+")
+_NO = re.compile(r"\s*(?:no|nope|sorry)\W*[,.;]\s*", re.IGNORECASE)
+_COUNT = re.compile(
+    rf"(?:(?:{TAKING_BACK}|{HESITATING}|just|only|make it|i said|(?:i|we) (?:want|need)) )*"
+    r"(?P<count>\w+)(?: (?:of (?:them|those)|please|then|thanks))*"
+)
+"""Says how many, and nothing else."""
 _TAIL = re.compile(r" (?:instead|please|sorry|then|though)$")
+_NO_TEXT = word_set(
+    "wrong incorrect nothing none never nobody later different enough too very so that's it's"
+)
+"""What is said instead of another text does not begin like this."""
 _LONGEST, _LONGEST_TEXT = 12, 4
 """Most words of a correction, and of a free text in it."""
 
 
-def amended(message: str, call: ToolCall, tool: ToolSpec, asked: str) -> ToolCall | None:
+def amended(
+    message: str, call: ToolCall, tool: ToolSpec, asked: str, alone: bool = False
+) -> ToolCall | None:
     """The call with the values that a correction gives in place of its own.
 
     None if the message is no correction, says more than that, or leaves open which parameter is
@@ -46,12 +62,14 @@ def amended(message: str, call: ToolCall, tool: ToolSpec, asked: str) -> ToolCal
     Args:
         message: The answer to the question whether to make the call.
         asked: The request that led to the call, and the question.
+        alone: Whether words alone may correct the only free text that is required: "no, bread".
     """
     said = plain(message)
     if not _CORRECTING.match(said) or len(said.split()) > _LONGEST or asks(message):
         return None
     wanted = [*_wanted(call, tool)]
     found = said_values(message, wanted, "")
+    found = found or said_values(_without_units(message, plain(asked)), wanted, "")
     for name, words in found.items():
         if any(one.name != name and one.reads(words) for one in wanted):
             return None
@@ -59,21 +77,55 @@ def amended(message: str, call: ToolCall, tool: ToolSpec, asked: str) -> ToolCal
     if found and not known.issuperset(_LEAD.sub("", said, count=1).split()):
         return None
     read = {one.name: one.reading.read for one in wanted if one.name not in tool.readings}
-    new: Mapping[str, object] = {n: read[n](w) if n in read else w for n, w in found.items()}
-    new = new or _text(message, call, tool, plain(asked))
+    new: Mapping[str, object] = {
+        n: read[n](w) if n in read else _without_article(w, tool.readings[n])
+        for n, w in found.items()
+    }
+    new = new or _text(message, call, tool, plain(asked), alone)
     return replace(call, arguments={**call.arguments, **new}) if new else None
+
+
+def with_details(message: str, call: ToolCall, tool: ToolSpec, asked: str) -> ToolCall | None:
+    """The call in doubt, with the details that an answer gives: "four", "large".
+
+    None if the message says anything else, or names another thing. Arguments as of `amended`.
+    """
+    number = _COUNT.fullmatch(plain(message))
+    if number and tool.counting and kind_of(number["count"]) == "number":
+        return replace(call, arguments={**call.arguments, tool.counting: number["count"]})
+    # "No four" would be read as what is not wanted.
+    said = _NO.sub("", message)
+    new = None if asks(said) else amended(f"i mean, {said}", call, tool, asked)
+    same = new and all(new.arguments.get(n) == call.arguments.get(n) for n in tool.required)
+    return new if same else None
+
+
+def _without_article(words: str, reading: Reading) -> str:
+    alone = without_article(words)
+    return alone if reading.read(alone) == reading.read(words) else words
+
+
+def _without_units(message: str, asked: str) -> str:
+    """The message without words after a number that stand after one in ``asked``: "pounds"."""
+    said = pairwise(asked.split())
+    units = {two for one, two in said if kind_of(one) == "number" and two not in GRAMMAR}
+    behind = pairwise(["", *message.split()])
+    kept = (
+        two for one, two in behind if kind_of(one.lower()) != "number" or plain(two) not in units
+    )
+    return " ".join(kept)
 
 
 def _wanted(call: ToolCall, tool: ToolSpec) -> Iterator[Wanted]:
     """The parameters of a call with values that can be read."""
     for name, schema in tool.properties.items():
         known = str(call.arguments[name]) if name in call.arguments else None
-        reading = tool.readings.get(name) or _reading(schema)
+        reading = tool.readings.get(name) or reading_of(schema)
         if reading and not (reading.free and known is None):
             yield Wanted(name, _telling_apart(reading), known)
 
 
-def _reading(schema: Mapping[str, Any]) -> Reading | None:
+def reading_of(schema: Mapping[str, Any]) -> Reading | None:
     """How an option or a number is read, as the argument that it becomes; None for other types."""
     options = {str(one).casefold(): one for one in schema.get("enum", ())}
     if options:
@@ -102,20 +154,28 @@ def _telling_apart(reading: Reading) -> Reading:
     return replace(reading, read=lambda said: reading.read(said) and said.casefold())
 
 
-def _text(message: str, call: ToolCall, tool: ToolSpec, asked: str) -> dict[str, str]:
+def _text(message: str, call: ToolCall, tool: ToolSpec, asked: str, alone: bool) -> dict[str, str]:
     """The free text of a correction, by its parameter; empty if there is none, or in doubt."""
     found: dict[str, str] = {}
     words = _TAIL.sub("", plain(message)).split()
     for name, value in call.arguments.items():
         if name in tool.readings or tool.properties.get(name, {}).get("enum"):
             continue
-        old = plain(value) if isinstance(value, str) else ""
-        places = {_last(part) for part in f" {asked} ".split(f" {old} ")[:-1] if old}
-        at = max((at for at, word in enumerate(words) if word in places), default=len(words))
+        if not (old := plain(value) if isinstance(value, str) else ""):
+            continue
+        places = {_last(part) for part in f" {asked} ".split(f" {old} ")[:-1]}
+        bare = len(words) - len(_LEAD.sub("", " ".join(words), count=1).split()) - 1
+        led = (at for at, word in enumerate(words) if word in places)
+        only = alone and name in tool.free_texts
+        at = max(led, default=bare if only else len(words))
         text = without_article(" ".join(words[at + 1 :]))
-        named = text.split()[:1] and text.split()[0] not in GRAMMAR and text != old
-        short = len(text.split()) <= _LONGEST_TEXT and VERBS.isdisjoint(text.split())
-        if named and short and {*words[:at]} <= GRAMMAR | ARTICLES | {*old.split()}:
+        first = text.split()[:1]
+        named = text != old and (GRAMMAR | NUMBERS | _NO_TEXT).isdisjoint(first)
+        # "Call Dad" may stand for "call Mum".
+        verbs = VERBS - {*first} if first == old.split()[:1] else VERBS
+        short = 0 < len(text.split()) <= _LONGEST_TEXT and verbs.isdisjoint(text.split())
+        said = {*words[: max(at, 0)]} <= GRAMMAR | ARTICLES | {*old.split()}
+        if named and short and said and not is_moment(text):
             at = message.lower().find(text)
             found[name] = message[at : at + len(text)] if at >= 0 else text
     return found if len(found) == 1 else {}

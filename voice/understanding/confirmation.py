@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import starmap
 
 from voice.types import ToolCall, ToolSpec
-from voice.understanding.english import GRAMMAR, HESITATING, agrees, disagrees, plain
+from voice.understanding.english import GRAMMAR, HESITATING, agrees, disagrees, plain, says_only_yes
 from voice.understanding.farewell import SHALL_I_END, agrees_to_end, says_goodbye, takes_leave
 from voice.understanding.opposites import LEFT_ALONE
 
@@ -152,7 +152,7 @@ class HeldBack:
 
     Attributes:
         made: The calls that are made, in order.
-        question: What the user is asked if no call is made.
+        question: What the user is asked in place of the calls held back.
         unconfirmed: The calls that a "yes" to the question makes.
     """
 
@@ -192,9 +192,12 @@ def confirmed_ones(
         calls = _instead_of_the_end(calls, tools, message)
     doubts = ("" if c.name in last else _doubt(c, tools.get(c.name), message) for c in calls)
     asked = dict(zip((call.call_id for call in calls), doubts, strict=True))
+    # Whoever asks for something else as well hardly wants to leave, unless they say so.
+    calls = [call for call in calls if asked[call.call_id] != SHALL_I_END] or calls
     made = tuple(call for call in calls if not asked[call.call_id])
     held = tuple(call for call in calls if asked[call.call_id])
-    return HeldBack(made, next(filter(None, asked.values()), ""), held)
+    questions = dict.fromkeys(asked[call.call_id] for call in held)
+    return HeldBack(made, " ".join(questions), held)
 
 
 def _instead_of_the_end(
@@ -254,10 +257,14 @@ def _question(call: ToolCall, spec: ToolSpec | None) -> str:
 
 
 def asks_plainly(message: str, spec: ToolSpec) -> bool:
-    """Whether a message asks so plainly for what a tool does that it need not be confirmed."""
+    """Whether a message asks so plainly for what a tool does that it need not be confirmed.
+
+    A bare "yes" asks for nothing: where a question about the call was open, it has answered that.
+    """
     if spec.ends:
         return says_goodbye(message)
-    return spec.confirmation is not None and spec.confirmation.plainly(message)
+    asked = spec.confirmation
+    return asked is not None and asked.plainly(message) and not says_only_yes(message)
 
 
 def _doubt(call: ToolCall, spec: ToolSpec | None, message: str) -> str:

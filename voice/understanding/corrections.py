@@ -17,6 +17,7 @@ from typing import Any
 from voice.tools.spoken_dates import beside, is_day, is_moment
 from voice.tools.spoken_results import spoken_result
 from voice.types import Message, Role, ToolCall, ToolSpec
+from voice.understanding.amendments import amended, reading_of
 from voice.understanding.english import (
     HESITATING,
     TAKING_BACK,
@@ -27,7 +28,10 @@ from voice.understanding.english import (
     plain,
     word_set,
 )
+from voice.understanding.missed_requests import spellings
+from voice.understanding.opposites import ENDING, asks_to_end
 from voice.understanding.repairs import kind_of, repaired
+from voice.understanding.tool_sentences import closing_question
 
 _CORRECTING = (
     rf"{TAKING_BACK}|wait|actually|i said|i wanted|make it|put it (?:at|on|to)"
@@ -60,6 +64,13 @@ _REFUSING = re.compile(
 """Does not want something, and says nothing else."""
 _OF_ANYTHING = word_set("it that this them those the a an my me do doing for to")
 """Words of a refusal that name nothing."""
+_NO = re.compile(
+    rf"(?:(?:{HESITATING})\W+)*"
+    r"(?:no[,.;:!]|(?:no\W+)?(?:nope|sorry|rather|i (?:said|meant|mean))\b)",
+    re.IGNORECASE,
+)
+"""Begins a message that says what was meant instead; "no mocha" may mean that none is."""
+_DENYING = re.compile(r"n't\b|\b(?:no|not|without|never|off|out|only|just|leave|keep)\b")
 _LONGEST = 12
 """Most words of a short correction; the new value has at most `_LONGEST_VALUE`."""
 _LONGEST_VALUE = 4
@@ -221,11 +232,52 @@ def corrected(
         return ()
     for new, old in _readings(" ".join(words)):
         made = list(_made(before if old else before[_last_done(before, tools) :], tools))
-        calls = _again(made if old else made[:1], tools, new, old)
-        # "Make it three" for a drink with two shots may mean three drinks.
-        if calls and (old or new in _required_values(calls[-1], tools)):
+        if calls := _again(made if old else made[:1], tools, new, old):
             return calls
-    return ()
+    return _instead(message, before, tools)
+
+
+def _instead(
+    message: str, before: Sequence[Message], tools: Mapping[str, ToolSpec]
+) -> tuple[ToolCall, ...]:
+    """The calls for another value of the only thing just made: "no, the road bike".
+
+    Empty if the message may answer a question.
+    """
+    turn = before[_last_done(before, tools) :]
+    # Whatever was taken back is not meant.
+    made = [one for one in _made(turn, tools) if one.name.partition("_")[0] not in ENDING]
+    if len(made) != 1 or not _NO.match(message):
+        return ()
+    (call,) = made
+    said = (one.content for one in reversed(turn) if one.role is Role.AGENT and one.content)
+    told = next(said, "")
+    if closing_question(told) not in ("", tools[call.name].asks_next):
+        return ()
+    asked = f"{turn[0].content} {told}"
+    new = amended(message, call, tools[call.name], asked, alone=True)
+    changed = [n for n, one in new.arguments.items() if one != call.arguments.get(n)] if new else []
+    if new is None or len(changed) != 1 or changed[0] not in call.arguments:
+        return ()
+    return _changed(call, changed[0], new.arguments[changed[0]], tools)
+
+
+def corrects_one_of_several(
+    message: str, before: Sequence[Message], tools: Mapping[str, ToolSpec]
+) -> bool:
+    """Whether a message says what was meant instead of one of several things just made.
+
+    "No, the road bike" then leaves open in place of which. Arguments as of `corrected`.
+    """
+    turn = before[_last_done(before, tools) :]
+    made = [one for one in _made(turn, tools) if one.name.partition("_")[0] in MAKING]
+    no = _NO.match(message)
+    if no is None or len(made) < 2 or asks_to_end(message):
+        return False
+    said = (one.content for one in reversed(turn) if one.role is Role.AGENT and one.content)
+    told = next(said, "").rstrip()
+    asked = told.endswith("?") and not told.endswith(tools[made[0].name].asks_next or "\n")
+    return not asked and not _DENYING.search(plain(message[no.end() :]))
 
 
 def taken_back(
@@ -247,6 +299,22 @@ def taken_back(
         if thing in str(next(iter(made.arguments.values()), "")).casefold()
         if (undo := _undoing(made, tools))
     )[:1]
+
+
+def given_up(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> ToolCall | None:
+    """The call that a correction took back for another, which has failed; None if there is none."""
+    asked, failed = _asked(messages), failed_ones(messages)
+    turn = [call for one in messages[asked:] for call in one.tool_calls]
+    # Of a reply that was not heard, the same call would count as made already.
+    heard = asked and messages[asked - 1].role is Role.AGENT and messages[asked - 1].content
+    if not heard or [call.call_id in failed for call in turn] != [False, True]:
+        return None
+    gone, new = turn
+    for made in _made(messages[:asked], tools):
+        undo = _undoing(made, tools) if made.name == new.name else None
+        if undo and (undo.name, undo.arguments) == (gone.name, gone.arguments):
+            return made
+    return None
 
 
 def ended(
@@ -369,19 +437,25 @@ def _again(
         fitting = {
             name: value
             for name, before in call.arguments.items()
-            if (value := _readable(_replaced(str(before), new, old), name, tools[call.name]))
+            for said in spellings(before)
+            if (value := _readable(_replaced(said, new, old), name, tools[call.name]))
         }
         if len(fitting) == 1:
             ((name, value),) = fitting.items()
-            return _changed(call, name, value, tools)
+            # "Make it three" for a drink with two shots may mean three drinks.
+            sure = old or name in tools[call.name].required
+            return _changed(call, name, value, tools) if sure else ()
         if fitting:
             break
     return ()
 
 
-def _readable(value: str | None, name: str, tool: ToolSpec) -> str | None:
+def _readable(value: str | None, name: str, tool: ToolSpec) -> object:
     """The value if the tool can read it, else the number in it: "one latte, not two"."""
     reading = tool.readings.get(name)
+    typed = None if reading else reading_of(tool.properties.get(name, {}))
+    if typed and value is not None:
+        return typed.read(value)
     if value is None or reading is None or reading.anywhere or reading.read(value) is not None:
         return value
     number = " ".join(word for word in value.split() if kind_of(word) == "number")
@@ -446,7 +520,7 @@ def _renumbered(before: str, new: str) -> str | None:
 
 
 def _changed(
-    call: ToolCall, name: str, value: str, tools: Mapping[str, ToolSpec]
+    call: ToolCall, name: str, value: object, tools: Mapping[str, ToolSpec]
 ) -> tuple[ToolCall, ...]:
     """The calls that give an argument of a call another value; empty if no tool does that."""
     verb, _, thing = call.name.partition("_")
@@ -454,7 +528,8 @@ def _changed(
     if verb == "change":
         return (after,)
     if verb not in MAKING:
-        return ()
+        # A message that was sent cannot be taken back, but it can be sent to whom it is meant for.
+        return () if verb in ENDING or tools[call.name].confirmation else (after,)
     change = tools.get(f"change_{thing}")
     if change and (arguments := _of_change(change, thing, call.arguments, name, value)):
         return (_with(call, change.name, arguments),)
@@ -475,7 +550,7 @@ def _undoing(call: ToolCall, tools: Mapping[str, ToolSpec]) -> ToolCall | None:
 
 
 def _of_change(
-    tool: ToolSpec, thing: str, before: Mapping[str, Any], name: str, value: str
+    tool: ToolSpec, thing: str, before: Mapping[str, Any], name: str, value: object
 ) -> dict[str, Any]:
     """The arguments for a tool that changes a thing; empty if the changed one identifies it."""
     own, required = tool.properties, tool.required
@@ -484,7 +559,14 @@ def _of_change(
     if len(required) == 1 and required[0] not in before:
         # An alarm is identified by its time, and moved ``to`` another.
         return {required[0]: value, name: before[name]}
-    if name == thing or name in required[:-1] or not set(required) <= {name, *before}:
+    # "Rice" instead of "pasta" would find another timer to give the same time.
+    tells_apart = {thing, name}.isdisjoint(required) and name not in tool.readings
+    if (
+        tells_apart
+        or name == thing
+        or name in required[:-1]
+        or not set(required) <= {name, *before}
+    ):
         return {}
     finds = own if required == (name,) else required
     return {**{one: before[one] for one in finds if one in before}, name: value}
@@ -507,8 +589,3 @@ def _is_number(text: str) -> bool:
 
 def _is_measure(text: str) -> bool:
     return all(kind_of(word) == "number" or word in UNITS for word in text.lower().split())
-
-
-def _required_values(call: ToolCall, tools: Mapping[str, ToolSpec]) -> str:
-    required = tools[call.name].required
-    return " | ".join(str(call.arguments.get(name, "")) for name in required)

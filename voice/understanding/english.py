@@ -95,6 +95,13 @@ _ASKING = re.compile(
     r"|that|any|an?) (?!mind|think|know|time)\w"
     r"|(?:does|did) \w+ing |should (?:i|we|one|people) )"
 )
+_TO_BE_TOLD = re.compile(
+    rf"{_BEFORE_A_QUESTION}(?:(?:can|could|will|would) you (?:(?:please|also|just|maybe) )*tell me"
+    r"|(?:i|we)(?:'d| would) (?:just |really )?(?:like|love) to know"
+    r"|(?:i|we) (?:just |also )?want(?:ed)? to know)"
+    r" (?=(?:so |please |and )?(?:what|which|who|when|where|why|how)(?:'s)?\b)"
+)
+"""What may stand before a question: "can you tell me, what teas do you have"."""
 _DONE = r"(?:been |already |now |really |just |not )*(?:\w{2,}ed|done|made|put|sent|set)\b"
 _ASKING_OF_THE_PAST = re.compile(
     rf"{_BEFORE_A_QUESTION}(?:(?:what|when|why|how) )?(?:(?:did|didn't)"
@@ -126,8 +133,10 @@ def asks(text: str) -> bool:
 
     >>> asks("Does the chai have nuts in it?"), asks("how about a chai"), asks("could I have one?")
     (True, False, False)
+    >>> asks("Could you tell me, what teas do you have?"), asks("could you tell me a joke?")
+    (True, False)
     """
-    words = plain(text)
+    words = _TO_BE_TOLD.sub("", plain(text), count=1)
     return _ASKING.match(words) is not None and not _ASKS_FOR_MORE.search(words)
 
 
@@ -281,6 +290,21 @@ def agrees(text: str, saying: re.Pattern[str] = _AGREEING) -> bool:
     (True, False)
     """
     return saying.fullmatch(plain(text)) is not None
+
+
+_BARE_YES = r"yes|yeah|yep|yup|yea|ya|aye|sure|please|of course|mm hmm?|mhm|uh huh|i would|i do"
+_ONLY_YES = re.compile(
+    rf"(?:(?:oh|um|uh) )?(?:{_BARE_YES})(?: (?:{_BARE_YES}|thanks|thank you)){{0,7}}"
+)
+
+
+def says_only_yes(text: str) -> bool:
+    """Whether words are a bare yes, and not of the kind that also ends something: "that's it".
+
+    >>> says_only_yes("Yes, please."), says_only_yes("yes, that's it")
+    (True, False)
+    """
+    return _ONLY_YES.fullmatch(plain(text)) is not None
 
 
 def disagrees(text: str) -> bool:

@@ -24,6 +24,7 @@ from voice.understanding.english import (
     bare,
     disagrees,
     plain,
+    says_only_yes,
     without_article,
     word_set,
 )
@@ -147,6 +148,12 @@ def names_nothing(call: ToolCall, spec: ToolSpec) -> bool:
     made = call.name.partition("_")[0] in MAKING
     small = (GRAMMAR | NUMBERS | ARTICLES | {"all"}) - {"half"}
     return made and any(small.issuperset(words) for words in values)
+
+
+def only_agrees(said: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> bool:
+    """Whether calls confirm something for a bare "yes", which no open question asked for."""
+    confirm = (bool(tools[one.name].confirmation) and not one.arguments for one in calls)
+    return says_only_yes(said) and all(confirm)
 
 
 def leaves_open(reply: str, message: str) -> bool:

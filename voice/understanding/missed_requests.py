@@ -163,7 +163,8 @@ def carried(request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpe
 
     Words of grammar and remarks beside the request do not count; 1 if there are no other words.
     """
-    values = [str(value) for call in calls for value in call.arguments.values()]
+    given = [value for call in calls for value in call.arguments.values()]
+    values = [spelling for value in given for spelling in spellings(value)]
     asked = " ".join(
         one
         for one, tells in clauses_told(request.casefold())
@@ -206,7 +207,7 @@ def carriers(words: Sequence[str], calls: Sequence[ToolCall]) -> list[int | None
     for number, call in enumerate(calls):
         for name, value in call.arguments.items():
             own = {form for word in name.split("_") for form in (word, word.removesuffix("s"))}
-            for spelling in _spellings(value):
+            for spelling in spellings(value):
                 said = [word.casefold() for word in WORD.findall(spelling)]
                 for at in range(len(words) - len(said) + 1) if said else ():
                     end = at + len(said)
@@ -216,7 +217,7 @@ def carriers(words: Sequence[str], calls: Sequence[ToolCall]) -> list[int | None
     return found
 
 
-def _spellings(value: object) -> Iterator[str]:
+def spellings(value: object) -> Iterator[str]:
     """The ways a value may have been said: a number in words, a time without its repetition."""
     yield str(value)
     yield AGAIN.sub("", str(value))

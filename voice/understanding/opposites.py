@@ -25,7 +25,7 @@ _LONGEST_NAME = 3
 """Most words of a question's subject that are repeated in the answer."""
 
 _BEGINNING = frozenset(("set", "add", "create", "make", "start", "begin", "order", "book", "new"))
-_ENDING = frozenset((
+ENDING = frozenset((
     "cancel", "delete", "remove", "clear", "erase", "stop", "end", "drop", "dismiss", "disable",
     "empty", "undo",
 ))  # fmt: skip
@@ -132,7 +132,7 @@ def opposed(
     denied = tuple(call for call in calls if _is_denied(_plain(message), call, setters))
     if denied:
         return Opposed(denied, KEPT)
-    ending = bool(calls) and all(_verb(call.name) in _ENDING for call in calls)
+    ending = bool(calls) and all(_verb(call.name) in ENDING for call in calls)
     if ending and _REPLACES.search(_plain(whole or message)) and not asks_to_end(message):
         return Opposed(tuple(calls), NOTHING_INSTEAD)
     if _PERMISSION.match(_plain(message)):
@@ -145,7 +145,7 @@ def opposed(
     if asked is None and keeps and not _REPLACES.search(_plain(message)):
         asked = _Aim.KEEP
     if asked is _Aim.LEARN:
-        wrong = [call for call in calls if _verb(call.name) in _BEGINNING | _ENDING | _CHANGING]
+        wrong = [call for call in calls if _verb(call.name) in _BEGINNING | ENDING | _CHANGING]
         return Opposed(tuple(wrong), _unknown(message, wrong))
     if asked is None or asked in aims:
         return Opposed()
@@ -173,6 +173,15 @@ def _names(message: str, call: ToolCall) -> bool:
     return re.search(rf"\b{call.name.rpartition('_')[2]}", _plain(message)) is not None
 
 
+def ends(tool: str) -> bool:
+    """Whether a tool ends something, by its name.
+
+    >>> ends("cancelAlarm"), ends("set_alarm")
+    (True, False)
+    """
+    return _verb(tool) in ENDING
+
+
 def asks_to_end(message: str) -> bool:
     """Whether a message has words for ending something."""
     return _ENDS.search(_plain(message)) is not None
@@ -197,7 +206,7 @@ def setters(tools: Iterable[ToolSpec]) -> frozenset[str]:
 
 
 def _aim_of_tool(name: str) -> _Aim | None:
-    if _verb(name) in _ENDING:
+    if _verb(name) in ENDING:
         return _Aim.END
     return _Aim.BEGIN if _verb(name) in _BEGINNING else None
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 
 from voice.tools.spoken_dates import PARTS_OF_DAY, WEEKDAY
-from voice.types import Reading, ToolCall, ToolSpec
+from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 from voice.understanding.conditions import days, is_term, tells_time
 from voice.understanding.corrections import MAKING
 from voice.understanding.english import GRAMMAR, NUMBERS, VERBS, word_set
@@ -22,6 +22,8 @@ from voice.understanding.missed_requests import AGAIN, WORD, carriers
 
 _LONGEST = 5
 """Most words of a value."""
+_RECENT = 6
+"""How many messages, the agent's included, a value may have been said in."""
 _LONGEST_AT_AN_END = 8
 """Most words of a value at the beginning or end of a free text."""
 _LONGEST_REST = 3
@@ -140,6 +142,37 @@ def completed(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
                 if reading.read(whole) not in (None, before):
                     return replace(call, arguments={**call.arguments, name: whole})
     return call
+
+
+def in_full(call: ToolCall, spec: ToolSpec, messages: Sequence[Message]) -> ToolCall:
+    """The call, its unreadable values extended to the ones they are a part of: "city bike".
+
+    A small model copies "city" alone from a message further back, and people choose "the city one"
+    from a question. A part of two different values, such as "bike", stays as it is.
+    """
+    said = [one.content for one in reversed(messages) if one.role in (Role.USER, Role.AGENT)]
+    texts = [WORD.findall(text) for text in islice(filter(None, said), _RECENT)]
+    values: dict[str, str] = {}
+    for name in spec.required:
+        reading, value = spec.readings.get(name), call.arguments.get(name)
+        if reading is None or reading.free or not isinstance(value, str):
+            continue
+        if not value.strip() or not reading.question(value):
+            continue
+        around = ([*_around(value, words)] for words in texts)
+        spans = next(filter(None, ([s for s in some if _reads(reading, s)] for some in around)), [])
+        if len({reading.read(span) for span in spans}) == 1 and not reading.question(spans[0]):
+            values[name] = spans[0]
+    return replace(call, arguments={**call.arguments, **values})
+
+
+def _around(value: str, words: Sequence[str]) -> Iterator[str]:
+    """The spans of words that contain a value and more, the shortest first."""
+    folded, length = [word.casefold() for word in words], len(WORD.findall(value))
+    for longer in range(length + 1, _LONGEST + 1):
+        for at in _runs(value, folded):
+            for start in range(max(0, at + length - longer), min(at, len(words) - longer) + 1):
+                yield " ".join(words[start : start + longer])
 
 
 def measured(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:

@@ -59,6 +59,26 @@ _SUPPOSING = re.compile(
     r"(?:change|cancel|move|swap|pay|call|ring|decide)\b(?! (?:\w+ )?to).* (?:later|afterwards))\b"
 )
 """What may happen later: "can I cancel it if something comes up", "may I pay later"."""
+_TOLD_AS_OVER = re.compile(
+    r"\b(?:ago|yesterday|last (?:night|week|month|year|\w+day)|began|started|fell|happened|woke)\b",
+    re.I,
+)
+_TOLD_TO_LAST = re.compile(
+    r"\b(?:since|(?:has|had|i've|he's|she's) (?:\w+ )?(?:a|an|my|the|been|had)"
+    r"|it's (?:\w+ )?(?:been|had)|for (?:\w+ )?(?:days?|weeks?|months?|years?))\b",
+    re.I,
+)
+_BEFORE_ASKING = r"(?:(?:and|so|but|also|oh|hey|ok|okay|well|um|uh|sorry|wait|please|no|yes) )*"
+_ASKS_ELSE = re.compile(
+    rf"{_BEFORE_ASKING}(?:what(?:'s| is| are| was| were| will)|who|whose|why(?! not\b)|where"
+    r"|how (?:long|much|many|far|old|often|do|does|did))\b"
+    r"(?!.*\b(?:free|availab\w+|have|got|left|there|slots?|times?|earliest|latest|first|next|soonest"
+    r"|openings?|appointments?|come|see|offer|possible|any\w*|fit|book|suit\w*|good|best|works?)\b)"
+    r"|.*\b(?:do|does|are|is|will) (?:you|they|the \w+)"
+    r" (?:(?!have\b|got\b|any)\w+ ){0,2}(?:open|closed?|shut)\b"
+)
+_ASKED_ABOUT = re.compile(rf"{_BEFORE_ASKING}(?:what|how)(?:'s| is| are| will)?(?: about)?")
+"""Words before a value that is itself asked about: "what's Tuesday like"."""
 _COMMANDS = VERBS - word_set("""
     are can could did do does don't figure have how i'd i'll is let look ring time what what's when
     where which who will work would
@@ -109,6 +129,27 @@ def supposes(clause: str) -> bool:
     (True, False)
     """
     return _SUPPOSING.search(plain(clause)) is not None
+
+
+def told_of_past(clause: str, lasting: bool) -> bool:
+    """Whether a clause tells of the past; with ``lasting`` also of what has lasted until now.
+
+    >>> told_of_past("it has been dripping", True), told_of_past("it has been dripping", False)
+    (True, False)
+    """
+    over = _TOLD_AS_OVER.search(clause) is not None
+    return over or (lasting and _TOLD_TO_LAST.search(clause) is not None)
+
+
+def asks_else(clause: str, before: str) -> bool:
+    """Whether a clause asks neither for nor about the value behind the words ``before``.
+
+    >>> asks_else("what's the weather like on Friday", "what's the weather like")
+    True
+    >>> asks_else("what's Friday like", "what's"), asks_else("is Friday free", "is")
+    (False, False)
+    """
+    return _ASKS_ELSE.match(plain(clause)) is not None and not _ASKED_ABOUT.fullmatch(plain(before))
 
 
 def asking_sentence(message: str) -> str:

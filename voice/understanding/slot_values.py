@@ -25,7 +25,6 @@ from voice.understanding.english import (
     TAKING_BACK,
     agrees,
     asks,
-    bare,
     disagrees,
     is_courteous,
     may_ask,
@@ -33,10 +32,13 @@ from voice.understanding.english import (
     saying_yes,
     word_set,
 )
-from voice.understanding.remarks import commands, supposes
+from voice.understanding.remarks import asks_else, commands, supposes, told_of_past
+from voice.understanding.spelling import misheard_digits, with_spelling, without_remarks
 
 _LONGEST, _MOST = 12, 60
 """Most words of a value, and of a message that are looked at."""
+_LONGEST_NUMBER = 24
+"""The same for a value of which half the words are numbers: a telephone number digit by digit."""
 _LONG = 5
 """Digits, or words for them, from which on a number is a value by itself, as a telephone's is."""
 _WORD = re.compile(r"[^\s,;!?]+")
@@ -62,18 +64,23 @@ _POLITE = word_set("thanks thank you well then so whatever hurry quick quickly f
 _SURE = re.compile(r"(?:yes|yeah|yep|yup|sure)\b", re.I)
 _JOINT = re.compile(
     r"(?<=[.?!;])\s+|,\s*|\s+(?=(?:and|but|so|or|because|also)\s+(?:i|i'd|i'm|i've|we|you|he|she|it|they"
-    r"|my|is|are|do|does|did|how|what|when|where|who|which|why|can|could|may|would|will|should"
+    r"|let|please|my|is|are|do|does|did|how|what|when|where|who|which|why|can|could|may|would|will|should"
     r"|also)\b)",
     re.I,
 )
 _GREETS = re.compile(r"\bgood (?:morning|afternoon|evening|day)\b[ ,.!]*", re.I)
-_TELLS = re.compile(
-    r"\b(?:since|ago|yesterday|last (?:night|week|month|year|\w+day)"
-    r"|began|started|fell|happened|woke"
-    r"|(?:has|had|i've|he's|she's|it's) (?:\w+ )?(?:a|an|my|the|been|had)"
-    r"|for (?:\w+ )?(?:days?|weeks?|months?|years?))\b",
-    re.I,
+_OF_TIME = re.compile(
+    r"\d|day|morning|noon|night|evening|week|month|year|hour|minute|tomorrow|o'clock", re.I
 )
+"""Words of values that stand also in clauses about the past, of which they say when it was."""
+_REPLACES = re.compile(
+    rf"\b(?:{TAKING_BACK}|actually)(?: (?:{TAKING_BACK}|{HESITATING}|and|at|on|in|for|the|it"
+    r"|it's|is|to|about|say|let's|do|can|could|i|we|you|make|maybe|perhaps|please))*$"
+)
+"""Words between a value and the one that is meant instead: "Tuesday, no, Wednesday"."""
+_NUMBER_OF = re.compile(r"(\S+) (number\b.*)")
+_HANGS_ON = word_set("the a an my our in")
+"""Words that are not left alone: "the tap in the [kitchen] drips"."""
 _EXCLUDING = word_set("not except isn't")
 _RULING_OUT = (
     r"\b(?:(?<!why )(?<!if )(?:not|nor|except(?: for)?|apart from|other than|isn't)"
@@ -126,14 +133,6 @@ _BEFORE_NAME = re.compile(
 )
 _SPELLED = re.compile(r"[ ,.]+\w(?:[ .,-]+\w\b){2,40}")
 """A name spelled letter by letter, after the name itself."""
-_STARTS_OVER = re.compile(
-    r"start over|start again|(?:let's )?(?:start|begin) (?:over|again)|from the beginning"
-)
-_GIVES_UP = re.compile(
-    r"(?:never mind|forget (?:it|that|about it)"
-    r"|cancel(?: (?:it|that|this|everything|(?:my|the) \w+))?"
-    r"|i(?:'ve| have)? changed my mind|i don't want (?:it|that|to)(?: any more| anymore)?)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +174,10 @@ def clauses(message: str) -> list[str]:
 def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[str, str]:
     """The values that a message gives, by name, in its words; ``asked`` is what was asked for."""
     ordered = sorted(wanted, key=lambda one: (one.name != asked, one.known is not None))
+    message = without_remarks(message)
+    number = [one for one in ordered[:1] if one.name == asked and not one.reading.free]
+    if digits := next((misheard_digits(message, one.reads) for one in number), ""):
+        return {asked: digits}
     for one in ordered:
         ended, around = _other_end(message, one)
         if ended:
@@ -182,11 +185,15 @@ def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[s
             return {**said_values(around, unlike, asked), one.name: ended}
     free = [one for one in ordered if one.reading.free]
     for one in free:
-        if named := next(filter(None, (_named(part, one) for part in clauses(message))), ""):
+        if named := next(
+            filter(None, (_named(part, one) for part in with_spelling(clauses(message)))), ""
+        ):
             rest = (other for other in ordered if other is not one)
             return {**_Spans(message, rest, asked).found, one.name: named}
     spans = _Spans(message, ordered, asked)
-    if answer_to(message, ordered) is None and not _is_whole(message, ordered):
+    # "My knee hurts, please" is no yes.
+    beside_it = [one for one in ordered if not (one.reading.free and one.name == asked)]
+    if answer_to(message, beside_it) is None and not _is_whole(message, ordered):
         left = spans.left()
         beside = spans.found or any(answer_to(part, ordered) for part in left)
         others = [one for one in free if one.name != asked and beside]
@@ -280,16 +287,6 @@ def taken_back(message: str, known: Iterable[str]) -> str:
     return named if alone or _CORRECTS.match(words) else ""
 
 
-def gives_up(message: str) -> bool:
-    """Whether a message takes back everything: "never mind", "start over"."""
-    return _GIVES_UP.fullmatch(bare(message)) is not None or starts_over(message)
-
-
-def starts_over(message: str) -> bool:
-    """Whether a message wants to begin again: "start over"."""
-    return _STARTS_OVER.fullmatch(bare(message)) is not None
-
-
 def answer_to(message: str, known: Iterable[Wanted], plainly: bool = False) -> bool | None:
     """Whether a message says yes or no to a question; None if it says something else.
 
@@ -339,7 +336,7 @@ class _Spans:
         words = [*islice(found, _MOST)]
         self._words = [word.rstrip(".") for word, _ in words]
         self._clauses = [at for _, at in words]
-        self._tells = [_TELLS.search(part) is not None for part in parts]
+        self._parts = parts
         self._supposes = [supposes(part) for part in parts]
         self._asked = asked
         self._open = [True] * len(self._words)
@@ -352,6 +349,7 @@ class _Spans:
         if _MAY_RULE_OUT.search(plain(message)):
             for length, one in product(lengths, (one for one in wanted if not one.reading.free)):
                 self._rule_out(one, length)
+        lengths = range(min(_LONGEST_NUMBER, len(self._words)), 0, -1)
         # Bare numbers last: whether they count depends on the values beside them.
         for bare_ones, length, one in product((False, True), lengths, wanted):
             if one.name not in self.found:
@@ -359,12 +357,19 @@ class _Spans:
 
     def left(self) -> list[str]:
         """The words that are in no value, by clause, without questions and "in case" clauses."""
-        places = zip(self._words, self._open, self._clauses, strict=True)
-        parts = [
-            " ".join(word for word, open_, _ in run if open_)
-            for _, run in groupby(places, key=lambda place: place[2])
-        ]
+        groups = groupby(range(len(self._words)), self._clauses.__getitem__)
+        parts = [self._rest_of([*run]) for _, run in groups]
         return [part for part in parts if part and not (asks(part) or supposes(part))]
+
+    def _rest_of(self, clause: Sequence[int]) -> str:
+        """The words of a clause that are in no value, or that hold the others together."""
+        rest: list[str] = []
+        for open_, run in groupby(clause, self._open.__getitem__):
+            places = [*run]
+            hangs = bool(rest) and rest[-1].lower() in _HANGS_ON
+            if open_ or (hangs and places[-1] != clause[-1]):
+                rest += (self._words[at] for at in places)
+        return " ".join(rest)
 
     @property
     def beside(self) -> set[str]:
@@ -421,6 +426,11 @@ class _Spans:
         for start in range(len(self._words) - length + 1):
             here = slice(start, start + length)
             span = " ".join(self._words[here])
+            numbers = sum(map(_is_bare, self._words[here]))
+            goes_on = any(map(_is_bare, self._words[here.stop : here.stop + 1]))
+            if (length > _LONGEST and 2 * numbers < length) or (numbers >= _LONG and goes_on):
+                # A telephone number is not cut short.
+                continue
             if not all(self._open[here]) or not self._counts(one, here):
                 continue
             if (one.name, one.reading.read(span)) in self._meant_out:
@@ -440,6 +450,25 @@ class _Spans:
                 continue
             self.found[one.name] = value
             self._open[here] = [False] * length
+            self._replace(replace(one, known=value), here.stop, one)
+            return
+
+    def _replace(self, found: Wanted, end: int, one: Wanted) -> None:
+        """Find the value that a message says in place of one that ends here: "no, Wednesday"."""
+        for length, start in product(range(_LONGEST, 0, -1), range(end, len(self._words))):
+            here = slice(start, min(start + length, len(self._words)))
+            span = " ".join(self._words[here])
+            if not all(self._open[here]) or not found.reads(span) or not self._counts(one, here):
+                continue
+            between = plain(" ".join(self._words[end:start]))
+            bare_one = _is_bare(span) and not self._answers(here, True)
+            if bare_one or not _REPLACES.search(between):
+                continue
+            self._open[here] = [False] * len(self._words[here])
+            self.found[one.name] = span if one.reading.free else _trimmed(span, one.reading)
+            if one.known is not None and not one.reads(span):
+                del self.found[one.name]
+            self._replace(replace(one, known=span), here.stop, one)
             return
 
     def _counts(self, one: Wanted, here: slice) -> bool:
@@ -449,9 +478,25 @@ class _Spans:
         end, behind = self._words[here.stop - 1].lower(), {*self._words[here.stop : here.stop + 1]}
         if (behind & _LENGTHS and (end.isdigit() or end in NUMBERS)) or self._hangs(here):
             return False
-        if self._supposes[first] or (one.name != self._asked and self._tells[first]):
+        if self._supposes[first] or (one.name != self._asked and self._tells(one, here)):
+            return False
+        clause = self._words[self._clauses.index(first) : here.start]
+        if asks_else(self._parts[first], " ".join(clause)) or self._is_other_number(one, here):
             return False
         return not (_EXCLUDING & {*before}) and (first == last or not one.reading.free)
+
+    def _tells(self, one: Wanted, here: slice) -> bool:
+        """Whether a value is part of a tale; what is no time may be of what still lasts."""
+        lasting = one.reading.free or bool(_OF_TIME.search(" ".join(self._words[here])))
+        return told_of_past(self._parts[self._clauses[here.start]], lasting)
+
+    def _is_other_number(self, one: Wanted, here: slice) -> bool:
+        """Whether a number is called something that its reader does not know: "tenancy number"."""
+        first = self._clauses.index(self._clauses[here.start])
+        called = _NUMBER_OF.search(" ".join(self._words[first : here.stop]))
+        if called is None or called[1].lower() in GRAMMAR | ARTICLES:
+            return False
+        return one.reading.read(called[2]) is not None and one.reading.read(called[0]) is None
 
     def _hangs(self, here: slice) -> bool:
         """Whether a span crosses the end of a clause that ends with a word such as "before"."""

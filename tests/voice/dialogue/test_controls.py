@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.script import Script
+from tests.support.script import DOOR, TIME, TOOLS, Script
 from voice.dialogue.commands import Generate, Speak
 from voice.dialogue.controls import NOTHING_ASKED, NOTHING_SAID, controlled
 from voice.dialogue.conversation import NOT_CAUGHT
 from voice.dialogue.history import History
 from voice.dialogue.other_language import SPEAKS_ENGLISH
-from voice.inputs import Input, SessionOptions
-from voice.types import Message, Role, SpeechStarted, Transcript, TurnEnded
+from voice.inputs import Input, OptionsChanged, SessionOptions
+from voice.types import Message, Role, SpeechStarted, ToolCall, Transcript, TurnEnded
 
 
 def dialogue(*said: tuple[Role, str]) -> History:
@@ -80,14 +80,58 @@ def test_speed_and_loudness_have_bounds() -> None:
     heard = dialogue((Role.USER, "slower"))
     for _ in range(9):
         answer, options = controlled(heard, options) or ("", options)
-    assert (answer, options.speed) == ("I cannot speak any slower.", 0.5)
+    assert (answer, options.spoken_speed) == ("I cannot speak any slower.", 0.5)
     heard = dialogue((Role.USER, "louder"))
     for _ in range(9):
         answer, options = controlled(heard, options) or ("", options)
     assert answer == "I cannot speak any louder."
     assert options.loudness == 2.56
     normally = controlled(dialogue((Role.USER, "speak normally please")), options)
-    assert normally == ("Okay, as before.", replace(options, speed=1.0, loudness=1.0))
+    assert normally == ("Okay, as before.", replace(options, pace=1.0, loudness=1.0))
+
+
+@pytest.mark.parametrize(
+    ("speed", "slower", "faster"), [(0.25, 0.25, 0.312), (2.0, 1.6, 2.5), (4.0, 3.2, 4.0)]
+)
+def test_slower_is_slower_whatever_speed_is_configured(
+    speed: float, slower: float, faster: float
+) -> None:
+    for word, wanted in (("slower", slower), ("faster", faster)):
+        answer, options = controlled(dialogue((Role.USER, word)), SessionOptions(speed=speed)) or (
+            "", SessionOptions(),
+        )  # fmt: skip
+        assert options.spoken_speed == pytest.approx(wanted, abs=0.01)
+        can = "Okay, I speak {} now." if wanted != speed else "I cannot speak any {}."
+        assert answer == can.format(word)
+
+
+def test_a_change_of_speed_is_not_what_is_repeated() -> None:
+    said = (*HAD, (Role.USER, "slower please"), (Role.AGENT, "Okay, I speak slower now."))
+    found = controlled(dialogue(*said, (Role.USER, "say that again")), SessionOptions())
+    assert found == ("It is 3:42 PM.", SessionOptions())
+
+
+@pytest.mark.parametrize(("call", "answer"), [(DOOR, ""), (TIME, "Okay, I speak louder now.")])
+def test_what_is_turned_up_may_be_a_thing(call: ToolCall, answer: str) -> None:
+    had = dialogue((Role.USER, "the heating please"))
+    had.add("call", Message(Role.AGENT, tool_calls=(call,)))
+    had.add("reply", Message(Role.AGENT, "There you are."))
+    had.add("last", Message(Role.USER, "turn it up"))
+    found = controlled(had, SessionOptions(), tools=TOOLS)
+    assert (found[0] if found else "") == answer
+    had.say("last", "turn the volume up")
+    assert controlled(had, SessionOptions(), tools=TOOLS)
+
+
+@pytest.mark.parametrize("heard", ["", "You have two"])
+def test_a_reply_that_was_cut_is_repeated_in_full(heard: str) -> None:
+    script = Script(heard=heard)
+    script.user("what timers do I have")
+    script.model("You have two timers: pasta and eggs.")
+    script.sent()
+    script.commands.clear()
+    script.user("Sorry, what did you say?", turn_id=2, start=100_000)
+    assert script.spoken() == "You have two timers: pasta and eggs."
 
 
 def test_replies_from_then_on_are_spoken_that_way_without_the_model() -> None:
@@ -96,6 +140,10 @@ def test_replies_from_then_on_are_spoken_that_way_without_the_model() -> None:
     assert not script.of(Generate)
     assert script.last(Speak).speed == pytest.approx(0.8)
     assert script.spoken() == "Okay, I speak slower now."
+    # A client that changes other options sends its own speed with them.
+    script.feed(OptionsChanged(replace(script.conversation.options, speed=1.0)))
+    script.user("say that again", turn_id=2, start=100_000)
+    assert script.last(Speak).speed == pytest.approx(0.8)
 
 
 def foreign(text: str, sure: float = 0.9, language: str = "de", turn_id: int = 1) -> list[Input]:

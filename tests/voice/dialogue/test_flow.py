@@ -14,7 +14,8 @@ from voice.dialogue.step_messages import StepMessages
 from voice.dialogue.team import Team, hand_over_tool
 from voice.inputs import SessionOptions
 from voice.types import Position, Reading, ToolCall, ToolResult
-from voice.understanding.slot_values import Wanted, answer_to, gives_up, said_values, taken_back
+from voice.understanding.giving_up import gives_up
+from voice.understanding.slot_values import Wanted, answer_to, said_values, taken_back
 
 NUMBERS = {"one", "two", "three", "one two"}
 NUMBER = Reading(lambda said: said if said in NUMBERS else None, lambda _: "")
@@ -335,7 +336,13 @@ def test_a_value_is_taken_back_by_its_name() -> None:
     assert taken_back("give me the number of that nice doctor", ["number"]) == ""
 
 
-@pytest.mark.parametrize("message", ["Never mind.", "cancel that", "let's start over please"])
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Never mind.", "cancel that", "let's start over please", "forget the whole thing",
+        "never mind, I'll fix it myself", "I'm afraid I have to cancel",
+    ],
+)  # fmt: skip
 def test_everything_is_taken_back(message: str) -> None:
     assert gives_up(message)
     assert not gives_up(f"{message} on tuesday")

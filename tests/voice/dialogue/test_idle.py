@@ -6,7 +6,8 @@ from tests.support.script import Script
 from tests.support.virtual_parts import Model, calling, parts
 from tests.support.virtual_time import virtual
 from voice.dialogue.commands import RunTool
-from voice.dialogue.conversation import GOODBYE, STILL_THERE
+from voice.dialogue.controls import GO_AHEAD, STILL_THERE
+from voice.dialogue.conversation import GOODBYE
 from voice.events import ReplyText, SessionEnded, UserIdle
 from voice.inputs import IdleElapsed, ToolAnswered, ToolFinished
 from voice.types import (
@@ -71,6 +72,47 @@ def test_who_types_or_presses_to_talk_is_there(typed: bool) -> None:
         script.feed(Transcript(1, "hello", final=True, confidence=0.9, end_sample=16_000))
     assert silence(script) == STILL_THERE
     assert silence(script) == GOODBYE
+
+
+def asked(script: Script) -> None:
+    """The agent asks whether to make a call, and gets no answer."""
+    script.user("a latte maybe")
+    script.model("", ToolCall("o", "order_drink", {"drink": "latte"}), confidence=0.01)
+    script.sent()
+    script.played()
+    assert script.spoken().endswith("A latte, is that right?")
+
+
+@pytest.mark.parametrize("here", ["yes", "Yes, I'm still here."])
+def test_a_yes_to_are_you_still_there_agrees_to_nothing_else(here: str) -> None:
+    script = Script()
+    asked(script)
+    assert silence(script) == STILL_THERE
+    before = script.spoken()
+    script.user(here, turn_id=2, start=200_000)
+    assert script.spoken().removeprefix(before) == "A latte, is that right?"
+    assert not script.of(RunTool)
+    script.sent()
+    script.played()
+    script.user("yes", turn_id=3, start=400_000)
+    assert script.last(RunTool).call.name == "order_drink"
+
+
+def test_who_is_there_and_was_asked_nothing_may_speak() -> None:
+    script = Script()
+    assert silence(script) == STILL_THERE
+    script.user("yes", turn_id=2, start=200_000)
+    assert script.spoken() == STILL_THERE + GO_AHEAD
+
+
+def test_an_answer_that_was_not_understood_can_be_given_again() -> None:
+    script = Script()
+    asked(script)
+    script.user("", turn_id=2, start=200_000)
+    script.sent()
+    script.played()
+    script.user("yes", turn_id=3, start=400_000)
+    assert script.last(RunTool).call.name == "order_drink"
 
 
 def test_who_waits_for_what_takes_longer_is_not_asked_and_not_left() -> None:

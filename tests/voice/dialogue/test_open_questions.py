@@ -341,6 +341,17 @@ def test_the_question_before_a_call_stands_last_and_a_yes_makes_the_call(
     assert script.last(RunTool).call == order
 
 
+def test_a_call_beside_one_that_is_asked_about_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    script, order = ordering(monkeypatch)
+    tea = ToolCall("p", "order_drink", {"drink": "tea"})
+    script.user("a timer for ten minutes, a latte and a tea")
+    script.model("", order, TIMER, tea, confidence=1.0)
+    assert [run.call for run in script.of(RunTool)] == [TIMER]
+    script.tool(TIMER, "Timer set.")
+    assert script.spoken().strip() == "Timer set. A latte, shall I? A tea, shall I?"
+    assert script.conversation.proposed == (order, tea)
+
+
 def test_a_yes_to_two_questions_makes_both_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     script, order = ordering(monkeypatch)
     another = ToolCall("p", "order_drink", {"drink": "tea"})
@@ -388,3 +399,36 @@ def test_what_was_refused_is_not_asked_about_again(monkeypatch: pytest.MonkeyPat
     script.model("", replace(order, call_id="again"), confidence=1.0)
     assert script.spoken().endswith("Okay. What would you like to change?")
     assert script.conversation.proposed == ()
+
+
+ANYTHING_ELSE = "Anything else?"
+
+
+def gathering(monkeypatch: pytest.MonkeyPatch) -> Script:
+    """A dialogue in which a drink was ordered and "Anything else?" asked."""
+    gathers = replace(TOOLS["order_drink"], asks_next=ANYTHING_ELSE)
+    monkeypatch.setitem(TOOLS, "order_drink", gathers)
+    places = Confirmation(lambda _: "", lambda said: said in ("yes", "no"))
+    confirm = ToolSpec("confirm_order", "Place it.", {}, confirmation=places)
+    monkeypatch.setitem(TOOLS, "confirm_order", confirm)
+    return _after_an_order()
+
+
+def test_a_bare_yes_to_a_closing_question_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = gathering(monkeypatch)
+    assert script.spoken().endswith(ANYTHING_ELSE)
+    asked = len(script.of(Generate))
+    script.user("yes", 2)
+    assert script.spoken().endswith("What else would you like?")
+    assert len(script.of(Generate)) == asked
+
+
+def test_a_bare_yes_to_no_question_confirms_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = gathering(monkeypatch)
+    place = ToolCall("p", "confirm_order", {})
+    for turn_id, said, runs in ((2, "never", False), (3, "yes", False), (4, "no", True)):
+        script.user(said, turn_id)
+        script.model("Take your time." if said == "never" else "", *[place] * (said != "never"))
+        assert (script.last(RunTool).call == place) is runs
+        script.sent()
+        script.played()

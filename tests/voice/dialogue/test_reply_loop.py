@@ -385,6 +385,15 @@ def test_what_rings_and_is_stopped_in_its_middle_is_said_again_once() -> None:
     assert script.of(Announced) == [Announced("7", heard=True)]
 
 
+@pytest.mark.parametrize("said", ["stop", "Okay, thank you."])
+def test_what_rings_and_is_dismissed_is_not_said_again(said: str) -> None:
+    script = Script(heard="Your timer")
+    script.feed(Announce(RINGS, again=True, key="7"))
+    asked(script, said, "Fine.", 1)
+    assert script.spoken() == f"{RINGS}Fine."
+    assert script.of(Announced) == [Announced("7", heard=True)]
+
+
 def test_a_greeting_that_is_stopped_is_not_said_again() -> None:
     script = Script()
     script.feed(Announce("Hello."))
@@ -401,6 +410,33 @@ def test_what_rings_and_the_client_stops_waits_for_the_next_turn(stop: str) -> N
     assert script.spoken() == RINGS
     asked(script, "what time is it", "Noon.", 1)
     assert script.spoken() == f"{RINGS}Noon.{RINGS}"
+
+
+@pytest.mark.parametrize("stop", ["cancel", "interrupt"])
+def test_what_falls_due_after_the_client_has_stopped_what_rings_is_said(stop: str) -> None:
+    script = Script()
+    script.feed(Announce(RINGS, again=True, key="1"))
+    script.took(getattr(script.conversation, stop)())
+    assert script.of(Announced) == [Announced("1", heard=None)]
+    script.feed(Announce("Another.", again=True, key="2"))
+    script.sent()
+    script.played()
+    assert script.spoken() == f"{RINGS}Another."
+    asked(script, "what time is it", "Noon.", 1)
+    assert script.spoken() == f"{RINGS}Another.Noon.{RINGS}"
+    script.sent()
+    script.played()
+    assert script.of(Announced)[1:] == [Announced("2", heard=True), Announced("1", heard=True)]
+
+
+@pytest.mark.parametrize("stop", ["cancel", "interrupt"])
+def test_what_falls_due_after_the_client_has_stopped_a_reply_rings(stop: str) -> None:
+    script = Script()
+    script.user("tell me a story")
+    script.took(getattr(script.conversation, stop)())
+    script.took(script.conversation.interrupt())
+    script.feed(Announce(RINGS, again=True))
+    assert script.spoken() == RINGS
 
 
 @pytest.mark.parametrize("announce", [Announce(RINGS, again=True), Announce("Hello.")])

@@ -21,6 +21,7 @@ BOTH = "set a timer for ten minutes and tell me the time"
         ("turn off the kitchen lights", "set a timer for eight minutes"),
         ("Move my alarm to two", "cancel the timer", "read my list."),
         ("remind me to water the plants and feed the cat", "set an alarm for seven"),
+        ("remember that my bike is in the shed", "turn off the kitchen light"),
     ],
 )
 def test_a_message_is_cut_where_another_request_begins(parts: tuple[str, ...]) -> None:
@@ -43,6 +44,18 @@ def test_an_order_is_cut_before_somebody_elses_and_before_a_question(
     message: str, parts: tuple[str, ...]
 ) -> None:
     assert requests(message) == parts
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "can you tell me, when are you open",
+        "remember that I like tea and have a dog",
+        "remember that my son is six and can swim",
+    ],
+)
+def test_what_goes_on_is_not_cut(message: str) -> None:
+    assert requests(message) == (message,)
 
 
 def test_what_only_tells_before_a_colon_is_no_request() -> None:

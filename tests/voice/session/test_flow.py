@@ -553,3 +553,58 @@ async def test_what_is_noted_is_corrected_and_a_request_is_none_of_it(
         for words in TOLD[:known]:
             await typed(line, words)
         assert await typed(line, said) == reply
+
+
+REPAIRS = """
+name = "repairs"
+instructions = "Take reports."
+greeting = "Since when?"
+cannot_say = "I do not know that."
+[asides.hours]
+asked = ['are you open']
+say = "Nine to five."
+[moments.sparks]
+say = "Keep away."
+stays = "Keep away and tell me."
+ends = "Good."
+patterns = ['sparks']
+over = ['stopped']
+examples = ["there are sparks"]
+counterexamples = ["the socket is dead"]
+[kept]
+things = ["visit"]
+end = "cancel_visit"
+[steps.report]
+needs.since = { kind = "choice", of.days = ['two days ago'], says = "Okay.", ask = "Since when?" }
+needs.day = { kind = "day", says = "Okay.", ask = "Which day?" }
+"""
+CANCELLING = """
+from voice.tools import Asked, ToolError, tool
+
+def check(given, message):
+    raise ToolError("There is no visit.")
+
+@tool(undoes=True, refuses=check, asked=Asked(lambda said: "Shall I?", lambda message: False))
+def cancel_visit() -> str:
+    "Cancel the visit."
+    return "Cancelled."
+"""
+
+
+@pytest.mark.parametrize(
+    ("messages", "reply"),
+    [
+        (["are you open on Saturdays?"], "Nine to five. Since when?"),
+        (["what's the weather like tomorrow"], "I do not know that. Since when?"),
+        (["I'd like to cancel my visit"], "There is no visit. Since when?"),
+        (["there are sparks", "they stopped", "two days ago"], "Okay. Which day?"),
+    ],
+)
+@virtual
+async def test_a_step_goes_on_beside_questions_refusals_and_moments(
+    messages: list[str], reply: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with calling(written(tmp_path, monkeypatch, repairs=REPAIRS, tools=CANCELLING)) as line:
+        for words in messages:
+            told = await typed(line, words)
+        assert told == reply

@@ -56,6 +56,15 @@ async def test_what_is_said_in_one_breath_goes_each_into_its_own_value() -> None
         )
 
 
+@pytest.mark.parametrize(
+    "said", ["I'd like to book an appointment", "hello, can I make an appointment please"]
+)
+@virtual
+async def test_the_mere_wish_for_what_is_made_here_is_understood(said: str) -> None:
+    async with calling(clinic(), ANNA) as line:
+        await holds(line, (said, r"(?:In a few words, w|W)hat is the (?:matter|appointment for)\?"))
+
+
 @virtual
 async def test_several_values_answer_the_question_for_one() -> None:
     async with calling(clinic(), ANNA) as line:

@@ -23,6 +23,21 @@ async def test_what_the_front_desk_cannot_do_goes_to_the_nurse(said: str) -> Non
         assert "The nurse who calls you back" in await typed(line, "so who does that")
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["are you open on Friday and can I speak to a nurse", "I need a sick note, when are you open"],
+)
+@virtual
+async def test_what_is_asked_beside_a_hand_over_is_answered_first(said: str) -> None:
+    async with calling(clinic(), ANNA) as line:
+        number = "my number is oh oh four four seven seven oh oh nine oh oh one two three"
+        await holds(
+            line,
+            (said, r"We are open .* I will put you through .* This is the nurse's line\..*"),
+            (number, r"Shall a nurse call 0 0 4 4 7 7 0 0 9 0 0 1 2 3\?"),
+        )
+
+
 @virtual
 async def test_a_hand_over_and_back_keeps_what_is_known() -> None:
     async with calling(clinic(), ANNA) as line:

@@ -92,7 +92,7 @@ BEHIND = {
     Act.TELL: (
         "when was it / which day is that / what time is it at / so is it moved now or not"
         " / has that been changed / was it cancelled / do we have a booking"
-        " / have we got an appointment"
+        " / have we got an appointment / when are they coming / can you remind me what we agreed"
     ),
     Act.ANOTHER: (
         "my brother wants one too / I need another appointment / one for my wife as well"

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from voice.types import Reading, ToolCall, ToolSpec
-from voice.understanding.amendments import amended
+from voice.understanding.amendments import amended, with_details
 
 
 def one_of(*values: str) -> Reading:
     return Reading(lambda said: said.lower() if said.lower() in values else None, lambda _: "")
 
 
-def tool(readings: dict[str, Reading], **properties: object) -> ToolSpec:
-    return ToolSpec(
-        "do_it", "Do it.", {"type": "object", "properties": properties}, readings=readings
-    )
+def tool(
+    readings: dict[str, Reading], required: Sequence[str] = (), **properties: object
+) -> ToolSpec:
+    schema = {"type": "object", "properties": properties, "required": [*required]}
+    return ToolSpec("do_it", "Do it.", schema, readings=readings)
 
 
 TEXT = {"type": "string"}
@@ -95,3 +98,30 @@ def test_names_of_things_that_exist_are_told_apart() -> None:
 def test_a_value_that_several_parameters_can_have_replaces_none() -> None:
     call = ToolCall("c", "do_it", {"start": "one", "end": "three"})
     assert amended("no, four", call, MOVE, "Shall I?") is None
+
+
+DRINK = tool(
+    {"drink": one_of("tea"), "size": one_of("large", "small"), "shots": one_of("four"),
+     "count": replace(one_of("one", "four"), counts=True)},
+    drink=TEXT, size=TEXT, shots=TEXT, count=TEXT, required=["drink"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("message", "new"),
+    [
+        ("four", {"count": "four"}),
+        ("no, make it four please", {"count": "four"}),
+        ("a large one", {"size": "large"}),
+        ("no, large", {"size": "large"}),
+        ("another one", None),
+        ("a latte", None),
+        ("is it large?", None),
+    ],
+)
+def test_a_detail_that_answers_a_doubt_is_of_the_thing_in_doubt(
+    message: str, new: dict[str, str] | None
+) -> None:
+    tea = {"drink": "tea", "count": "one"}
+    found = with_details(message, ToolCall("c", "do_it", tea), DRINK, "a tea A tea, right?")
+    assert (found and found.arguments) == (None if new is None else tea | new)

@@ -8,7 +8,6 @@ import pytest
 
 from voice.types import Confirmation, Reading, ToolCall, ToolSpec
 from voice.understanding.confirmation import HeldBack, Question, confirmed_ones, readable_ones
-from voice.understanding.farewell import SHALL_I_END
 
 NUMBERS = ("one", "two")
 NUMBER = Reading(lambda said: said in NUMBERS, lambda said: "" if said in NUMBERS else "How many?")
@@ -17,12 +16,13 @@ SCHEMA = {
     "properties": {"count": {"type": "string"}, "note": {"type": "string"}},
     "required": ["count"],
 }
+PAYING = Confirmation(lambda _: "Pay?", ("pay", "yes please", "no").__contains__)
 TOOLS = {
     spec.name: spec
     for spec in (
         ToolSpec("bring", "Bring some.", SCHEMA, readings={"count": NUMBER, "note": NUMBER}),
         ToolSpec("take", "Take some back.", SCHEMA, undoes=True),
-        ToolSpec("pay", "Pay.", {}, confirmation=Confirmation(lambda _: "Pay?", "pay".__eq__)),
+        ToolSpec("pay", "Pay.", {}, confirmation=PAYING),
         ToolSpec("end", "End it.", {}, ends=True),
     )
 }
@@ -58,7 +58,7 @@ def test_beside_another_call_a_tool_says_itself_that_there_is_none() -> None:
 
 @pytest.mark.parametrize(
     ("message", "question"),
-    [("well", "Pay?"), ("pay", ""), ("", "Pay?")],
+    [("well", "Pay?"), ("pay", ""), ("", "Pay?"), ("yes please", "Pay?"), ("no", "")],
 )
 def test_what_cannot_be_taken_back_is_asked_about_unless_it_is_plain(
     message: str, question: str
@@ -69,7 +69,10 @@ def test_what_cannot_be_taken_back_is_asked_about_unless_it_is_plain(
 
 def test_the_other_calls_are_made() -> None:
     held = confirmed_ones(made("bring", "end"), TOOLS, "well")
-    assert held == HeldBack(made("bring"), SHALL_I_END, made("end"))
+    assert held == HeldBack(made("bring"))
+    assert confirmed_ones(made("bring", "pay"), TOOLS, "well") == HeldBack(
+        made("bring"), "Pay?", made("pay")
+    )
 
 
 def test_nothing_is_asked_where_there_is_nothing_to_confirm() -> None:

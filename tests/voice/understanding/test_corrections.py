@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.script import TOOLS as SCRIPTED
 from tests.support.script import Script
 from voice.dialogue.commands import Generate, RunTool
-from voice.types import Message, Role, ToolCall, ToolSpec
+from voice.types import Confirmation, Message, Reading, Role, ToolCall, ToolSpec
 from voice.understanding.corrections import (
     corrected,
+    corrects_one_of_several,
     ended,
     followed,
     on_the_same,
@@ -105,6 +107,69 @@ def test_what_was_said_takes_the_place_of_what_is_denied() -> None:
     ]
 
 
+def one_of(*values: str) -> Reading:
+    return Reading(lambda said: said if said in values else None, lambda _: "")
+
+
+BIKES = {"bike": one_of("road bike", "city bike"), "day": one_of("friday", "sunday")}
+SIZES = {"type": "string", "enum": ["small", "large"]}
+
+
+@pytest.mark.parametrize(
+    ("said", "tool", "arguments", "made"),
+    [
+        ("no, bread", "add_to_list", {"item": "milk", "list": "shopping"}, ["bread"]),
+        ("No, oat milk please.", "add_to_list", {"item": "milk"}, ["oat milk"]),
+        ("sorry, I meant bread", "add_to_list", {"item": "milk"}, ["bread"]),
+        ("no, call Ben", "set_reminder", {"text": "call Ana", "when": "five"}, ["call Ben"]),
+        ("no, the road bike", "book_bike", {"bike": "city bike", "day": "friday"}, ["road bike"]),
+        ("no, sunday", "book_bike", {"bike": "city bike", "day": "friday"}, ["sunday"]),
+        ("no, large", "order_pizza", {"size": "small", "count": 1}, ["large"]),
+        ("no, two", "order_pizza", {"size": "small", "count": 1}, [2]),
+        ("two, not one", "order_pizza", {"size": "small", "count": 1}, [2]),
+        ("no, thirty euros", "set_budget", {"amount": 20}, [30]),
+        ("no, to Ben", "send_message", {"text": "hello", "to": "Ana"}, ["Ben"]),
+        ("rice, not pasta", "set_timer", {"duration": "ten", "name": "pasta"}, ["rice"]),
+        ("no bread", "add_to_list", {"item": "milk"}, []),
+        ("no, too expensive", "add_to_list", {"item": "milk"}, []),
+        ("no, that's wrong", "add_to_list", {"item": "milk"}, []),
+        ("no, tomorrow", "add_to_list", {"item": "milk"}, []),
+        ("actually, bread", "add_to_list", {"item": "milk"}, []),
+        ("no, bread", "remove_from_list", {"item": "milk"}, []),
+    ],
+)
+def test_what_is_said_behind_a_no_takes_the_place_of_the_only_value_like_it(
+    said: str, tool: str, arguments: dict[str, object], made: list[object]
+) -> None:
+    typed = {"size": SIZES, "count": {"type": "integer"}, "amount": {"type": "integer"}}
+    tools = {one.name: one for one in (
+        spec("book_bike", "bike", "day"), spec("cancel_bike", "bike"), spec("set_budget", "amount"),
+        spec("order_pizza", "size", "count"), spec("cancel_pizza", "size"),
+        spec("send_message", "text", "to"), spec("cancel_timer", "name?"),
+    )}  # fmt: skip
+    for one in tools.values():
+        one.properties.update({name: typed[name] for name in one.properties if name in typed})
+    tools["book_bike"] = replace(tools["book_bike"], readings=BIKES)
+    call = ToolCall("c", tool, arguments)
+    before = (
+        Message(Role.USER, "set twenty euros, hello to Ana"),
+        Message(Role.AGENT, tool_calls=(call,)),
+        Message(Role.TOOL, "Done.", call_id="c", name=tool),
+        Message(Role.AGENT, "Done."),
+    )
+    found = corrected(said, before, {**TOOLS, **tools})
+    assert (
+        [v for v in found[-1].arguments.values() if v not in arguments.values()] == made
+        if (found)
+        else not made
+    )
+    if found:
+        # What was made is taken back, unless it is replaced or cannot be.
+        assert len(found) == 1 + (tool not in ("set_budget", "send_message"))
+        asked = Message(Role.AGENT, "Done. Shall I add wine?")
+        assert corrected(said, (*before[:-1], asked), {**TOOLS, **tools}) in ((), found)
+
+
 def test_what_is_set_once_more_needs_no_undoing() -> None:
     for first, second in (("hall", "living room"), ("living room", "hall")):
         made = calls(
@@ -151,6 +216,91 @@ def test_a_correction_is_made_without_the_model() -> None:
     assert (undone.name, undone.arguments) == ("remove_from_list", {"item": "limes"})
     assert (made.name, made.arguments) == ("add_to_list", {"item": "lemons"})
     assert len({first.call_id, undone.call_id, made.call_id}) == 3
+
+
+def corrected_bike(monkeypatch: pytest.MonkeyPatch, asked: Confirmation | None) -> Script:
+    """A dialogue in which a bike was booked and another one asked for instead."""
+    bikes = Reading(lambda said: said if said in ("city bike", "road bike") else None, lambda _: "")
+    book = replace(spec("book_bike", "bike"), readings={"bike": bikes})
+    monkeypatch.setitem(SCRIPTED, "book_bike", book)
+    cancel = replace(spec("cancel_bike", "bike"), undoes=True, confirmation=asked)
+    monkeypatch.setitem(SCRIPTED, "cancel_bike", cancel)
+    script, first = Script(agent_tools=(*SCRIPTED,)), ToolCall("b", "book_bike", CITY)
+    script.user("book the city bike")
+    script.model("", first, confidence=1.0)
+    script.tool(first, "The city bike is booked.")
+    script.sent()
+    script.played()
+    script.user("no, the road bike", turn_id=2)
+    return script
+
+
+CITY, ROAD = {"bike": "city bike"}, {"bike": "road bike"}
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_what_was_taken_back_for_what_cannot_be_had_is_made_again(
+    fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = corrected_bike(monkeypatch, None)
+    gone, new = (run.call for run in script.of(RunTool)[1:])
+    script.tool(gone, "The city bike is cancelled.")
+    script.tool(new, "Error: The road bike is taken." if fails else "The road bike is booked.")
+    made = [(run.call.name, run.call.arguments) for run in script.of(RunTool)]
+    again = [("book_bike", CITY)] * fails
+    assert made[1:] == [("cancel_bike", CITY), ("book_bike", ROAD), *again]
+    if fails:
+        script.tool(script.last(RunTool).call, "The city bike is booked.")
+        assert script.spoken().endswith("The road bike is taken. The city bike is booked.")
+
+
+def test_a_tool_that_asks_first_does_so_within_a_correction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = Confirmation(lambda given: f"Cancel the {given['bike']}?", lambda _: False)
+    script = corrected_bike(monkeypatch, asked)
+    assert script.spoken().endswith("Cancel the city bike?")
+    assert len(script.of(RunTool)) == 1
+    script.sent()
+    script.played()
+    script.user("yes", turn_id=3)
+    assert [run.call.name for run in script.of(RunTool)[1:]] == ["cancel_bike", "book_bike"]
+
+
+@pytest.mark.parametrize(
+    ("said", "open_"),
+    [
+        ("no, limes", True),
+        ("sorry, I meant the limes", True),
+        ("no, not the limes", False),
+        ("no, cancel the limes", False),
+        ("limes", False),
+    ],
+)
+def test_of_several_things_none_is_ended_for_what_is_said_instead(said: str, open_: bool) -> None:
+    def before(*items: str) -> tuple[Message, ...]:
+        made = tuple(ToolCall(item, "add_to_list", {"item": item}) for item in items)
+        done = (Message(Role.TOOL, "Added.", call_id=item, name="add_to_list") for item in items)
+        asked = Message(Role.USER, "add them"), Message(Role.AGENT, tool_calls=made)
+        return (*asked, *done, Message(Role.AGENT, "Added."))
+
+    assert corrects_one_of_several(said, before("limes", "tea"), TOOLS) is open_
+    assert not corrects_one_of_several(said, before("limes"), TOOLS)
+
+
+def test_a_call_that_would_end_one_of_several_asks_what_is_meant() -> None:
+    script, items = Script(), ("limes", "tea")
+    made = [ToolCall(item, "add_to_list", {"item": item}) for item in items]
+    script.user("add limes and tea")
+    script.model("", *made, confidence=1.0)
+    for call in made:
+        script.tool(call, f"Added {call.call_id}.")
+    script.sent()
+    script.played()
+    script.user("no, the limes", turn_id=2)
+    script.model("", ToolCall("r", "remove_from_list", {"item": "limes"}), confidence=1.0)
+    assert script.spoken().endswith("What would you like to change?")
+    assert [run.call for run in script.of(RunTool)] == made
 
 
 WEATHER = spec("get_weather", "place?", "day?", read_only=True)

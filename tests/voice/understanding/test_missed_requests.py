@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
-from voice.understanding.missed_requests import left_out, not_understood
+from voice.understanding.missed_requests import carried, left_out, not_understood
 
 SCHEMA = {"type": "object", "properties": {}}
 TOOLS = {
@@ -102,7 +102,9 @@ def test_a_number_is_carried_in_words_as_well() -> None:
         Message(Role.AGENT, tool_calls=(call,)),
         Message(Role.TOOL, "Hired.", call_id="c", name="hire_bike"),
     )
-    assert not left_out(dialogue, {"hire_bike": ToolSpec("hire_bike", "Hire.", SCHEMA)}).parts
+    tools = {"hire_bike": ToolSpec("hire_bike", "Hire.", SCHEMA)}
+    assert not left_out(dialogue, tools).parts
+    assert carried("twenty two", [call], tools) == 1
 
 
 def test_what_an_order_leaves_out_is_a_thing_or_a_detail() -> None:

@@ -9,11 +9,12 @@ import pytest
 from voice.config import ToolsConfig, TurnConfig
 from voice.tools import Toolbox
 from voice.tools.scope import SessionScope
-from voice.types import Reading, ToolCall, ToolSpec
+from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 from voice.understanding.optional_values import (
     completed,
     each_time_again,
     filled,
+    in_full,
     measured,
     of_their_own,
     taken_out,
@@ -286,3 +287,26 @@ def test_what_repeats_behind_several_times_repeats_at_each(
               for n, call in enumerate(calls)]  # fmt: skip
     assert [call.arguments["when"] for call in each_time_again(others)] == [*times]
     assert each_time_again(()) == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "said", "whole"),
+    [
+        ("city", ["price of the city bike", "How many days?", "two"], "city bike"),
+        ("city", ["a bike", "A city bike or a road bike?", "the city one"], "city bike"),
+        ("bike", ["a bike", "A city bike or a road bike?", "a bike"], "bike"),
+        ("boat", ["a boat"], "boat"),
+        ("road bike", ["the old road bike"], "road bike"),
+    ],
+)
+def test_a_part_of_a_value_stands_for_the_whole(value: str, said: list[str], whole: str) -> None:
+    bikes = ("city bike", "road bike", "old road bike")
+    read = Reading(
+        lambda words: words if words in bikes else None,
+        lambda words: "" if words in bikes else "Which?",
+    )
+    spec = ToolSpec("get_price", "Tell.", {"required": ["bike"]}, readings={"bike": read})
+    roles = (Role.USER, Role.AGENT, Role.USER)
+    messages = [Message(role, text) for role, text in zip(roles, said, strict=False)]
+    call = in_full(ToolCall("c", "get_price", {"bike": value, "days": 2}), spec, messages)
+    assert call.arguments == {"bike": whole, "days": 2}
