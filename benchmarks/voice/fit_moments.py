@@ -8,6 +8,14 @@ agents, and these agents' phrases with values. What is said in voice/finetune/co
 phrases without values, count against emergencies only: as examples for the other kinds they would
 make the weights miss messages of self-harm.
 
+``complaints`` are of homes, cars, animals and people: 150 ordinary ones and 60 emergencies. The
+weights are fitted to one half, the complaints against emergencies only; the other half was put
+aside before any result was known. What is said to the assistants of dlm/datagen/assistants is
+fitted to by nothing, and tells how often requests are taken for a moment, some of them rightly.
+
+A message without anything that the moment is `about` (configs/moments/english.toml) is of no kind,
+whatever its weights.
+
 Each author is judged by weights fitted to the other three, and each quarter of the conversations'
 authors by weights fitted to the rest. Then the weights are fitted to everything. A kind's threshold
 is the lowest above which lie at most `MOST_WRONG` of the corpora's messages, no counterexample of
@@ -34,15 +42,17 @@ from numpy.typing import NDArray
 from benchmarks.report import ROOT, Program, share
 from dlm.datagen.corpora.files import rows
 from dlm.datagen.dialogues import Source, stream
-from voice.config import load_agent
+from voice.config import load_agent, moment_weights
 from voice.config.moment_weights import BUCKETS, KINDS, WEIGHTS_FILE, inputs
 from voice.config.moments import plain_words
 
 FOLDER = Path(__file__).parent / "moments_sets"
 AUTHORS = ("a", "b", "c", "d")
 JUDGED = "judged"
+COMPLAINTS = "complaints"
 NONE = "none"
 CONVERSATIONS = ROOT / "voice" / "finetune" / "conversations"
+ASSISTANTS = ROOT / "dlm" / "datagen" / "assistants"
 MEANT = (
     "burned my hand",
     "down the stairs",
@@ -60,11 +70,13 @@ EPOCHS = 60
 RATE = 0.02
 DECAY = 2e-3
 FAR = 4.0
-"""Weight of a message by an author, or in a conversation, against one of a corpus."""
+"""Weight of a message by an author against one of a corpus."""
 FILLED = 3
 """How many messages are made from each phrase with values."""
 MOST_WRONG = {"emergency": 0.0007} | dict.fromkeys(KINDS[1:], 0.0005)
 """Largest share of the corpora's messages that may be taken for each kind."""
+NEVER = -100.0
+"""Log odds of what cannot be of a kind."""
 MARGIN = 0.05
 """Log odds between a threshold and the counterexample with the highest score."""
 
@@ -98,6 +110,14 @@ def generated(corpora: Path) -> list[str]:
     return [one for one in said if not found(one)][:EACH]
 
 
+def halves(author: str) -> tuple[list[Row], list[Row]]:
+    """The messages of an author by half, of which the second is put aside."""
+    every = written(author)
+    odd = [sha256(said.encode()).digest()[0] % 2 for said, _ in every]
+    first, second = ([row for row, of in zip(every, odd, strict=True) if of == n] for n in (0, 1))
+    return first, second
+
+
 def conversed() -> list[list[Row]]:
     """What is said in conversations and is no moment, in as many parts as there are `AUTHORS`."""
     found = load_agent("assistant").fixed_words.by_pattern
@@ -114,6 +134,18 @@ def conversed() -> list[list[Row]]:
         ]
         for number in range(len(AUTHORS))
     ]
+
+
+def assisted() -> list[Row]:
+    """What is said to the assistants that authors of training data invented."""
+    found = (
+        turn["say"]
+        for file in sorted(ASSISTANTS.glob("*.xz"))
+        for row in rows(file)
+        for conversation in row["conversations"]
+        for turn in conversation
+    )
+    return [(one, NONE) for one in dict.fromkeys(found)]
 
 
 def _messages(file: Path) -> Iterator[str]:
@@ -224,6 +256,15 @@ def scored(messages: Sequence[Row], weights: NDArray[Any], bias: NDArray[Any]) -
     )
 
 
+def possible(messages: Sequence[Row], weights: NDArray[Any], bias: NDArray[Any]) -> NDArray[Any]:
+    """As `scored`, but no emergency without anything that one is about."""
+    moments, scores = load_agent("assistant").fixed_words, scored(messages, weights, bias)
+    for row, (said, _) in zip(scores, messages, strict=True):
+        if not moments.may_be("emergency", said):
+            row[KINDS.index("emergency")] = NEVER
+    return scores
+
+
 def told(messages: Sequence[Row], names: Sequence[str]) -> dict[str, Any]:
     """Shares of each kind's messages that are found, and of other messages taken for a kind."""
     counts = Counter(kind for _, kind in messages)
@@ -242,15 +283,18 @@ def main() -> None:
     authors = {name: written(name) for name in AUTHORS}
     far, known, orders = of_no_kind(options.corpora), examples(), expected()
     talks, plain = conversed(), unfilled()
+    emergencies = [row for row in halves(COMPLAINTS)[0] if row[1] != NONE]
+    ordinary = [row for row in halves(COMPLAINTS)[0] if row[1] == NONE]
+    known += emergencies
     scores, everyone, beside = [], [], []
     for number, (name, own) in enumerate(authors.items()):
         others = [row for other, some in authors.items() if other != name for row in some]
         part = far[number :: len(authors)]
         rest = [row for at, row in enumerate(far) if at % len(authors) != number]
         talk = [row for at, some in enumerate(talks) if at != number for row in some]
-        weights, bias = fitted([*others, *known], [*rest, *orders], talk, plain)
-        scores.append(scored([*own, *part], weights, bias))
-        beside.append(scored(talks[number], weights, bias))
+        weights, bias = fitted([*others, *known], [*rest, *orders], ordinary, [*talk, *plain])
+        scores.append(possible([*own, *part], weights, bias))
+        beside.append(possible(talks[number], weights, bias))
         everyone += [*own, *part]
     over = np.concatenate(scores)
     none = np.array([kind == NONE for _, kind in everyone])
@@ -260,13 +304,13 @@ def main() -> None:
     weights, bias = fitted(
         [row for some in (*authors.values(), known) for row in some],
         [*far, *orders],
-        [row for some in talks for row in some],
-        plain,
+        ordinary,
+        [*(row for some in talks for row in some), *plain],
     )
     # No message known to be of no kind may be taken for a moment, and no phrase for an emergency.
-    never = scored([r for r in (*known, *orders) if r[1] == NONE], weights, bias).max(0)
+    never = possible([r for r in (*known, *orders) if r[1] == NONE], weights, bias).max(0)
     alone = KINDS.index("emergency")
-    never[alone] = max(never[alone], scored(plain, weights, bias)[:, alone].max())
+    never[alone] = max(never[alone], possible(plain, weights, bias)[:, alone].max())
     least = np.maximum(least, never + MARGIN)
     np.savez_compressed(
         WEIGHTS_FILE,
@@ -274,6 +318,8 @@ def main() -> None:
         bias=bias.astype(np.float32),
         least=least.astype(np.float32),
     )
+    # Agents that were read above have cached the weights of before.
+    moment_weights.stored.cache_clear()
     crossed = [_name(row - least) for row in over]
     said = [_name(row - least) for row in np.concatenate(beside)]
     figures = {
@@ -291,13 +337,13 @@ def _name(over: NDArray[Any]) -> str:
 
 
 def judged() -> dict[str, Any]:
-    """Figures of the fifth author's sentences, by half, with and without the weights."""
+    """Figures of messages that nothing is fitted to, with and without the weights."""
     moments = load_agent("assistant").fixed_words
+    read, unread = halves(JUDGED)
+    sets = {"read for mends": read, "never read": unread, "complaints": halves(COMPLAINTS)[1]}
+    sets["other people's assistants"] = assisted()
     figures = {}
-    for half, which in (("read for mends", 0), ("never read", 1)):
-        messages = [
-            row for row in written(JUDGED) if sha256(row[0].encode()).digest()[0] % 2 == which
-        ]
+    for half, messages in sets.items():
         for way, name_of in (("patterns", moments.by_pattern), ("both", moments.name_of)):
             figures[f"{half}, {way}"] = told(messages, [name_of(said) for said, _ in messages])
     return figures

@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 from pydantic import Field, PrivateAttr
 
-from voice.config.moment_weights import likely_kind
+from voice.config.moment_weights import likely_kind, taken_off
 from voice.config.options import AgentSection
 
 OATHS = r"fuckin|fucking|freaking|frigging|bloody|(?:god)?damn"
@@ -133,6 +133,9 @@ class Moment(AgentSection):
     but_not: tuple[str, ...] = ()
     """Patterns of phrases that only sound like it; they are removed before `patterns` are looked
     for."""
+    about: tuple[str, ...] = ()
+    """Patterns of which one must be in a message that only its words make one of this kind; none
+    are needed where this is empty."""
     stays: str = ""
     """Said to every following message until the user says that it is over; empty ends the moment at
     once."""
@@ -145,7 +148,7 @@ class Moment(AgentSection):
     examples: tuple[str, ...] = ()
     """Sentences that are of this kind."""
     counterexamples: tuple[str, ...] = ()
-    """Sentences that are of no kind."""
+    """Sentences that are of no kind, and so is what is said in nearly the same words."""
 
 
 class ShippedMoments(AgentSection):
@@ -155,6 +158,8 @@ class ShippedMoments(AgentSection):
     """Parts of patterns by their names; one may name those before it."""
     moments: dict[str, Moment] = Field(default_factory=dict)
     """By name; the first that fits counts."""
+    over: tuple[str, ...] = ()
+    """Patterns by which users say that any moment is over, or was none."""
 
     def under(self, own: Mapping[str, Moment]) -> dict[str, Moment]:
         """An agent's moments: what its file says, over what is shipped, with all lists filled in.
@@ -176,11 +181,12 @@ class ShippedMoments(AgentSection):
             for part, said in changed.items():
                 if not isinstance(said, str):
                     changed[part] = (*getattr(moment, part), *said)
+            changed["over"] = (*changed.get("over", moment.over), *self.over)
             moment = moment.model_copy(update=changed)
             merged[name] = moment.model_copy(
                 update={
                     part: tuple(_filled(one, lists) for one in getattr(moment, part))
-                    for part in ("patterns", "but_not", "over")
+                    for part in ("patterns", "but_not", "about", "over")
                 }
             )
             merged[name]._shipped = shipped
@@ -193,6 +199,7 @@ class _Kind:
     say: str
     found: re.Pattern[str]
     taken_out: re.Pattern[str]
+    about: re.Pattern[str]
     stays: str
     over: re.Pattern[str]
     ends: str
@@ -216,6 +223,7 @@ class Moments:
                 moment.say,
                 found_anywhere(f"moments.{name}.patterns", moment.patterns),
                 found_anywhere(f"moments.{name}.but_not", moment.but_not),
+                found_anywhere(f"moments.{name}.about", moment.about or (".*",)),
                 moment.stays,
                 found_anywhere(f"moments.{name}.over", moment.over),
                 moment.ends,
@@ -224,6 +232,8 @@ class Moments:
             for name, moment in moments.items()
             if moment.say
         )
+        calm = (one for moment in moments.values() for one in moment.counterexamples)
+        self._taken_off = taken_off(map(plain_words, calm))
         for kind in self._kinds:
             self._check(kind.name, moments[kind.name])
 
@@ -254,6 +264,11 @@ class Moments:
         kind = self._kind_of(text)
         return kind.name if kind else ""
 
+    def may_be(self, name: str, text: str) -> bool:
+        """Whether a message that no pattern finds has what the moment ``name`` is `about`."""
+        kind = next((kind for kind in self._kinds if kind.name == name), None)
+        return kind is None or kind.about.search(plain_words(text)) is not None
+
     def by_pattern(self, text: str) -> str:
         """The same by patterns alone."""
         kind = self._found(plain_words(text))
@@ -263,8 +278,9 @@ class Moments:
         words = plain_words(text)
         if (found := self._found(words)) is not None:
             return found
-        name = likely_kind(words)
-        return next((kind for kind in self._kinds if kind.name == name), None)
+        name = likely_kind(words, self._taken_off)
+        kind = next((kind for kind in self._kinds if kind.name == name), None)
+        return kind if kind and kind.about.search(words) else None
 
     def _found(self, words: str) -> _Kind | None:
         return next((k for k in self._kinds if k.found.search(k.taken_out.sub("|", words))), None)
@@ -273,10 +289,12 @@ class Moments:
         if not moment.patterns:
             raise ValueError(f'moments.{name}: got no patterns; expected some, or say = ""')
         for sentence in moment.examples:
-            if (found := self.by_pattern(sentence)) != name:
+            found = self.by_pattern(sentence)
+            # An agent may have other words for a shipped example, taken out by its `but_not`.
+            if found != name and not (found and sentence in moment._shipped):
                 raise ValueError(_misfit(name, moment, "examples", sentence, found or "nothing"))
         for sentence in moment.counterexamples:
-            if found := self.name_of(sentence):
+            if found := self.by_pattern(sentence):
                 raise ValueError(_misfit(name, moment, "counterexamples", sentence, found))
 
 

@@ -127,24 +127,28 @@ _EXPECTED = {
 """Pydantic's error types whose own words speak of Python rather than TOML."""
 
 
-def find_file(name_or_path: str | Path, directory: Path) -> Path:
+def find_file(name_or_path: str | Path, directory: Path, option: str = "") -> Path:
     """The file meant by a path that ends in .toml, or by the bare name of one in a directory.
+
+    Args:
+        option: What was given, for errors, such as ``--config``.
 
     Raises:
         ConfigError: There is no such file, where the text lists the names that there are; or it is
             not allowed to look.
     """
+    where = f"{option}: " if option else ""
     try:
-        return _find_file(Path(name_or_path), directory)
+        return _find_file(Path(name_or_path), directory, where)
     except OSError as error:
-        raise ConfigError(f"{name_or_path}: cannot be read: {error.strerror}") from error
+        raise ConfigError(f"{where}{name_or_path}: cannot be read: {error.strerror}") from error
 
 
-def _find_file(given: Path, directory: Path) -> Path:
+def _find_file(given: Path, directory: Path, where: str) -> Path:
     if given.suffix == ".toml":
         if given.is_file():
             return given
-        raise ConfigError(f"{given}: no such configuration file")
+        raise ConfigError(f"{where}{given}: no such configuration file")
     if not directory.is_dir():
         raise ConfigError(
             f"{directory}: no such directory; expected a checkout of the project, or the path of"
@@ -157,7 +161,8 @@ def _find_file(given: Path, directory: Path) -> Path:
     close = difflib.get_close_matches(str(given), known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise ConfigError(
-        f"{given}: got an unknown name; expected the path of a .toml file, or one of {known}{hint}"
+        f"{where}{given}: got an unknown name; expected the path of a .toml file, or one of"
+        f" {known}{hint}"
     )
 
 

@@ -7,9 +7,9 @@ import re
 MOST_WORDS = 32
 """Longest query: for two thousand words an index takes many seconds and is locked meanwhile."""
 _STOP_WORDS = """
-a about am an and any anything are at be been by can could did do does for from had has have how
-i in is it me my of on or our say should tell that the their there this to was we were what when
-where which who whose will with would you your
+a about again am an and any anything are at be been by can could did do does for from had has have
+how i in is it me my of on or our please say should tell that the their there this to was we were
+what when where which who whose will with would you your
 """
 _STOPS = frozenset(_STOP_WORDS.split())
 

@@ -12,6 +12,7 @@ import functools
 import inspect
 import logging
 import re
+import traceback
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -254,10 +255,36 @@ def complaint(read: Callable[[str], object], said: str) -> str:
 
 
 def provided_to(function: Callable[..., Any]) -> dict[str, type]:
-    """The keyword-only parameters of a function, and the types by which they are provided."""
+    """The keyword-only parameters of a function, and the types by which they are provided.
+
+    Raises:
+        ConfigError: The type hints cannot be read.
+    """
     parameters = inspect.signature(function).parameters.values()
-    hints = typing.get_type_hints(function)
-    return {one.name: hints[one.name] for one in parameters if one.kind is one.KEYWORD_ONLY}
+    names = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+    hints = _hints(function) if names else {}
+    return {name: hints[name] for name in names}
+
+
+def guarded(function: Callable[..., Any], instead: Any) -> Callable[..., Any]:
+    """A function of a tool's author that answers ``instead`` where it fails, which is logged.
+
+    Where a text is expected, a `ToolError` answers with its own.
+    """
+
+    def ask(*given: Any) -> Any:
+        try:
+            return function(*given)
+        except ToolError as error:
+            return (isinstance(instead, str) and str(error)) or instead
+        except Exception as error:
+            # Not the error's message: it may hold the user's words.
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            kind = type(error).__name__
+            logger.error("a tool's check failed: %s at %s:%s", kind, where.filename, where.lineno)
+            return instead
+
+    return ask
 
 
 def tool(
@@ -393,9 +420,10 @@ def as_tool(function: Callable[..., Any]) -> Tool:
     given = {"asked": (asked and asked.question, 1), "refuses": (refuses, 2)}
     given |= {"asked's plainly": (asked and asked.plainly, 1), "meant": (spec.meant, 1)}
     given |= {"keeps": (keeps and keeps.forget, 1)}
+    values = {name: found for name in fields if (found := _value(hints[name]))}
+    given |= {f"{at}'s find": (v.find, 1) for at, v in values.items() if isinstance(v, Known)}
     for what, (called, count) in given.items():
         _check_takes(name, what, called, count)
-    values = {name: found for name in fields if (found := _value(hints[name]))}
     return Tool(spec, function, arguments, provided, values, asked, refuses, keeps)
 
 
@@ -408,6 +436,12 @@ def _check_takes(name: str, what: str, called: Callable[..., Any] | None, count:
     if taken is None:
         return
     places = [one for one in taken if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    for one in taken:
+        if one.kind is one.KEYWORD_ONLY and one.annotation is one.empty:
+            raise ConfigError(
+                f"tool {name}: {what}: parameter {one.name} has no type hint, by which it would be"
+                f" provided; expected one, such as {one.name}: SessionScope (in no lambda)"
+            )
     needed = sum(one.default is one.empty for one in places)
     any_number = any(one.kind is one.VAR_POSITIONAL for one in taken)
     if needed > count or not (any_number or count <= len(places)):
@@ -428,8 +462,9 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         return typing.get_type_hints(function, include_extras=True)
     # A hint in quotes is code, which may raise anything.
     except Exception as error:
+        name = getattr(function, "__name__", function)
         raise ConfigError(
-            f"tool {function.__name__}: cannot read the type hints: {_first_line(error)}"
+            f"tool {name}: cannot read the type hints: {_first_line(error)}"
         ) from error
 
 

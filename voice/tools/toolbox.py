@@ -58,6 +58,7 @@ from voice.tools.registry import (
     check_lengths,
     checked,
     complaint,
+    guarded,
     meaning,
     provided_to,
     tools_in,
@@ -386,8 +387,10 @@ class Toolbox:
         if tool.keeps and tool.keeps not in session.keeps:
             session.keeps.append(tool.keeps)
         if tool.asked is not None:
-            question = self._given(tool.asked.question, session)
-            confirmation = Confirmation(question, tool.asked.plainly, tool.asked.always)
+            # If the question fails, another is asked: unasked, nothing is done.
+            question = guarded(self._given(tool.asked.question, session), "Shall I do that?")
+            plainly = guarded(tool.asked.plainly, False)
+            confirmation = Confirmation(question, plainly, tool.asked.always)
         refuses = tool.refuses and self._given(tool.refuses, session)
 
         def refusal(call: ToolCall, message: str) -> ToolResult | None:
@@ -396,6 +399,8 @@ class Toolbox:
                 return refuses(call.arguments, message) if refuses else None
             except ToolError as failure:
                 return results.refused(call, failure, str(failure))
+            except Exception as failure:
+                return results.broken(call, failure)
 
         return replace(
             tool.spec, readings=readings, confirmation=confirmation, refusal=refuses and refusal
@@ -501,7 +506,10 @@ class Toolbox:
 
     def _check_provided(self) -> None:
         for tool in self._tools.values():
-            for parameter, kind in tool.provided.items():
+            finds = (one.find for one in tool.values.values() if isinstance(one, Known))
+            checks = (tool.asked.question if tool.asked else None, tool.refuses, *finds)
+            wanted = [one for check in checks if check for one in provided_to(check).items()]
+            for parameter, kind in (*tool.provided.items(), *wanted):
                 known = (SessionScope, Store, Progress, Inverses, *self._provided)
                 if kind not in known:
                     raise ConfigError(

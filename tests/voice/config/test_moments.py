@@ -145,9 +145,9 @@ def test_an_agent_of_ones_own_has_what_is_shipped_and_may_change_it(tmp_path: Pa
             [
                 'say = "Hm."',
                 'patterns = ["a b"]',
-                'counterexamples = ["smoke keeps coming under the door"]',
+                'counterexamples = ["smoke is pouring under the door"]',
             ],
-            r"moments\.x\.counterexamples: 'smoke keeps coming under the door' fits emergency",
+            r"moments\.x\.counterexamples: 'smoke is pouring under the door' fits emergency",
         ),
         (
             ['say = "Hm."', 'patterns = ["play something by the police"]'],
@@ -185,6 +185,56 @@ def test_an_emergency_of_ones_own_stands_beside_the_shipped_ones(tmp_path: Path)
     assert found.name_of("my cat has stopped breathing") == "animal"
     # What only sounds like one of the shipped emergencies is still known.
     assert found.by_pattern("play something by the police") == ""
+
+
+def test_a_shipped_emergency_may_have_words_of_its_own(tmp_path: Path) -> None:
+    patterns = r"['smell(?:s|ing|ed)?(?: \w+){0,3} gas', 'gas (?:leak|smell)', 'leaking gas']"
+    lines = ["[moments.emergency]", f"but_not = {patterns}"]
+    lines += ["[moments.gas]", 'say = "Touch no switch."', f"patterns = {patterns}"]
+    found = load_agent(agent_file(tmp_path, *lines)).fixed_words
+    assert found.words_for("I can smell gas in the hall") == "Touch no switch."
+    assert found.name_of("my house is on fire") == "emergency"
+
+
+def test_a_thing_alone_is_no_emergency_by_its_words(moments: Moments) -> None:
+    said = ("there is a hole in the kitchen floor", "the drain outside is blocked and it smells")
+    assert [moments.name_of(one) for one in said] == ["", ""]
+    assert moments.name_of("there is a hole in the floor and a child under it") == "emergency"
+
+
+def test_a_counterexample_binds_the_words_as_well(tmp_path: Path) -> None:
+    calm = "smoke keeps coming out of the toaster in the kitchen"
+    lines = ["[moments.emergency]", f'counterexamples = ["{calm}"]']
+    shipped, own = load_agent("assistant"), load_agent(agent_file(tmp_path, *lines))
+    near = calm.replace("in the kitchen", "in our kitchen")
+    for said in (calm, near):
+        assert shipped.fixed_words.name_of(said) == "emergency"
+        assert own.fixed_words.name_of(said) == ""
+    other = "smoke keeps coming under the bedroom door and the handle is hot"
+    assert own.fixed_words.name_of(other) == "emergency"
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("It's not an emergency.", True),
+        ("I didn't say that, nobody is hurt", True),
+        ("No, it's just a repair", True),
+        ("he can't say his name", False),
+        ("we are still in danger", False),
+        ("it's just the two of us here", False),
+        ("is it an emergency?", False),
+    ],
+)
+def test_a_moment_that_stays_ends_when_it_was_none(tmp_path: Path, said: str, left: bool) -> None:
+    lines = [
+        "[moments.water]",
+        'say = "Turn it off."',
+        'stays = "Now."',
+        'patterns = ["pipe burst"]',
+    ]
+    found = load_agent(agent_file(tmp_path, *lines)).fixed_words
+    assert found.lasting("water", said) == (("", "") if left else ("Now.", "water"))
 
 
 def test_what_only_sounds_like_it_is_taken_out_and_the_rest_counts() -> None:

@@ -108,6 +108,16 @@ def test_a_sentence_that_is_too_long_is_cut_at_a_word(tmp_path: Path) -> None:
     assert found[1].endswith("word…")
 
 
+def test_of_equally_rare_words_the_first_must_be_there(tmp_path: Path) -> None:
+    (tmp_path / "radiator.md").write_text("# Radiators\nOpen the valve to bleed a radiator.")
+    (tmp_path / "pump.md").write_text("# Pumps\nA loud pump is worn.")
+    documents = Documents(tmp_path)
+    documents.read()
+    assert documents.tells("the radiator, how do I bleed it? loud")
+    assert not documents.tells("loud: how do I bleed the radiator?")
+    assert documents.tells("please, how do I bleed it again?")
+
+
 @pytest.mark.parametrize("query", ["dragons", "what is the", "", '"', "AND OR NOT", "boil*"])
 def test_what_is_not_there_is_not_found(folder: Path, query: str) -> None:
     with pytest.raises(ToolError) as failure:

@@ -11,6 +11,7 @@ from pydantic import Field
 from tests.voice.tools.services import NOW
 from voice.errors import ConfigError
 from voice.tools.registry import Asked, Keeps, ToolError, as_tool, checked, tool, tools_in
+from voice.tools.scope import SessionScope
 
 
 @tool(read_only=True)
@@ -121,6 +122,10 @@ def test_only_a_modules_own_marked_functions_are_its_tools() -> None:
     [
         ({"asked": Asked(lambda: "Shall I?", bool)}, "asked: got a function of 0 arguments"),
         ({"asked": Asked(lambda said: "Shall I?", lambda one, two: True)}, "asked's plainly: got"),
+        (
+            {"asked": Asked(lambda said, *, scope: "Shall I?", bool)},
+            "asked: parameter scope has no type hint",
+        ),
         ({"refuses": lambda said: None}, "refuses: got a function of 1 arguments; expected 2"),
         ({"meant": lambda said, message: ""}, "meant: got a function of 2 arguments; expected 1"),
         ({"keeps": Keeps("visits", lambda: None)}, "keeps: got a function of 0 arguments"),
@@ -161,11 +166,19 @@ def test_parameters_that_no_call_can_pass_are_refused(
     assert f"got parameter {got}, which no call can pass by its name" in str(failure.value)
 
 
+def _asks(said: dict[str, Any], *, scope: SessionScope) -> str:
+    return "Shall I?"
+
+
+def _allows(given: object, message: str, more: int = 1, *, scope: SessionScope) -> None:
+    return None
+
+
 def test_functions_of_a_tool_may_take_what_is_provided() -> None:
     @tool(
-        asked=Asked(lambda said, *, scope: "Shall I?", bool),
+        asked=Asked(_asks, bool),
         meant=lambda *said: "the shop",
-        refuses=lambda given, message, more=1, *, scope: None,
+        refuses=_allows,
     )
     def close() -> str:
         """Close the shop."""

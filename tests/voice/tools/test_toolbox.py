@@ -4,7 +4,7 @@ import asyncio
 import logging
 import sys
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from tests.voice.tools.services import Clock
 from voice.config import ToolsConfig, TurnConfig
 from voice.errors import ConfigError
 from voice.tools import Noted, Progress, SessionScope, Toolbox, tool
-from voice.tools.registry import ToolError
+from voice.tools.registry import Asked, ToolError
 from voice.types import ToolCall
 
 RELEASE = threading.Event()
@@ -54,6 +54,18 @@ def stuck() -> str:
     """Hang in a thread."""
     RELEASE.wait(PATIENCE_S)
     return "too late"
+
+
+def _fails(said: Mapping[str, Any], *, scope: SessionScope) -> str:
+    if scope.said:
+        raise ToolError("Which one?")
+    return str(said["missing"])
+
+
+@tool(asked=Asked(_fails, lambda message: bool(1 / len(message))))
+def wipe() -> str:
+    """Wipe it all."""
+    return "Wiped."
 
 
 @tool(read_only=True)
@@ -141,6 +153,16 @@ async def run(box: Toolbox, name: str, call_id: str = "c", session: str = "s", *
     assert (result.call_id, result.name) == (call_id, name)
     assert result.error == result.content.startswith("Error: ")
     return result.content
+
+
+async def test_where_the_question_of_a_tool_fails_another_is_asked(box: Toolbox) -> None:
+    scope = SessionScope("s")
+    confirmation = box.specs(["wipe"], scope)[0].confirmation
+    assert confirmation is not None
+    assert confirmation.question({}) == "Shall I do that?"
+    assert confirmation.plainly("") is False
+    scope.said = ("wipe it",)
+    assert confirmation.question({}) == "Which one?"
 
 
 async def test_a_configured_modules_functions_are_tools(box: Toolbox) -> None:

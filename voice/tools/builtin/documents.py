@@ -251,7 +251,7 @@ def _ranking(index: sqlite3.Connection, words: list[str]) -> list[str]:
     for path, score in rows:
         files[path].append(score)
     # A lower score is better, and the best of a file comes first.
-    return sorted(files, key=lambda path: sum(files[path][:_OF_FILE]))
+    return sorted(files, key=lambda path: (sum(files[path][:_OF_FILE]), path))
 
 
 def _best_passage(index: sqlite3.Connection, words: list[str]) -> tuple[str, str, str] | None:
@@ -271,7 +271,9 @@ def _rarest(index: sqlite3.Connection, words: list[str]) -> str:
     """The word that fewest passages have, apart from words that name nothing; empty for none."""
     count = "SELECT count(*) FROM passages WHERE passages MATCH ?"
     found = {one: index.execute(count, (phrase_query([one]),)).fetchone() for one in words}
-    return min(found.keys() - _GENERAL, key=lambda one: found[one], default="")
+    # In the order of the question, not of a set: among equally rare words the first counts.
+    named = (one for one in words if one not in _GENERAL)
+    return min(named, key=lambda one: found[one], default="")
 
 
 def _passage(paragraph: str, words: list[str]) -> str:
