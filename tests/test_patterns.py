@@ -36,6 +36,7 @@ BOUNDED: dict[str, Callable[[str], str]] = {
     "voice.tools.builtin": _value,
     "voice.tools.kinds": _value,
     "voice.tools.spoken_dates": _value,
+    "voice.tools.spoken_times": _value,
     "voice.tools.spoken_numbers": lambda text: text[:300],
     "voice.hearing.completeness": lambda text: text[:LONGEST_RECORDED],
     "voice.config.moments": plain_words,

@@ -14,11 +14,9 @@ from voice.dialogue.history import Entry, History
 from voice.dialogue.lead import WHAT_TO_CHANGE, Lead
 from voice.dialogue.reply import Reply
 from voice.dialogue.requests import Request, Requests, distinct, to_be_done
-from voice.dialogue.tool_calls import signature
-from voice.inputs import SessionOptions
+from voice.dialogue.tool_calls import signature, waiting
 from voice.tools.spoken_results import spoken_result
 from voice.types import Message, Role, ToolCall, ToolSpec
-from voice.understanding.amendments import amended, with_details
 from voice.understanding.conditions import unkept
 from voice.understanding.confirmation import (
     HeldBack,
@@ -28,17 +26,12 @@ from voice.understanding.confirmation import (
     readable_ones,
 )
 from voice.understanding.corrections import (
-    corrected,
     corrects_one_of_several,
-    ended,
     names_a_deed,
     on_the_same,
-    repeated,
     taken_back,
     told_last,
-    unwanted,
 )
-from voice.understanding.details import detailed, shared_out
 from voice.understanding.english import as_read, asks, asks_what_was_done
 from voice.understanding.low_confidence import (
     ANYTHING_TO_DO,
@@ -76,9 +69,6 @@ from voice.understanding.unsaid_values import unsaid
 
 STILL_WAITS = "the call that was required has been made before and waits for its output"
 
-DONE_ALREADY = "That is done already."
-UNDO = "undo that"
-CANNOT_UNDO = "That is done already, and I cannot take it back, sorry."
 NOTHING_DONE = "I have not done anything yet."
 OR_LEAVE_IT = "To leave it, say: never mind."
 _WHICH = re.compile(r"\b(?:which|what)\b.*\?\s*$", re.IGNORECASE)
@@ -185,76 +175,6 @@ class CallChecks:
         found = None if self._limits.rephrases else self._lead.looked_up(reply, self.request(reply))
         return ToolCall(self._ids("call"), *found) if found else None
 
-    def of_the_last(self, reply: Reply) -> HeldBack | None:
-        """What a message that plainly corrects, repeats or refuses earlier calls leads to.
-
-        A correction of a call that the user was asked about leads to the question about the new
-        one. It is found without the model; None leaves the message to the model.
-        """
-        if reply.requests is None or reply.options.tool_choice != "auto":
-            return None
-        if amended := self._amended(reply):
-            return confirmed_ones((amended,), self._tools, "")
-        seen, tools = self._dialogue.view(self._limits.max_history), self.own_tools(reply)
-        calls = self._corrected(reply, seen, tools)
-        asked = confirmed_ones(calls, self._tools, "").question
-        held = HeldBack((), asked, calls) if asked else HeldBack(calls)
-        return held if calls else self._undone(reply, seen[:-1])
-
-    def _amended(self, reply: Reply) -> ToolCall | None:
-        """The call that was asked about, with values that the answer gives; None if it has none."""
-        call = reply.answers.calls[0] if len(reply.answers.calls) == 1 else None
-        spec = self._tools.get(call.name) if call else None
-        mild = reply.answers.mild(self._tools)
-        if call is None or spec is None or not (mild or spec.confirmation):
-            return None
-        before = *self._dialogue.user_texts(2)[1:], self._dialogue.newest_reply
-        change = with_details if mild else amended
-        new = change(self.request(reply), call, spec, " ".join(before))
-        return new and replace(new, call_id=self._ids("call"))
-
-    def _corrected(
-        self, reply: Reply, seen: Sequence[Message], tools: Mapping[str, ToolSpec]
-    ) -> tuple[ToolCall, ...]:
-        """Calls by which the user's last message corrects or repeats earlier ones, if plain."""
-        if reply.requests is None:
-            return ()
-        calls = corrected(as_read(reply.requests.first.text), seen[:-1], tools)
-        if not calls:
-            detail = repeated(seen, tools) or detailed(seen, tools)
-            calls = (detail,) if detail else shared_out(seen, tools)
-            if calls:
-                reply.take_apart(replace(reply.requests, left=()))
-        if not calls and reply.requests.left:
-            first = replace(seen[-1], content=reply.requests.first.text)
-            detail = detailed((*seen[:-1], first), tools)
-            calls = (detail,) if detail else ()
-        return tuple(replace(call, call_id=self._ids("call")) for call in calls)
-
-    def _undone(self, reply: Reply, before: Sequence[Message]) -> HeldBack | None:
-        """The calls that take back what was just done and is refused, or what is said instead.
-
-        They are those of the tools' names, or that of the agent's pattern for "undo that". What has
-        been ended can only be made again, so that is asked about. None for other messages.
-        """
-        own = {*reply.options.agent_tools, *reply.options.calls}
-        tools = {name: one for name, one in self._tools.items() if name in own}
-        # "Cancel it" points at the deed itself, so it is read as it was said.
-        several = reply.requests is not None and reply.requests.left
-        request = self.request(reply) if several else self._dialogue.newest_said
-        calls = unwanted(request, before, tools)
-        if not calls and (gone := ended(request, before, tools)):
-            made = tuple(replace(call, call_id=self._ids("call")) for call in gone[1:])
-            again = f" Shall I {made[0].name.partition('_')[0]} it again?" if made else ""
-            return HeldBack((), DONE_ALREADY + again, made)
-        options = reply.base or reply.options
-        if calls == () and (found := self._lead.wanted(options, UNDO, self._dialogue)):
-            calls = (ToolCall("", *found),)
-        if not calls:
-            return None if calls is None else HeldBack((), CANNOT_UNDO)
-        calls = tuple(replace(call, call_id=self._ids("call")) for call in calls)
-        return confirmed_ones(calls, self._lead.asking_first(), request)
-
     def instead(self, reply: Reply, pieces: Sequence[str]) -> str:
         """What is said in place of pieces of the model's answer; empty if they may be spoken.
 
@@ -354,8 +274,8 @@ class CallChecks:
         A call that the client has and has not answered is not made again. A model that rephrases is
         told by the tool what it could not read, and asks by itself.
         """
-        waiting = self.waiting(reply.options, self._dialogue)
-        if calls and not (calls := tuple(c for c in calls if signature(c) not in waiting)):
+        waits = waiting(reply.options, self._dialogue, self._tools)
+        if calls and not (calls := tuple(c for c in calls if signature(c) not in waits)):
             return HeldBack((), UNDER_WAY)
         most = self._limits.max_tool_calls - reply.calls_made
         calls = calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
@@ -380,21 +300,6 @@ class CallChecks:
         offered = {*reply.options.agent_tools, *(call.name for call in calls)}
         tools = {n: one for n, one in self._lead.asking_first().items() if n in offered}
         return confirmed_ones(calls, tools, self._dialogue.newest_said)
-
-    def waiting(self, options: SessionOptions, seen: History) -> dict[str, str]:
-        """The client's calls that have no output yet: signature → call id, of the newest such call.
-
-        An approved call runs here under another id, and so replaces the one that was asked about.
-        """
-        client_names = {tool.name for tool in options.client_tools}
-        waiting: dict[str, str] = {}
-        for entry in seen:
-            for call in entry.message.tool_calls:
-                if call.name in client_names or call.name not in self._tools:
-                    waiting[signature(call)] = call.call_id
-            if (answered := entry.message.call_id) in waiting.values():
-                waiting = {what: one for what, one in waiting.items() if one != answered}
-        return waiting
 
     def _unsaid(self, reply: Reply, calls: tuple[ToolCall, ...], seen: Sequence[Message]) -> str:
         """The question for a required value that nobody said; empty for none.

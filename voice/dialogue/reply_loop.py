@@ -142,7 +142,7 @@ class ReplyLoop:
 
     def prompt(self, options: SessionOptions, seen: History) -> Prompt:
         """The prompt that the model gets."""
-        return self._rounds.prompt(options, seen, options.tool_choice)
+        return self._rounds.prompts.of(options, seen, options.tool_choice)
 
     def carry_out(self, call: ToolCall) -> list[Command]:
         """Run a call that the client has approved, in the reply that was begun."""

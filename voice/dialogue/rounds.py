@@ -16,9 +16,11 @@ from voice.dialogue.flow import Flow
 from voice.dialogue.flow_words import NOT_UNDERSTOOD, OKAY
 from voice.dialogue.history import History
 from voice.dialogue.lead import FROM_THE_BEGINNING, WHAT_TO_CHANGE, Lead
+from voice.dialogue.prompts import Prompts
 from voice.dialogue.reply import Phase, Reply
 from voice.dialogue.reply_playback import ReplyPlayback
 from voice.dialogue.requests import Request
+from voice.dialogue.second_thoughts import SecondThoughts
 from voice.dialogue.tool_calls import ToolCalls
 from voice.events import Failure, ReplyStatus, ReplyToolResult
 from voice.inputs import (
@@ -26,13 +28,11 @@ from voice.inputs import (
     ModelFailed,
     ModelSaid,
     ReplyInput,
-    SessionOptions,
     ToolAnswered,
     ToolProgressed,
     ToolSlow,
 )
-from voice.llm.base import Prompt
-from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
+from voice.types import ToolCall, ToolResult, ToolSpec
 from voice.understanding.confirmation import HeldBack, Question, confirmed_ones
 from voice.understanding.corrections import followed, with_the_rest
 from voice.understanding.english import as_said
@@ -70,6 +70,7 @@ class Rounds:
 
     Attributes:
         calls: The calls of tools that run here.
+        prompts: Writes the prompts for the model.
     """
 
     def __init__(
@@ -88,11 +89,13 @@ class Rounds:
         self._limits = limits
         self._lead = lead
         self._checks = CallChecks(dialogue, tools, ids, limits, lead)
+        self._second = SecondThoughts(dialogue, tools, ids, limits, lead, self._checks)
         self._playback = playback
         self._is_ending = is_ending
         # The open question, as long as nothing else has been said.
         self._question = Question()
         self.calls = ToolCalls(dialogue, tools, ids)
+        self.prompts = Prompts(tools, limits, lead)
 
     def begin(self, reply: Reply, context: History | None, known: frozenset[str]) -> list[Command]:
         """Answer the user's last message: without the model, or by asking it.
@@ -133,7 +136,7 @@ class Rounds:
             if taken is not None or self._lead.drives(reply):
                 return [self._generate(reply)] if taken is None else taken
         reply.take_apart(apart)
-        if plain := self._checks.of_the_last(reply):
+        if plain := self._second.calls(reply):
             if not plain.made:
                 return self._conclude(reply, plain.question, plain.unconfirmed)
             reply.hold(plain.question, plain.unconfirmed)
@@ -163,28 +166,6 @@ class Rounds:
     def forget_question(self) -> None:
         """Drop the open question: what the user says next is no answer to it."""
         self._question = Question()
-
-    def prompt(self, options: SessionOptions, seen: History, choice: str) -> Prompt:
-        """The prompt for the model; ``choice`` is as in `SessionOptions.tool_choice`."""
-        told = options.instructions, options.remembered, self._lead.note()
-        system = tuple(Message(Role.SYSTEM, text) for text in told if text)
-        # Calls made by the program would confuse a model that need not report their results.
-        called = () if self._limits.rephrases else (*options.calls, options.answers)
-        waiting = {*self._checks.waiting(options, seen).values()}
-        hidden = {*filter(None, called)} - {*options.agent_tools}
-        shown = (
-            one
-            for one in self._lead.seen(seen).view(self._limits.max_history, waiting)
-            if hidden.isdisjoint((one.name, *(call.name for call in one.tool_calls)))
-        )
-        tools = (self._tools[name] for name in options.agent_tools if name in self._tools)
-        return Prompt(
-            messages=(*system, *shown),
-            tools=(*tools, *options.client_tools),
-            tool_choice=choice if self._limits.max_tool_calls else "none",
-            effort=options.effort,
-            max_tokens=options.max_reply_tokens,
-        )
 
     def take_in(self, reply: Reply, event: ReplyInput) -> list[Command]:
         """Advance a reply by one input; stale inputs change nothing."""
@@ -579,7 +560,7 @@ class Rounds:
             choice = "none"
         # Told that it is putting the user through, a model would say so again.
         own = {reply.item_id} if reply.handed else set[str]()
-        prompt = self.prompt(reply.options, reply.seen(self._dialogue).without(own), choice)
+        prompt = self.prompts.of(reply.options, reply.seen(self._dialogue).without(own), choice)
         told = [one for one in prompt.messages if one.content != UNDER_WAY]
         reply.ask_again("" if self._limits.out_of_band else own_words(told))
         if self._limits.out_of_band:

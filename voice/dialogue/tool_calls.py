@@ -18,6 +18,7 @@ from voice.dialogue.commands import CancelTool, Command, Emit, RunTool
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
 from voice.events import ReplyToolCall
+from voice.inputs import SessionOptions
 from voice.types import Message, Role, ToolCall, ToolResult, ToolSpec
 from voice.understanding.corrections import given_up
 from voice.understanding.english import agrees, normalised
@@ -201,6 +202,24 @@ class ToolCalls:
         same = [r for r in runs if r.reply_id != reply.reply_id and r.repeated_by(call, words)]
         same.sort(key=lambda run: signature(run.call) != signature(call))
         return list(dict.fromkeys(run.key for run in same))
+
+
+def waiting(
+    options: SessionOptions, seen: History, tools: Mapping[str, ToolSpec]
+) -> dict[str, str]:
+    """The client's calls that have no output yet: signature → call id, of the newest such call.
+
+    An approved call runs here under another id, and so replaces the one that was asked about.
+    """
+    client_names = {tool.name for tool in options.client_tools}
+    waits: dict[str, str] = {}
+    for entry in seen:
+        for call in entry.message.tool_calls:
+            if call.name in client_names or call.name not in tools:
+                waits[signature(call)] = call.call_id
+        if (answered := entry.message.call_id) in waits.values():
+            waits = {what: one for what, one in waits.items() if one != answered}
+    return waits
 
 
 def signature(call: ToolCall) -> str:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import date, datetime
 from difflib import get_close_matches
 
-from voice.tools import phrasing, spoken_dates
+from voice.tools import phrasing, spoken_dates, spoken_times
 from voice.tools.registry import Readable, Unreadable
 from voice.tools.spoken_numbers import DIGITS, digits
 
@@ -249,7 +249,7 @@ def clock_time(said: str, _: datetime, first_hour: int = 7) -> str:
     found = None
     if bare != "the 1 after" and re.search(r"\d(?!st thing)|\b(?:noon|midday|midnight)\b", bare):
         # A part of the day is another kind of value.
-        found = spoken_dates.time_of_day(bare, first_hour)
+        found = spoken_times.time_of_day(bare, first_hour)
     if found is None:
         raise Unreadable("time", said)
     return clock(found[0] * 60 + found[1])

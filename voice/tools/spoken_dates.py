@@ -1,8 +1,8 @@
-"""Reads spoken days, times of day and moments, given the current time.
+"""Reads spoken days and moments, given the current time.
 
 A moment is a length of time from now ("in ten minutes"), or a day and a time of day. The day
 ("tomorrow", "friday", "december 25") is taken out of the text, and the rest is read as a time of
-day ("half past seven", "seven thirty p m").
+day (`spoken_times`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,15 @@ from dateutil.rrule import MONTHLY, rrule
 
 from voice.tools.registry import ToolError, Unreadable
 from voice.tools.spoken_numbers import digits, duration
+from voice.tools.spoken_times import (
+    MINUTES,
+    ON_24_HOURS,
+    PART_HOURS,
+    PARTS_OF_DAY,
+    Clock,
+    take_time,
+    without,
+)
 
 WEEKDAYS = [name.lower() for name in calendar.day_name]
 MONTHS = [name.lower() for name in calendar.month_name[1:]]
@@ -55,22 +64,6 @@ _SHORT = {
     "thu": "thursday", "thur": "thursday", "thurs": "thursday", "fri": "friday",
     "tmrw": "tomorrow", "tmr": "tomorrow", "xmas": "christmas",
 }  # fmt: skip
-_ON_24_HOURS = re.compile(r"(?:oh )?(?:[01]?\d|2[0-4]) ?[0-5]\d hours")
-"""A time of day as on a duty roster: "1930 hours", "oh 730 hours"."""
-
-PARTS_OF_DAY = {
-    "morning": 9, "afternoon": 15, "evening": 19, "night": 21, "first thing": 8, "breakfast": 8,
-    "before lunch": 11, "lunch": 12, "after lunch": 14, "tea": 17, "end of day": 17,
-    "after work": 18, "dinner": 18, "after dinner": 20, "bed": 22,
-}  # fmt: skip
-"""Part of the day → the hour that is meant if nothing else is said."""
-_MORNINGS = ("morning", "first thing", "breakfast", "before lunch")
-_PART = re.compile(
-    r"\b(?:(?:in|at|on|by|during) )?(?:(?:the|this|my|early|late|later) )*"
-    r"(?:(?P<part>morning|afternoon|evening|night|(?:first|1st) thing(?: in the morning)?"
-    r"|(?:before|after) lunch|after (?:work|dinner)|(?:breakfast|lunch|tea|dinner|bed) ?time"
-    r"|lunch|end of (?:the |my )?(?:working )?day|close of business)|(?:late )?tonight)\b"
-)
 _HEDGES = re.compile(
     r"\b(?:roughly|approximately|approx|round(?= about)|(?:some ?where|just|shortly|right|bang|some"
     r" ?time|any ?time|maybe|perhaps|ideally|preferably|say)"
@@ -79,20 +72,12 @@ _HEDGES = re.compile(
 )
 """Words that make a time more or less exact without changing it."""
 
-_PART_HOURS = {
-    "morning": range(12), "afternoon": range(12, 18), "evening": range(17, 24),
-    "night": (*range(19, 24), *range(5)), "first thing": range(5, 10), "breakfast": range(5, 11),
-    "before lunch": range(9, 13), "lunch": range(11, 15), "after lunch": range(12, 17),
-    "tea": range(15, 19), "end of day": range(16, 20), "after work": range(16, 22),
-    "dinner": range(17, 22), "after dinner": range(18, 24), "bed": range(20, 24),
-}  # fmt: skip
 _SHIFT = re.compile(r"(?:by )?(.+) (later|earlier)")
 _PUSHED = re.compile(
     r"\b(?:push|move|shift|put|set|bring|pull|change|delay|postpone)\b.*?"
     r"\b(?:(?P<earlier>forward|earlier|sooner)|back|out|later)\b|\b(?:delay|postpone)\b"
 )
-_MINUTES = r"(?:a )?(half|quarter|\d{1,2})(?: minutes?)?"
-_NO_HOUR = re.compile(rf"(?:at )?{_MINUTES} (past|after|to|before)")
+_NO_HOUR = re.compile(rf"(?:at )?{MINUTES} (past|after|to|before)")
 """A time without its hour, "ten to", which suffices when a moment is moved."""
 _BESIDE = re.compile(
     r"(?P<length>(?:the|half an?|an?|\d+) [a-z]+(?: [\w ]+?)?) (?P<way>after|before) (?P<other>.+)"
@@ -113,34 +98,6 @@ class When:
 
     moment: datetime
     time_said: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Clock:
-    """A spoken time of day; ``certain`` if the hour is one of 24 rather than of 12.
-
-    Hour 24 is midnight at the end of a day.
-    """
-
-    hour: int
-    minute: int
-    certain: bool
-
-    def hours(self, part: str | None, first_hour: int) -> list[int]:
-        """The hours of the day that it may mean, in order, given the ``part`` of the day if spoken.
-
-        A certain hour, or one with a part of the day, may be before ``first_hour``. After midnight
-        a night is still that of the day before: "tonight at 1 a.m.", hour 25. If ``first_hour`` is
-        0, it may also be the night that this day began in.
-        """
-        before, after = self.hour % 12, self.hour % 12 + 12
-        if part == "night" and self.hour % (24 if self.certain else 12) < 5:
-            return [before, before + 24] if first_hour == 0 else [before + 24]
-        if self.certain:
-            return [self.hour]
-        if part is not None:
-            return [before if part in _MORNINGS else after]
-        return [hour for hour in (before, after) if hour >= first_hour]
 
 
 def day(text: str, now: datetime) -> date:
@@ -195,7 +152,7 @@ def moment(text: str, now: datetime, first_hour: int = 1, near: datetime | None 
         return When(then, time_said=True)
     if near is not None and (match := _NO_HOUR.fullmatch(said)):
         return When(_beside_the_hour(near, match, now), time_said=True)
-    if not _ON_24_HOURS.fullmatch(re.sub(r"^(?:at|for|by|around|about) ", "", said)):
+    if not ON_24_HOURS.fullmatch(re.sub(r"^(?:at|for|by|around|about) ", "", said)):
         with contextlib.suppress(Unreadable):
             return When(_shifted(now, duration(text), now), time_said=True)
     if (match := _BESIDE.fullmatch(said)) and (length := _length(match["length"])):
@@ -203,10 +160,10 @@ def moment(text: str, now: datetime, first_hour: int = 1, near: datetime | None 
         then = _shifted(other.moment, length if match["way"] == "after" else -length, now)
         return When(then, other.time_said)
     found, rest = take_day(said, now)
-    clock, part, rest = _take_time(rest)
+    clock, part, rest = take_time(rest)
     if rest or (found is None and clock is None and part is None):
         dated = _DATE.search(said)
-        left = dated and _take_time(_without(said, dated))[2]
+        left = dated and take_time(without(said, dated))[2]
         raise _no_date(None if left else dated) or Unreadable("time", text)
     if found is not None and found.year == MAXYEAR:
         # The last hours of that year may be beyond the calendar in another time zone.
@@ -254,8 +211,8 @@ def beside(old: str, said: str) -> str:
     found, rest = take_day(words, noon)
     old_found, old_rest = take_day(normal_form(old), noon)
     with contextlib.suppress(ToolError):
-        clock, part, left = _take_time(rest)
-        old_clock, _, old_left = _take_time(old_rest)
+        clock, part, left = take_time(rest)
+        old_clock, _, old_left = take_time(old_rest)
         if left or old_left or (found is None and clock is None and part is None):
             return ""
         if clock is None and part is None and old_clock is not None:
@@ -290,13 +247,13 @@ def may_mean(text: str, then: datetime, now: datetime) -> bool:
         if moment(text, now).moment == then:
             return True
     found, rest = take_day(normal_form(text), now)
-    clock, part, rest = _take_time(rest)
+    clock, part, rest = take_time(rest)
     if rest or (found is None and clock is None and part is None):
         return False
     if found is not None and found != then.date():
         return False
     if clock is None:
-        return part is None or then.hour in _PART_HOURS[part]
+        return part is None or then.hour in PART_HOURS[part]
     hours = {hour % 24 for hour in clock.hours(part, 0)}
     return then.minute == clock.minute and then.hour in hours
 
@@ -325,30 +282,12 @@ def _beside_the_hour(near: datetime, match: re.Match[str], now: datetime) -> dat
     return min(coming, key=lambda one: abs(one - near)).astimezone(now.tzinfo)
 
 
-def _nearest(near: datetime, clock: _Clock, part: str | None, now: datetime) -> datetime:
+def _nearest(near: datetime, clock: Clock, part: str | None, now: datetime) -> datetime:
     """The time of day nearest to ``near`` on its day, or the first one on the day after."""
     hours = sorted(clock.hours(part, 0), key=lambda hour: abs(hour - near.hour))
     with contextlib.suppress(ToolError):
         return _first_after(now, [near.date()], hours, clock.minute)
     return _first_after(now, [near.date() + timedelta(1)], sorted(hours), clock.minute)
-
-
-def time_of_day(text: str, first_hour: int = 1) -> tuple[int, int] | None:
-    """The hour and minute of a time of day in `normal_form`; None for no words.
-
-    Args:
-        first_hour: An ambiguous time is the first one not before this hour.
-
-    Raises:
-        Unreadable: It is not a time of day.
-    """
-    clock, part, rest = _take_time(text)
-    if rest:
-        raise Unreadable("time", text)
-    if clock is None:
-        return None if part is None else (PARTS_OF_DAY[part], 0)
-    hours = clock.hours(part, first_hour)
-    return (hours or [clock.hour])[0] % 24, clock.minute
 
 
 def normal_form(text: str) -> str:
@@ -370,12 +309,12 @@ def take_day(said: str, now: datetime) -> tuple[date | None, str]:
     said = _OF_A_WEEK.sub(lambda found: f"{found[1] or found[4]} {found[2] or found[3]}", said)
     beyond = rf"\b(?:(\d+|an?) )?weeks? (?:from |on )?(?=(?:tomorrow|{WEEKDAY})\b)"
     if match := re.search(beyond, said):
-        other, rest = take_day(_without(said, match), now)
+        other, rest = take_day(without(said, match), now)
         if other and (later := _later(other, match[1], "week")):
             return later, rest
     counted = r"\b(?:in )?(?<!once )(\d+|an?) (day|week|month)s?(?: (?:from )?(?:now|today))?\b"
     if (match := re.search(counted, said)) and (later := _later(today, match[1], match[2])):
-        return later, _without(said, match)
+        return later, without(said, match)
     relative: list[tuple[str, date]] = [
         (r"(?:the )?day after tomorrow", today + timedelta(2)),
         (r"(?:the )?day before yesterday", today - timedelta(2)),
@@ -388,7 +327,7 @@ def take_day(said: str, now: datetime) -> tuple[date | None, str]:
     ]
     for pattern, meant in relative:
         if match := re.search(rf"\b(?:{pattern})\b", said):
-            return meant, _without(said, match)
+            return meant, without(said, match)
     for take in (_take_holiday, _take_date, _take_weekday):
         meant_day, rest = take(said, today)
         if meant_day is not None:
@@ -418,7 +357,7 @@ def _take_holiday(said: str, today: date) -> tuple[date | None, str]:
             else:
                 meant = _thanksgiving(year)
             if meant >= today:
-                return meant, _without(said, match)
+                return meant, without(said, match)
     return None, said
 
 
@@ -429,13 +368,13 @@ def _thanksgiving(year: int) -> date:
 
 def _take_date(said: str, today: date) -> tuple[date | None, str]:
     if (match := _DATE.search(said)) and (dated := _dated(match[0], today)):
-        return dated, _without(said, match)
+        return dated, without(said, match)
     if match := re.search(rf"\b(?:on )?(?:{WEEKDAY} )?the ({_ORDINAL})\b", said):
         number = int(match[1][:-2])
         if 1 <= number <= 31:
             start = datetime.combine(today, time())
             (meant,) = rrule(MONTHLY, bymonthday=number, dtstart=start, count=1)
-            return meant.date(), _without(said, match)
+            return meant.date(), without(said, match)
     return None, said
 
 
@@ -472,67 +411,7 @@ def _take_weekday(said: str, today: date) -> tuple[date | None, str]:
         meant = today + timedelta(7 - today.weekday() + WEEKDAYS.index(match[2]))
     elif match[1] == "last ":
         meant = today + timedelta(ahead - 7)
-    return meant, _without(said, match)
-
-
-def _take_time(said: str) -> tuple[_Clock | None, str | None, str]:
-    """The time of day, the part of the day, and the words that could not be read."""
-    part = None
-    if match := _PART.search(said):
-        part, said = _part_named(match["part"] or "night"), _without(said, match)
-    # "And one at seven" asks for one more alarm.
-    said = re.sub(r"^(?:another )?(?:1 )?(?:more )?(?=(?:at|for|by|around|about) )", "", said)
-    said = re.sub(
-        r"^(?:at|for|by|around|about|on)\b|\b(?:at|for|by|on|sharp|exactly|please)$", "", said
-    )
-    said = re.sub(r"\b(?:at|on|around|about)\b", " ", said)
-    clock = _clock(" ".join(said.split()))
-    return clock, part, "" if clock else " ".join(said.split())
-
-
-def _part_named(said: str) -> str:
-    """A part of the day by its name in `PARTS_OF_DAY`."""
-    name = re.sub(r" ?time$| in the morning$", "", said).replace("1st", "first")
-    return "end of day" if name.startswith(("end of", "close of")) else name
-
-
-def _clock(said: str) -> _Clock | None:
-    if match := re.fullmatch(r"(.+ (?:past|after|(to|before))) (?:noon|midday|(midnight))", said):
-        said = f"{match[1]} 12 {'pm' if bool(match[2]) == bool(match[3]) else 'am'}"
-    said = re.sub(r"^12 (?=noon|midday|midnight)", "", said)
-    if said in ("noon", "midday", "midnight"):
-        return _Clock(24 if said == "midnight" else 12, 0, certain=True)
-    half = None
-    if match := re.search(r" ?\b(am|pm)$", said):
-        half, said = match[1], said[: match.start()]
-    certain = half is not None or _ON_24_HOURS.fullmatch(said) is not None
-    numbers = _hour_and_minute(re.sub(r"^oh | (?:o'clock|hours)$", "", said))
-    if numbers is None or numbers[0] > 24 or numbers[1] > 59:
-        return None
-    hour, minute = numbers
-    if half is not None:
-        if not 1 <= hour <= 12:
-            return None
-        hour = hour % 12 + (12 if half == "pm" else 0)
-    return _Clock(hour, minute, certain=certain or hour > 12 or hour == 0)
-
-
-def _hour_and_minute(said: str) -> tuple[int, int] | None:
-    if match := re.fullmatch(rf"{_MINUTES} (past|after|to|before|till|until|of) (\d{{1,2}})", said):
-        minute = {"half": 30, "quarter": 15}.get(match[1]) or int(match[1])
-        hour = int(match[3])
-        if match[2] in ("past", "after"):
-            return hour, minute
-        return hour - 1 or 12, 60 - minute
-    if re.fullmatch(rf"{_MINUTES} (?:past|after)", said):
-        raise ToolError(f"{said.capitalize()} which hour?")
-    if match := re.fullmatch(r"half (\d{1,2})", said):
-        return int(match[1]), 30
-    if match := re.fullmatch(r"(\d{1,2})(?:[:. ](?:oh |o |0 )?(\d{1,2}))?", said):
-        return int(match[1]), int(match[2] or 0)
-    if match := re.fullmatch(r"(\d{1,2})(\d\d)", said):
-        return int(match[1]), int(match[2])
-    return None
+    return meant, without(said, match)
 
 
 def _first_after(now: datetime, days: list[date], hours: list[int], minute: int) -> datetime:
@@ -559,10 +438,6 @@ def _some_time_on(found: date | None, part: str | None, now: datetime, named: bo
         return now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     days = [now.date(), now.date() + timedelta(7 if named else 1)]
     return _first_after(now, days if found is None or named else [found], [hour], 0)
-
-
-def _without(said: str, match: re.Match[str]) -> str:
-    return " ".join(f"{said[: match.start()]} {said[match.end() :]}".split())
 
 
 def is_weekday(text: str) -> bool:

@@ -13,9 +13,10 @@ from datetime import UTC, datetime, timedelta
 
 from dateutil.rrule import rrulestr
 
-from voice.tools import phrasing, spoken_dates
+from voice.tools import phrasing, spoken_dates, spoken_times
 from voice.tools.registry import ToolError, Unreadable
-from voice.tools.spoken_dates import PARTS_OF_DAY, WEEKDAY, WEEKDAYS
+from voice.tools.spoken_dates import WEEKDAY, WEEKDAYS
+from voice.tools.spoken_times import PARTS_OF_DAY
 
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _WORKING, _WEEKEND = "MO,TU,WE,TH,FR", "SA,SU"
@@ -87,7 +88,7 @@ def repeat(text: str, now: datetime, first_hour: int = 1) -> Repeat | None:
     if (part := _part_of_day(match[0])) is not None:
         rest = f"{rest} {part}"
     try:
-        hour, minute = spoken_dates.time_of_day(rest, first_hour) or (PARTS_OF_DAY["morning"], 0)
+        hour, minute = spoken_times.time_of_day(rest, first_hour) or (PARTS_OF_DAY["morning"], 0)
     except Unreadable as error:
         raise Unreadable("time", text) from error
     parts |= {"BYHOUR": str(hour), "BYMINUTE": str(minute), "BYSECOND": "0"}

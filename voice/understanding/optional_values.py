@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, islice, pairwise
 
-from voice.tools.spoken_dates import PARTS_OF_DAY, WEEKDAY
+from voice.tools.spoken_dates import WEEKDAY
+from voice.tools.spoken_times import PARTS_OF_DAY
 from voice.types import Message, Reading, Role, ToolCall, ToolSpec
 from voice.understanding.conditions import days, is_term, tells_time
 from voice.understanding.corrections import MAKING

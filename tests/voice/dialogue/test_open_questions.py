@@ -9,9 +9,10 @@ import pytest
 
 from tests.support.script import TIME, TIMER, TOOLS, Script
 from voice.config import AgentConfig
-from voice.dialogue.call_checks import CANNOT_UNDO, NOTHING_DONE
+from voice.dialogue.call_checks import NOTHING_DONE
 from voice.dialogue.commands import Generate, RunTool
 from voice.dialogue.flow import Flow
+from voice.dialogue.second_thoughts import CANNOT_UNDO
 from voice.dialogue.team import Team
 from voice.events import ReplyToolCall
 from voice.types import Confirmation, Reading, Role, ToolCall, ToolSpec

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.voice.tools.services import NOW
-from voice.tools import spoken_dates
+from voice.tools import spoken_dates, spoken_times
 from voice.tools.registry import ToolError, Unreadable
 
 
@@ -347,7 +347,7 @@ def test_every_time_of_day_is_read_in_every_part_of_it(hour: int) -> None:
                     words = f"{lead}{said} {part}{tail}".replace("  ", " ").strip()
                     first = 12 if added is None and hour < 7 else 0
                     expected = hour + (first if added is None else added), minute
-                    read = spoken_dates.time_of_day(spoken_dates.normal_form(words), 7)
+                    read = spoken_times.time_of_day(spoken_dates.normal_form(words), 7)
                     wrong += [(words, read)] if read != expected else []
     assert wrong == []
 
