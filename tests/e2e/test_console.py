@@ -64,7 +64,7 @@ async def test_the_operator_sees_and_hears_what_happened(repo_root: Path, tmp_pa
             await page.until("document.querySelector('#problem').innerText === 'The key is wrong.'")
             await check_access(page, axe, "signing in")
             await sign_in(page, KEY)
-            await page.until("document.querySelector('#count').innerText.includes('None')")
+            await page.until("document.querySelector('#count').innerText.includes('No kept')")
             async with calling(address):
                 await page.until("document.querySelector('#live .call')")
                 shown = await page.text("#live")

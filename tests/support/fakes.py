@@ -199,7 +199,7 @@ class FakeParts:
     conversations: int = 8
     agents: dict[str, FakeParts] = field(default_factory=dict)
 
-    def for_agent(self, name: str) -> FakeParts:
+    def for_agent(self, name: str, option: str = "agent") -> FakeParts:
         return self.agents[name]
 
     def assign(self, caller: Caller | None) -> Assigned[FakeParts]:

@@ -146,7 +146,7 @@ def _with(name: str, schema: dict[str, Any]) -> ToolSpec:
     [
         (_with("x", UNIQUE), "tools.1.parameters.properties.x", "uniqueItems"),
         (_with("x", {"$ref": "#"}), "tools.1.parameters.properties.x", r"\$ref"),
-        (_with("x", {"enum": ["a\0b"]}), "tools", "expected no"),
+        (_with("x", {"enum": ["a\0b"]}), "tools.1.parameters.properties.x", "expected no"),
         (replace(TIMER, parameters={"allOf": []}), "tools.1.parameters.allOf", "not supported"),
         (replace(TIMER, description="word " * 90_000), "tools", "characters"),
     ],

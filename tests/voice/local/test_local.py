@@ -246,5 +246,5 @@ def test_a_canceller_is_used_where_it_can_be(monkeypatch):
     assert canceller_of("half_duplex", card) is None
     monkeypatch.setattr("voice.local.__main__.can_cancel", lambda: False)
     assert canceller_of("auto", card) is None
-    with pytest.raises(DeviceError, match=r"quicksilver-voice\[local\]"):
+    with pytest.raises(DeviceError, match=r"-e '\.\[local\]'"):
         canceller_of("cancel", card)

@@ -37,7 +37,7 @@ def test_a_broken_sound_system_is_told_in_one_line(tmp_path):
 
 def test_a_missing_sounddevice_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "sounddevice", None)
-    with pytest.raises(DeviceError, match=r"quicksilver-voice\[local\]"):
+    with pytest.raises(DeviceError, match=r"-e '\.\[local\]'"):
         list_devices()
 
 

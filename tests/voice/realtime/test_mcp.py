@@ -238,8 +238,9 @@ async def test_a_tool_that_a_server_has_no_more_is_not_offered(embedded_parts: R
         session(embedded_parts, model, [address]) as socket,
     ):
         await declare(socket, tool(address, require_approval={"never": {"read_only": True}}))
-        await ask(socket, "lose")
-        await receive_until(socket, "mcp_list_tools.completed")
+        # The list may come before the reply has ended.
+        if "mcp_list_tools.completed" not in kinds(await ask(socket, "lose")):
+            await receive_until(socket, "mcp_list_tools.completed")
         await ask(socket, "store")
         assert sorted(model.offered) == ["add", "lose"]
 
