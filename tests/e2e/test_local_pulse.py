@@ -180,8 +180,8 @@ async def ask_for_a_timer(agent: Agent, wav: Path, env: dict[str, str], dropouts
     for _ in range(ASKED_AT_MOST):
         async with running("paplay", "--device=mic", str(wav), env=env) as player:
             assert await player.wait() == 0
-        # Who misses a word of it asks, about a timer of so long.
-        understood = "Timer set for 10 minutes.", "timer: ten minutes"
+        # Who misses a word of it asks, about a timer of so long, or takes the word for a name.
+        understood = "imer set for 10 minutes.", "timer: ten minutes"
         if await agent.prints(*understood, within_s=20):
             return
         assert agent.dropouts > dropouts, f"no dropout, yet it did not understand; {agent}"
