@@ -70,6 +70,7 @@ _NO = re.compile(
     re.IGNORECASE,
 )
 """Begins a message that says what was meant instead; "no mocha" may mean that none is."""
+_MORE = re.compile(r",(?! (?:please|thanks|sorry)\b)")
 _DENYING = re.compile(r"n't\b|\b(?:no|not|without|never|off|out|only|just|leave|keep)\b")
 _LONGEST = 12
 """Most words of a short correction; the new value has at most `_LONGEST_VALUE`."""
@@ -247,7 +248,9 @@ def _instead(
     turn = before[_last_done(before, tools) :]
     # Whatever was taken back is not meant.
     made = [one for one in _made(turn, tools) if one.name.partition("_")[0] not in ENDING]
-    if len(made) != 1 or not _NO.match(message):
+    no = _NO.match(message)
+    # "Bears, gummy bears" is more than a value.
+    if len(made) != 1 or no is None or _MORE.search(message, no.end()):
         return ()
     (call,) = made
     said = (one.content for one in reversed(turn) if one.role is Role.AGENT and one.content)
