@@ -70,7 +70,7 @@ _NO = re.compile(
     re.IGNORECASE,
 )
 """Begins a message that says what was meant instead; "no mocha" may mean that none is."""
-_MORE = re.compile(r",(?! (?:please|thanks|sorry)\b)")
+_MORE = re.compile(r",(?! (?:please|thanks|sorry|i (?:said|meant|mean))\b)", re.IGNORECASE)
 _DENYING = re.compile(r"n't\b|\b(?:no|not|without|never|off|out|only|just|leave|keep)\b")
 _LONGEST = 12
 """Most words of a short correction; the new value has at most `_LONGEST_VALUE`."""
