@@ -24,7 +24,7 @@ from voice.errors import ConfigError, VoiceError
 from voice.records.caller_data import CallerData
 from voice.records.folder import Conversations
 from voice.tools.database import Database
-from voice.tools.database.sqlite_file import SqliteFile
+from voice.tools.database.sqlite_file import file_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,8 +48,8 @@ def _check_there(place: str) -> None:
     Raises:
         ConfigError: There is no such file.
     """
-    file = ":memory:" if "://" in place else SqliteFile(place).shown
-    if file != ":memory:" and not Path(file).exists():
+    file = "" if "://" in place else file_of(place)
+    if file and not Path(file).exists():
         raise ConfigError(
             f"tools.database: got {file!r}, which is not there; expected the server's"
         )

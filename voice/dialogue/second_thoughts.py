@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from voice.dialogue.call_checks import CallChecks, Limits
 from voice.dialogue.history import History
@@ -21,33 +21,20 @@ UNDO = "undo that"
 CANNOT_UNDO = "That is done already, and I cannot take it back, sorry."
 
 
+@dataclass(frozen=True, slots=True)
 class SecondThoughts:
     """Finds what a message changes about calls that were made or asked about; runs none.
 
-    Args:
-        dialogue: What was said.
-        tools: The tools that run here, by name.
-        ids: Makes an id from a prefix, never the same twice.
-        limits: Limits of the history.
-        lead: The flow's decisions.
-        checks: Tells which part of a message is being answered, and with which tools.
+    Attributes are those of `CallChecks`, and ``checks``, which tells what part of a message is
+    being answered, and with which tools.
     """
 
-    def __init__(
-        self,
-        dialogue: History,
-        tools: Mapping[str, ToolSpec],
-        ids: Callable[[str], str],
-        limits: Limits,
-        lead: Lead,
-        checks: CallChecks,
-    ) -> None:
-        self._dialogue = dialogue
-        self._tools = tools
-        self._ids = ids
-        self._limits = limits
-        self._lead = lead
-        self._checks = checks
+    dialogue: History
+    tools: Mapping[str, ToolSpec]
+    ids: Callable[[str], str]
+    limits: Limits
+    lead: Lead
+    checks: CallChecks
 
     def calls(self, reply: Reply) -> HeldBack | None:
         """What a message that plainly corrects, repeats or refuses earlier calls leads to.
@@ -58,24 +45,24 @@ class SecondThoughts:
         if reply.requests is None or reply.options.tool_choice != "auto":
             return None
         if amended := self._amended(reply):
-            return confirmed_ones((amended,), self._tools, "")
-        seen, tools = self._dialogue.view(self._limits.max_history), self._checks.own_tools(reply)
+            return confirmed_ones((amended,), self.tools, "")
+        seen, tools = self.dialogue.view(self.limits.max_history), self.checks.own_tools(reply)
         calls = self._corrected(reply, seen, tools)
-        asked = confirmed_ones(calls, self._tools, "").question
+        asked = confirmed_ones(calls, self.tools, "").question
         held = HeldBack((), asked, calls) if asked else HeldBack(calls)
         return held if calls else self._undone(reply, seen[:-1])
 
     def _amended(self, reply: Reply) -> ToolCall | None:
         """The call that was asked about, with values that the answer gives; None if it has none."""
         call = reply.answers.calls[0] if len(reply.answers.calls) == 1 else None
-        spec = self._tools.get(call.name) if call else None
-        mild = reply.answers.mild(self._tools)
+        spec = self.tools.get(call.name) if call else None
+        mild = reply.answers.mild(self.tools)
         if call is None or spec is None or not (mild or spec.confirmation):
             return None
-        before = *self._dialogue.user_texts(2)[1:], self._dialogue.newest_reply
+        before = *self.dialogue.user_texts(2)[1:], self.dialogue.newest_reply
         change = with_details if mild else amended
-        new = change(self._checks.request(reply), call, spec, " ".join(before))
-        return new and replace(new, call_id=self._ids("call"))
+        new = change(self.checks.request(reply), call, spec, " ".join(before))
+        return new and replace(new, call_id=self.ids("call"))
 
     def _corrected(
         self, reply: Reply, seen: Sequence[Message], tools: Mapping[str, ToolSpec]
@@ -93,7 +80,7 @@ class SecondThoughts:
             first = replace(seen[-1], content=reply.requests.first.text)
             detail = detailed((*seen[:-1], first), tools)
             calls = (detail,) if detail else ()
-        return tuple(replace(call, call_id=self._ids("call")) for call in calls)
+        return tuple(replace(call, call_id=self.ids("call")) for call in calls)
 
     def _undone(self, reply: Reply, before: Sequence[Message]) -> HeldBack | None:
         """The calls that take back what was just done and is refused, or what is said instead.
@@ -102,19 +89,19 @@ class SecondThoughts:
         been ended can only be made again, so that is asked about. None for other messages.
         """
         own = {*reply.options.agent_tools, *reply.options.calls}
-        tools = {name: one for name, one in self._tools.items() if name in own}
+        tools = {name: one for name, one in self.tools.items() if name in own}
         # "Cancel it" points at the deed itself, so it is read as it was said.
         several = reply.requests is not None and reply.requests.left
-        request = self._checks.request(reply) if several else self._dialogue.newest_said
+        request = self.checks.request(reply) if several else self.dialogue.newest_said
         calls = unwanted(request, before, tools)
         if not calls and (gone := ended(request, before, tools)):
-            made = tuple(replace(call, call_id=self._ids("call")) for call in gone[1:])
+            made = tuple(replace(call, call_id=self.ids("call")) for call in gone[1:])
             again = f" Shall I {made[0].name.partition('_')[0]} it again?" if made else ""
             return HeldBack((), DONE_ALREADY + again, made)
         options = reply.base or reply.options
-        if calls == () and (found := self._lead.wanted(options, UNDO, self._dialogue)):
+        if calls == () and (found := self.lead.wanted(options, UNDO, self.dialogue)):
             calls = (ToolCall("", *found),)
         if not calls:
             return None if calls is None else HeldBack((), CANNOT_UNDO)
-        calls = tuple(replace(call, call_id=self._ids("call")) for call in calls)
-        return confirmed_ones(calls, self._lead.asking_first(), request)
+        calls = tuple(replace(call, call_id=self.ids("call")) for call in calls)
+        return confirmed_ones(calls, self.lead.asking_first(), request)

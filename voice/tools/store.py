@@ -199,10 +199,7 @@ class Store:
 
     def add_item(self, list_name: str, *items: str) -> None:
         """Append items to a list, all or none; the list need not exist."""
-        add = insert(list_items)
-        self._database.write(
-            *(add.values(**self._owned, list=list_name, item=item) for item in items)
-        )
+        self._database.write(*self._adding(list_name, items))
         self._inverses.extend(partial(self.remove_item, list_name, item) for item in items)
 
     def add_new_items(
@@ -218,12 +215,15 @@ class Store:
         def adding(connection: Connection) -> list[Executable]:
             had = {key(item) for (item,) in connection.execute(self._on_list(list_name))}
             new.extend(item for item in items if key(item) not in had)
-            add = insert(list_items)
-            return [add.values(**self._owned, list=list_name, item=item) for item in new]
+            return self._adding(list_name, new)
 
         self._database.change(list_items, adding)
         self._inverses.extend(partial(self.remove_item, list_name, item) for item in new)
         return new
+
+    def _adding(self, list_name: str, items: Sequence[str]) -> list[Executable]:
+        add = insert(list_items)
+        return [add.values(**self._owned, list=list_name, item=item) for item in items]
 
     def remove_item(self, list_name: str, item: str) -> bool:
         """Remove the oldest such item from a list; False if it is not there."""

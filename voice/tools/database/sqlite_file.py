@@ -52,7 +52,7 @@ class SqliteFile:
     """
 
     def __init__(self, file: str) -> None:
-        self._file = "" if file == ":memory:" else file or str(data_path(_DEFAULT))
+        self._file = file_of(file)
         self.shown = self._file or ":memory:"
         self._lock = threading.Lock()
         self.engine = create_engine(
@@ -122,6 +122,11 @@ class SqliteFile:
                 *(self._file, error, aside),
             )
             return _connect(self._file)
+
+
+def file_of(place: str) -> str:
+    """The path of the file that `SqliteFile` takes for its argument; empty for none."""
+    return "" if place == ":memory:" else place or str(data_path(_DEFAULT))
 
 
 def _connect(file: str) -> sqlite3.Connection:
