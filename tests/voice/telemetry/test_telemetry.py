@@ -131,8 +131,9 @@ def check_times(stages: dict[str, Sent]) -> None:
     # The recording has one second and a half of speech, which was sent faster than it was spoken.
     heard, ended, asked, tool, said = (stages[name] for name in STAGES)
     assert 1.0 < ended.start_s - heard.start_s < 2.5
-    assert ended.end_s <= asked.start_s + 0.001
-    assert asked.end_s <= tool.start_s + 0.001
+    # Between two marks the event loop may serve another task.
+    assert ended.end_s <= asked.start_s + 0.02
+    assert asked.end_s <= tool.start_s + 0.02
     assert asked.about["gen_ai.response.time_to_first_chunk"] >= 0
     assert said.about["gen_ai.response.time_to_first_chunk"] > 0
     assert tool.about["quicksilver.tool.duration_ms"] > 0
