@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ SURE = 0.95
 FEWEST = 10
 """With fewer callers of a variant, no difference is judged."""
 SEED = 1
+MOST_AT_ONCE = 4_000_000
+"""Values of all draws together that are in memory at once."""
 
 
 @dataclass(slots=True)
@@ -47,45 +50,68 @@ class Measured:
 Callers = Sequence[Measured]
 
 
+Values = Sequence[float]
+Draws = NDArray[np.int32]
+"""(DRAWS, N): how often each bootstrap draw has each of N owners of values."""
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A row of the table; ``of`` computes it for some callers, nan if nothing was measured."""
+    """A row of the table.
+
+    Attributes:
+        of: Computes it for some callers; nan if nothing was measured.
+        drawn: Computes it for each of (DRAWS, N) draws of N callers.
+    """
 
     name: str
     of: Callable[[Callers], float]
+    drawn: Callable[[Callers, Draws], NDArray[np.float64]]
 
 
-def quantile(mark: str, share: float) -> Callable[[Callers], float]:
+def quantile(name: str, mark: str, share: float) -> Figure:
     """A quantile of a mark over all turns, in ms."""
 
     def of(callers: Callers) -> float:
         values = [value for one in callers for value in one.marks_ms.get(mark, ())]
         return float(np.quantile(values, share)) if values else float("nan")
 
-    return of
+    def drawn(callers: Callers, often: Draws) -> NDArray[np.float64]:
+        return resampled([one.marks_ms.get(mark, ()) for one in callers], often, share)
+
+    return Figure(name, of, drawn)
 
 
-def ratio(count: str, per: str = "", scale: float = 1.0) -> Callable[[Callers], float]:
+def ratio(name: str, count: str, per: str = "", scale: float = 1.0) -> Figure:
     """A count divided by another count, or by the number of sessions."""
 
-    def of(callers: Callers) -> float:
-        whole = sum(one.counts[per] if per else one.sessions for one in callers)
-        return scale * sum(one.counts[count] for one in callers) / whole if whole else float("nan")
+    def parts(callers: Callers) -> NDArray[np.float64]:
+        wholes = [one.counts[per] if per else one.sessions for one in callers]
+        return np.array([[one.counts[count] for one in callers], wholes], dtype=np.float64)
 
-    return of
+    def divided(some: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.where(some[1] > 0, scale * some[0] / np.maximum(1e-9, some[1]), math.nan)
+
+    def of(callers: Callers) -> float:
+        return float(divided(parts(callers).sum(axis=1)))
+
+    def drawn(callers: Callers, often: Draws) -> NDArray[np.float64]:
+        return divided(parts(callers) @ often.T)
+
+    return Figure(name, of, drawn)
 
 
 FIGURES = (
-    Figure("voice to voice, p50, ms", quantile("first_audio", 0.5)),
-    Figure("voice to voice, p95, ms", quantile("first_audio", 0.95)),
-    Figure("end of turn, p50, ms", quantile("end_of_turn", 0.5)),
-    Figure("final transcript, p50, ms", quantile("asr_final", 0.5)),
-    Figure("turns not understood, %", ratio("not_understood", "turns", 100)),
-    Figure("replies interrupted, %", ratio("cut_replies", "replies", 100)),
-    Figure("tool calls that failed, %", ratio("failed_tools", "tools", 100)),
-    Figure("failures a session", ratio("failures")),
-    Figure("turns a session", ratio("turns")),
-    Figure("seconds a session", ratio("seconds")),
+    quantile("voice to voice, p50, ms", "first_audio", 0.5),
+    quantile("voice to voice, p95, ms", "first_audio", 0.95),
+    quantile("end of turn, p50, ms", "end_of_turn", 0.5),
+    quantile("final transcript, p50, ms", "asr_final", 0.5),
+    ratio("turns not understood, %", "not_understood", "turns", 100),
+    ratio("replies interrupted, %", "cut_replies", "replies", 100),
+    ratio("tool calls that failed, %", "failed_tools", "tools", 100),
+    ratio("failures a session", "failures"),
+    ratio("turns a session", "turns"),
+    ratio("seconds a session", "seconds"),
 )
 
 
@@ -114,10 +140,46 @@ def read(lines: Iterable[str]) -> dict[str, Callers]:
     return {variant: [*callers.values()] for variant, callers in found.items()}
 
 
-def bootstrap(callers: Callers, figure: Figure, draw: np.random.Generator) -> NDArray[np.float64]:
-    """(DRAWS,) values of a figure, each for as many callers, drawn with replacement."""
-    chosen = draw.integers(0, len(callers), (DRAWS, len(callers)))
-    return np.array([figure.of([callers[i] for i in row]) for row in chosen])
+def draws(count: int, draw: np.random.Generator) -> Draws:
+    """Bootstrap draws of ``count`` owners of values, each of as many, with replacement."""
+    rows = (np.bincount(draw.integers(0, count, count), minlength=count) for _ in range(DRAWS))
+    return np.stack([row.astype(np.int32) for row in rows])
+
+
+def resampled(own: Sequence[Values], often: Draws, share: float | None) -> NDArray[np.float64]:
+    """(DRAWS,) quantiles, or means if ``share`` is None, of the values of the drawn owners.
+
+    Args:
+        own: Each owner's values, none or several.
+        often: As `draws` returns it.
+    """
+    owner = np.repeat(np.arange(len(own)), [len(some) for some in own])
+    flat = np.array([value for some in own for value in some], dtype=np.float64)
+    if not len(flat):
+        return np.full(len(often), math.nan)
+    in_order = np.argsort(flat, kind="stable")
+    flat, owner = flat[in_order], owner[in_order]
+    rows = max(1, MOST_AT_ONCE // len(flat))
+    pieces = (often[at : at + rows, owner] for at in range(0, len(often), rows))
+    return np.concatenate([_of_weighted(flat, piece, share) for piece in pieces])
+
+
+def _of_weighted(
+    ordered: NDArray[np.float64], weights: Draws, share: float | None
+) -> NDArray[np.float64]:
+    """As `resampled`, of values in ascending order that each draw has so many times."""
+    until = weights.cumsum(axis=1)
+    whole = until[:, -1]
+    if share is None:
+        values = weights @ ordered / np.maximum(1, whole)
+    else:
+        place = share * np.maximum(0, whole - 1)
+        below, above = (
+            ordered[np.minimum((until <= at[:, None]).sum(axis=1), len(ordered) - 1)]
+            for at in (np.floor(place), np.ceil(place))
+        )
+        values = below + (place - np.floor(place)) * (above - below)
+    return np.where(whole > 0, values, math.nan)
 
 
 def interval(values: NDArray[np.float64], sure: float = SURE) -> tuple[float, float]:
@@ -157,9 +219,10 @@ def table(measured: Mapping[str, Callers]) -> Iterator[str]:
     first, *others = measured
     yield f"| | {' | '.join(_heading(name, measured[name]) for name in measured)} | difference |"
     yield f"|---|{'---|' * (len(measured) + 1)}"
+    draw = np.random.default_rng(SEED)
+    often = {name: draws(len(callers), draw) for name, callers in measured.items()}
     for figure in FIGURES:
-        draw = np.random.default_rng(SEED)
-        drawn = {name: bootstrap(callers, figure, draw) for name, callers in measured.items()}
+        drawn = {name: figure.drawn(measured[name], often[name]) for name in measured}
         cells = [_cell(figure.of(measured[name]), drawn[name]) for name in measured]
         told = []
         for name in others:

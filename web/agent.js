@@ -6,6 +6,7 @@ import { element } from "./element.js";
 /**
  * @typedef {object} Agent
  * @property {string} name
+ * @property {string} voice Its own; empty for the server's.
  * @property {string[]} examples
  * @property {{title: string, items: string[]}[]} offers
  * @property {string[]} agents Names of all agents to choose from, the server's own first.
@@ -31,6 +32,7 @@ export async function whoIsHere(key, wanted = "") {
   const offers = Array.isArray(told.offers) ? told.offers : [];
   return {
     name: told.name,
+    voice: String(told.voice ?? ""),
     agents: texts(told.agents),
     examples: texts(told.examples),
     offers: offers.map((/** @type {any} */ each) => ({

@@ -46,7 +46,7 @@ const settings = new SettingsDialog({
   onSpeaker: (deviceId) => attempt(() => call.sound.changeSpeaker(deviceId)),
 });
 
-/** @type {WeakMap<Turn, string>} */
+/** @type {WeakMap<Turn, Set<string>>} */
 const announced = new WeakMap();
 
 let call = newCall();
@@ -63,8 +63,9 @@ function newCall() {
       transcript.show(turn);
       const words = announcement(turn, call.sound.speaker !== null);
       // A change to a turn, such as its latency, must not cause it to be read out again.
-      if (announced.get(turn) !== words) tell(words);
-      announced.set(turn, words);
+      const told = announced.get(turn) ?? new Set();
+      if (!told.has(words)) tell(words);
+      announced.set(turn, told.add(words));
     },
     onChange: () => show(),
     onNotice: (message) => notice.show(message),
@@ -184,7 +185,8 @@ async function askWhatIsWrong() {
 /** @param {string} words What a screen reader should say; empty for nothing new. */
 function tell(words) {
   const place = byId("announcer");
-  if (words && place.textContent !== words) place.textContent = words;
+  // A space makes words that come twice, as in two turns, another text, which is read out again.
+  if (words) place.textContent = place.textContent === words ? `${words}\u00a0` : words;
 }
 
 /**

@@ -10,6 +10,8 @@ export class Notice {
     this._text = byId("notice-text");
     /** @type {HTMLButtonElement} */
     this._action = byId("notice-action");
+    /** @type {HTMLElement} */
+    this._next = byId("scroller");
     byId("notice-close").addEventListener("click", () => this.hide());
   }
 
@@ -27,6 +29,8 @@ export class Notice {
   }
 
   hide() {
+    // The focus must not go with a button that is hidden.
+    if (this._box.contains(document.activeElement)) this._next.focus();
     this._box.hidden = true;
   }
 }

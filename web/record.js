@@ -1,5 +1,5 @@
 // @ts-check
-/** Records what happened in a turn, moment by moment, for the replay; bounded for each turn. */
+/** Records what happened in each turn, moment by moment, for the replay; bounded. */
 
 /** @typedef {import("./conversation.js").Turn} Turn */
 /** @typedef {import("./conversation.js").Reply} Reply */
@@ -32,7 +32,8 @@
 
 const MOST = 300;
 const LONGEST = 500;
-const MOST_TURNS = 50;
+/** Over all turns; the oldest turns are forgotten first. */
+const MOST_IN_ALL = 15000;
 const APART_MS = 0.01;
 
 /** @param {unknown} value @returns {string} */
@@ -84,27 +85,29 @@ export class Recorder {
   constructor() {
     /** @type {Map<Turn, number>} The newest turns → when they began, on the page's clock. */
     this._beganMs = new Map();
+    this._noted = 0;
   }
 
   /** @param {Turn} turn @param {number} nowMs @param {number} agoMs How long ago its speech began. */
   begin(turn, nowMs, agoMs) {
-    if (this._beganMs.has(turn)) return;
-    this._beganMs.set(turn, nowMs - agoMs);
-    if (this._beganMs.size <= MOST_TURNS) return;
-    const [oldest] = this._beganMs.keys();
-    oldest.moments = [];
-    this._beganMs.delete(oldest);
+    if (!this._beganMs.has(turn)) this._beganMs.set(turn, nowMs - agoMs);
   }
 
   /** @param {Turn} turn @param {number} nowMs @param {Omit<Moment, "atMs">} moment */
   note(turn, nowMs, moment) {
     if (turn.moments.length >= MOST) return;
     this.begin(turn, nowMs, 0);
-    const beganMs = this._beganMs.get(turn);
-    if (beganMs === undefined) return;
+    const beganMs = this._beganMs.get(turn) ?? nowMs;
     // No two moments have the same time, so that each can be stepped to.
     const earliestMs = (turn.moments.at(-1)?.atMs ?? -APART_MS) + APART_MS;
     turn.moments.push({ ...moment, atMs: Math.max(earliestMs, nowMs - beganMs) });
+    this._noted += 1;
+    while (this._noted > MOST_IN_ALL) {
+      const [oldest] = this._beganMs.keys();
+      this._noted -= oldest.moments.length;
+      oldest.moments = [];
+      this._beganMs.delete(oldest);
+    }
   }
 }
 

@@ -5,6 +5,7 @@
  * The key is remembered until the tab is closed, everything else on this device.
  */
 
+import { whoIsHere } from "./agent.js";
 import { Memory } from "./memory.js";
 import { hear, voices } from "./voices.js";
 
@@ -112,7 +113,8 @@ export class SettingsDialog {
     const note = byId("voice-note");
     try {
       note.textContent = "From the next conversation on.";
-      await hear(this._voice.value, this.chosen.key);
+      const { agent, key } = this.chosen;
+      await hear(this._voice.value || ((await whoIsHere(key, agent))?.voice ?? ""), key);
     } catch (error) {
       note.textContent = error instanceof Error ? error.message : String(error);
     } finally {

@@ -121,7 +121,11 @@ export class Transcript {
     this._entries = new Map();
     this._following = true;
     scroller.addEventListener("scroll", () => this._look(), { passive: true });
-    latest.addEventListener("click", () => this._follow());
+    latest.addEventListener("click", () => {
+      // Before the button that has the focus is hidden.
+      scroller.focus();
+      this._follow();
+    });
     new ResizeObserver(() => this._following && this._follow()).observe(scroller);
   }
 

@@ -35,7 +35,7 @@ from dlm.evaluate.scores import score
 from dlm.language.identifiers import words
 from dlm.teach import folder, sentences, sources
 from dlm.teach.dialogues import Writer
-from dlm.teach.learnable import faults, remarks
+from dlm.teach.learnable import faults, remarks, untold
 from dlm.teach.listed import Listed
 from dlm.teach.requests import Asking, phrasing_of
 from dlm.train.__main__ import main as train
@@ -244,7 +244,7 @@ def teach(options: argparse.Namespace) -> None:
         raise sources.ListError(
             "this list cannot be learned as it is:\n" + "\n".join(f"- {w}" for w in wrong)
         )
-    notes = remarks(lesson.tools)
+    notes = [*remarks(lesson.tools), *untold(lesson.writer("train"))]
     print(
         "\n".join(
             [f"{len(lesson.tools)} tools: {', '.join(t.name for t in lesson.tools)}", *notes]

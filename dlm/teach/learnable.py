@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from random import Random
 
+from dlm.datagen.language.noise import Style
 from dlm.language.identifiers import words
+from dlm.teach.dialogues import Writer
 from dlm.teach.listed import Listed
 from dlm.teach.requests import TABLE, Asking
 
@@ -26,6 +29,9 @@ def faults(askings: Sequence[Asking]) -> list[str]:
 def _faults_of(tool: Listed) -> Iterator[str]:
     if not _words(tool.description):
         yield f"{tool.name}: no description, by which the model knows when to call it: write one"
+    for one, other in combinations(tool.properties, 2):
+        if words(one) == words(other):
+            yield f"{tool.name}: {one} and {other}: the names read alike"
     for name, why in tool.unsayable.items():
         yield (
             f"{tool.name}: {name} is required and {why}, which no caller can say: leave the tool"
@@ -52,6 +58,16 @@ def _words(description: str) -> frozenset[str]:
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return bool(one) and len(one & other) >= ALIKE * len(one | other)
+
+
+def untold(writer: Writer) -> list[str]:
+    """Which tools will not be learned, as no request for them could not be for another."""
+    return [
+        f"{a.listed.name}: will not be learned, as all requests for it would fit another tool too:"
+        " describe what differs, or give examples"
+        for a in writer.askings
+        if not any(writer.plain(a, Random(seed), Style()) for seed in range(3))
+    ]
 
 
 def remarks(tools: Sequence[Listed]) -> list[str]:

@@ -584,10 +584,9 @@ def phrasing_of(said: str, arguments: Mapping[str, Any]) -> str | None:
         spoken = [str(value)]
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             spoken = [figures(value), *([words_of(int(value))] if value == int(value) else [])]
-        found = next(
-            (m for s in spoken if (m := re.search(rf"(?<!\w){re.escape(s)}(?!\w)", text, re.I))),
-            None,
-        )
+        # A value is not looked for in the slots of those before it.
+        looked_for = (rf"(?<![\w{{]){re.escape(s)}(?![\w}}])" for s in spoken)
+        found = next((m for one in looked_for if (m := re.search(one, text, re.I))), None)
         if found is None:
             return None
         text = f"{text[: found.start()]}{{{name}}}{text[found.end() :]}"

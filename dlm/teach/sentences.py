@@ -21,6 +21,7 @@ from dlm.teach.listed import Listed
 
 Sentence = Mapping[str, Any]
 Figures = dict[str, Any]
+_KEYS = ("say", "calls", "also")
 
 
 def read(file: Path, tools: Sequence[Listed]) -> list[Sentence]:
@@ -31,11 +32,15 @@ def read(file: Path, tools: Sequence[Listed]) -> list[Sentence]:
         OSError: The file cannot be read.
     """
     found = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    # JSON may contain characters that splitlines takes for line ends.
+    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), start=1):
         if line.strip():
             try:
                 found.append(json.loads(line))
-                dialogue(found[-1], tools, "")
+                if unknown := found[-1].keys() - _KEYS:
+                    raise ValueError(f"got {min(unknown)!r}, expected {', '.join(_KEYS)}")
+                for calls in (found[-1].get("calls", ()), *found[-1].get("also", ())):
+                    dialogue({**found[-1], "calls": calls}, tools, "")
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise ValueError(f"{file}:{number}: {error}") from error
     return found

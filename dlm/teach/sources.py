@@ -297,6 +297,9 @@ def listed(
         raw = raw if isinstance(raw, Mapping) else {}
         whole = plain(raw, definitions)
         schema = {k: v for k, v in whole.items() if k not in _REMARKS}
+        # Nobody says null: the parameter is left out instead.
+        if said := [value for value in schema.get("enum", ()) if value is not None]:
+            schema["enum"] = said
         why = _why_not(whole) if words(key) else "has no words in its name"
         if not why:
             notes[key] = str(raw.get("description") or "")
@@ -327,7 +330,8 @@ def _why_not(schema: Mapping[str, Any]) -> str:
     if kind == "string":
         form = schema.get("format") or schema.get("pattern") or "restricted"
         return f"is a text of a fixed form ({form})"
-    return f"is {'an' if kind in ('array', 'object') else 'a'} {kind or 'value of several kinds'}"
+    told = kind if isinstance(kind, str) else "value of several kinds"
+    return f"is {'an' if kind in ('array', 'object') else 'a'} {told}"
 
 
 def one_line(text: str) -> str:

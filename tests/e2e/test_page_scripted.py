@@ -243,7 +243,8 @@ async def test_who_is_there_and_what_to_say_is_told_before_the_call(server: Scri
 async def test_one_chooses_with_whom_to_talk(server: ScriptedServer) -> None:
     agents = {"agents": ["assistant", "coffee"]}
     server.agent = {"name": "assistant", **agents}
-    server.others = {"coffee": {"name": "coffee", "examples": ["A latte, please"], **agents}}
+    coffee = {"name": "coffee", "voice": "espeak:en-us", "examples": ["A latte, please"]}
+    server.others = {"coffee": {**coffee, **agents}}
     async with chromium_page(server.url) as page:
         # What was chosen once and is not there any more is forgotten.
         await page.evaluate("localStorage.setItem('agent', 'butler')")
@@ -257,6 +258,14 @@ async def test_one_chooses_with_whom_to_talk(server: ScriptedServer) -> None:
             "(a => { a.value = 'coffee'; a.dispatchEvent(new Event('change')); })"
             "(document.querySelector('#agent'))"
         )
+        # "The agent's own" is the voice of who was chosen.
+        await page.evaluate("""{ const ask = fetch; window.fetch = (url, options) => {
+            if (!options?.body) return ask(url, options);
+            window.spoken = JSON.parse(options.body).voice;
+            return Promise.reject(new Error("Nothing speaks here."));
+        }; }""")
+        await page.click("#voice-hear")
+        await page.until("window.spoken === 'espeak:en-us'")
         await page.evaluate("document.querySelector('#settings').close()")
         await page.until("document.querySelector('#agent-name').innerText === 'Coffee'")
         await page.click(".example")
@@ -339,6 +348,15 @@ async def test_without_a_secure_context_one_can_still_type(server: ScriptedServe
         delta = {"type": "response.output_text.delta", "response_id": "r1", "delta": "Hello."}
         await server.send(*reply_begins("r1", "m1"), delta, *reply_ends("r1", "m1")[1:])
         await page.until("document.querySelector('.heard')?.innerText === 'Hello.'")
+        # A screen reader says the same answer to the next message, too.
+        await page.evaluate(
+            "void new MutationObserver(() => (window.told = true))"
+            ".observe(announcer, { childList: true })"
+        )
+        await page.type("#words", "hello")
+        again = {**delta, "response_id": "r2"}
+        await server.send(*reply_begins("r2", "m2"), again, *reply_ends("r2", "m2")[1:])
+        await page.until("window.told && announcer.innerText.trim() === 'Agent: Hello.'")
         assert page.problems == []
 
 

@@ -342,6 +342,12 @@ async def test_the_focus_does_not_go_with_a_button_that_is_hidden(server: Script
     async with chromium_page(server.url, *FAKE_MICROPHONE) as page:
         await start_talking(page, server)
         assert await page.evaluate("document.activeElement.id") == "hang-up"
+        await server.send({"type": "error", "error": {"message": "No more."}})
+        await page.until(shows("#notice"))
+        await page.evaluate("document.querySelector('#notice-close').focus()")
+        await page.click("#notice-close")
+        await page.until("document.activeElement.id === 'scroller'")
+        await page.evaluate("document.querySelector('#hang-up').focus()")
         await server.hang_up(1000)
         await page.until("quicksilver.state === 'ended'")
         assert await page.evaluate("document.activeElement.id") == "talk"

@@ -71,11 +71,17 @@ test("a draft that was taken back is seen no more", () => {
 
 test("what is kept is bounded, by the turn and over all turns", () => {
   const recorder = new Recorder();
-  const first = turn();
-  for (let i = 0; i < 1000; i += 1) recorder.note(first, i, { kind: "step", text: "" });
-  assert.equal(first.moments.length, 300);
-  for (let i = 0; i < 60; i += 1) recorder.begin(turn(), i, 0);
-  assert.equal(first.moments.length, 0);
+  const step = { kind: "step", text: "" };
+  // A conversation of a hundred ordinary turns can be watched from its beginning.
+  const turns = Array.from({ length: 100 }, turn);
+  for (const one of turns) for (let i = 0; i < 50; i += 1) recorder.note(one, i, step);
+  assert.equal(turns[0].moments.length, 50);
+  const busy = turn();
+  for (let i = 0; i < 1000; i += 1) recorder.note(busy, i, step);
+  assert.equal(busy.moments.length, 300);
+  const more = Array.from({ length: 49 }, turn);
+  for (const one of more) for (let i = 0; i < 300; i += 1) recorder.note(one, i, step);
+  assert.deepEqual([turns[99], busy].map(({ moments }) => moments.length), [0, 300]);
   const long = momentOf({ type: "quicksilver.denoising", text: "x".repeat(9999) }, undefined);
   assert.equal(long?.text.length, 500);
 });

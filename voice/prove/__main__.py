@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import json
 import os
 import re
@@ -33,7 +34,7 @@ from voice.prove.judge import judge
 from voice.prove.mind import Mind
 from voice.prove.page import page
 from voice.prove.scenario import Take, load, load_axes, takes
-from voice.prove.sound import voiced
+from voice.prove.sound import around, recorded, voiced
 from voice.speech.audio_files import RATE_HZ, Encoder
 
 ALL = ("assistant", "coffee", "clinic")
@@ -66,7 +67,8 @@ def audible(found: Sequence[Take]) -> list[Take]:
     """The conversations whose callers can be heard; prints why others are left out.
 
     Raises:
-        ConfigError: No caller's voice is installed and makes a sound.
+        ConfigError: No caller's voice is installed and makes a sound, or a recording or the noise
+            around a caller cannot be read.
     """
     missing: dict[str, ConfigError] = {}
     for voice in {take.scenario.behaviour.voice for take in found}:
@@ -83,6 +85,14 @@ def audible(found: Sequence[Take]) -> list[Take]:
             kept.append(take)
     if not kept:
         raise next(iter(missing.values()))
+    for take in kept:
+        try:
+            if noise := take.scenario.behaviour.noise:
+                around(noise)
+            for path in take.scenario.recordings.values():
+                recorded(path)
+        except ConfigError as error:
+            raise ConfigError(f"{take.id}: {error}") from error
     return kept
 
 
@@ -110,7 +120,9 @@ Told = tuple[dict[str, Any], bytes]
 
 async def told_of(take: Take, door: Door, options: argparse.Namespace) -> Told:
     """Hold and judge a conversation and keep the outcome, or with ``--resume`` take a kept one."""
-    kept = options.out / "conversations" / f"{quote(take.id, safe='')}.json"
+    # Of a scenario that has changed since, nothing is kept.
+    made = hashlib.sha256(take.scenario.model_dump_json().encode()).hexdigest()[:8]
+    kept = options.out / "conversations" / f"{quote(take.id, safe='')}-{made}.json"
     sound = kept.with_suffix(".ogg")
     if options.resume:
         # A kill may have left nothing, or a part of the file.

@@ -12,15 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voice.compare import DRAWS, SEED, interval, verdict
+from voice.compare import SEED, Values, draws, interval, resampled, verdict
 from voice.errors import ConfigError
 
 Call = Mapping[str, Any]
 """A judgement, as `voice.prove.judge.judge` returns it."""
 Calls = Sequence[Call]
-
-
-Values = Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,29 +48,8 @@ class Figure:
 
     def drawn(self, calls: Calls) -> NDArray[np.float64]:
         """(DRAWS,) values for bootstrap draws of the calls, the same draws for every figure."""
-        own = [self.each(call) for call in calls]
-        count = len(calls)
-        chosen = np.random.default_rng(SEED).integers(0, count, (DRAWS, count))
-        # (DRAWS, count): how often a draw has each call.
-        often = np.stack([np.bincount(row, minlength=count) for row in chosen])
-        owner = np.repeat(np.arange(count), [len(some) for some in own])
-        flat = np.array([value for some in own for value in some], dtype=np.float64)
-        if not len(flat):
-            return np.full(DRAWS, math.nan)
-        in_order = np.argsort(flat, kind="stable")
-        flat, weights = flat[in_order], often[:, owner[in_order]]
-        until = weights.cumsum(axis=1)
-        whole = until[:, -1]
-        if self.quantile is None:
-            values = weights @ flat / np.maximum(1, whole)
-        else:
-            place = self.quantile * np.maximum(0, whole - 1)
-            below, above = (
-                flat[np.minimum((until <= at[:, None]).sum(axis=1), len(flat) - 1)]
-                for at in (np.floor(place), np.ceil(place))
-            )
-            values = below + (place - np.floor(place)) * (above - below)
-        return np.where(whole > 0, values, math.nan)
+        often = draws(len(calls), np.random.default_rng(SEED))
+        return resampled([self.each(call) for call in calls], often, self.quantile)
 
 
 def _percent(met: Iterable[bool]) -> Values:

@@ -21,8 +21,7 @@ from voice.prove import call
 from voice.prove.call import Recording, Said, texts
 from voice.prove.doors import arguments_of, is_call
 from voice.prove.scenario import Expected, ExpectedCall, Take
-from voice.prove.script import plain
-from voice.prove.words import errors, words
+from voice.prove.words import errors, plain, words
 
 RATE_HZ = 24_000
 DEAD_AIR_S = 2.0
@@ -236,11 +235,11 @@ def _checks(
             yield "exact", f"called {_shown(one)}, which nobody asked for"
     told = plain(call.heard(recording.events, recording.agent))
     for pattern in expected.must_say:
-        if not re.search(pattern, told):
+        if not re.search(pattern, told, re.IGNORECASE):
             yield "done", f"never said {pattern!r}"
     told = plain(" ".join(item.text for item in heard))
     for pattern in expected.must_not_say:
-        if found := re.search(pattern, told):
+        if found := re.search(pattern, told, re.IGNORECASE):
             yield "done", f"said {found[0]!r}, which it must not"
     if recording.store is not None:
         yield from _store(expected, recording.store)
@@ -251,9 +250,9 @@ def _store(
 ) -> Iterator[tuple[str, str]]:
     for table, rows in expected.store.items():
         left = list(store.get(table, ()))
-        for row in rows:
-            fits = [one for one in left if all(_fits(p, k, one.get(k)) for k, p in row.items())]
-            if fits:
+        # A row that fits fewer may have no other to take.
+        for row in sorted(rows, key=lambda row: sum(_has(row, one) for one in left)):
+            if fits := [one for one in left if _has(row, one)]:
                 left.remove(fits[0])
             else:
                 yield "done", f"{table} has no row of {row}"
@@ -267,10 +266,12 @@ def _store(
             yield "once" if rows else "done", f"{table} has a row too many: {shown}"
 
 
+def _has(row: Mapping[str, str], one: Mapping[str, Any]) -> bool:
+    return all(_fits(pattern, name, one.get(name)) for name, pattern in row.items())
+
+
 def _is(want: ExpectedCall, one: Made) -> bool:
-    given = one.arguments
-    fits = (_fits(pattern, name, given.get(name)) for name, pattern in want.arguments.items())
-    return one.name == want.tool and all(fits)
+    return one.name == want.tool and _has(want.arguments, one.arguments)
 
 
 def _fits(pattern: str, name: str, value: object) -> bool:

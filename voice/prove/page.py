@@ -59,9 +59,9 @@ def page(
         f"<h1>Scorecard: {passed} of {len(calls)} conversations reached their goal</h1>",
         f'<p class="dim">{escape(card["server"])}, {escape(card["made"])}</p>',
         _summary(card),
-        *(_beside(other, compared) if other else ()),
+        *(_beside(card, other, compared) if other else ()),
         "<h2>From the caller's last sound to the agent's first</h2>",
-        _latencies(calls, other["conversations"] if other else ()),
+        _latencies(*(_both(card, other) if other else (calls, ()))),
         *_axes(card),
         "<h2>Conversations</h2>",
         *(part for call in calls for part in _conversation(call, sounds.get(call["id"]))),
@@ -100,10 +100,24 @@ def _summary(card: Mapping[str, Any]) -> str:
     return _table(("figure", "value", "interval"), rows, caption)
 
 
-def _beside(other: Mapping[str, Any], compared: Sequence[Difference]) -> Iterator[str]:
+def _both(card: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[list[Call], list[Call]]:
+    """The conversations of two scorecards that are in both, as each has them."""
+    sides = [{call["id"]: call for call in one["conversations"]} for one in (card, other)]
+    ids = [name for name in sides[0] if name in sides[1]]
+    this, others = ([side[name] for name in ids] for side in sides)
+    return this, others
+
+
+def _beside(
+    card: Mapping[str, Any], other: Mapping[str, Any], compared: Sequence[Difference]
+) -> Iterator[str]:
+    shared, all_of_this, all_of_it = (
+        len(some) for some in (_both(card, other)[0], card["conversations"], other["conversations"])
+    )
     yield "<h2>Against another scorecard</h2>"
-    yield f'<p class="dim">{escape(other["server"])}, {escape(other["made"])}. Conversations that'
-    yield "are in both, drawn together. A difference with both signs in its interval is noise.</p>"
+    yield f'<p class="dim">{escape(other["server"])}, {escape(other["made"])}. The {shared}'
+    yield f"conversations that are in both (of {all_of_this} here and {all_of_it} there), drawn"
+    yield "together. A difference with both signs in its interval is noise.</p>"
     rows = []
     for one in compared:
         better = {"higher": "high", "lower": "low"}.get(one.says)
@@ -148,7 +162,8 @@ def _latencies(calls: Sequence[Call], others: Sequence[Call]) -> str:
             for ms, share in points
         )
         drawn.append(f'<polyline class="curve-{kind}" points="{path}"/>' if times else "")
-    label = "Share of turns answered within a time" + (", dashed: the other" if others else "")
+    beside = ", conversations in both, dashed: the other" if others else ""
+    label = f"Share of turns answered within a time{beside}"
     return _svg(label, height + 26, drawn)
 
 

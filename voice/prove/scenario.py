@@ -1,7 +1,8 @@
 """Scenarios: who calls and why, how they speak, and what must be true when they have hung up.
 
-They are TOML files; unknown keys are errors. A fact replaces its {name} in lines and expectations;
-if it has several values, the seed draws one. Axes vary how a caller speaks, one thing at a time.
+They are TOML files; unknown keys are errors. A fact replaces its {name} in lines and expectations,
+in patterns as plain words; if it has several values, the seed draws one. Axes vary how a caller
+speaks, one thing at a time.
 `voice.prove.script` decides what a caller says next, `voice.prove.sound` how it sounds.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import difflib
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,10 +21,11 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from voice.config import CONFIGS_DIR
 from voice.config.options import Section, find_file, listed, read_options
 from voice.errors import ConfigError
+from voice.prove.words import plain
 
 SCENARIOS_DIR = CONFIGS_DIR / "scenarios"
 AXES_DIR = CONFIGS_DIR / "axes"
-PLACE = re.compile(r"\{([a-z]\w*)\}")
+PLACE = re.compile(r"\{([A-Za-z]\w*)\}")
 """The place of a fact in a text."""
 MARK = re.compile(r"\[([^\[\]]*)\]")
 KNOWN_MARK = re.compile(r"pause [1-9]\d{0,4}|cough|spell .+")
@@ -199,12 +201,29 @@ def load(name_or_path: str) -> ScenarioFile:
     file = find_file(name_or_path, SCENARIOS_DIR, "scenarios")
     read = read_options(ScenarioFile, file)
     for name, scenario in read.scenarios.items():
-        told = scenario.model_dump(exclude={"facts"})
-        for place in sorted(set(PLACE.findall(str(told))) - scenario.facts.keys()):
-            close = difflib.get_close_matches(place, scenario.facts, n=1)
-            hint = f"did you mean {{{close[0]}}}?" if close else f"facts: {sorted(scenario.facts)}"
-            raise ConfigError(f"{file}: scenarios.{name}: no fact for {{{place}}}; {hint}")
+        for wrong in _mistakes(scenario):
+            raise ConfigError(f"{file}: scenarios.{name}{wrong}")
     return read
+
+
+def _mistakes(scenario: Scenario) -> Iterator[str]:
+    """What is wrong with a scenario as a whole, after its name."""
+    from voice.tools.database.tables import TABLES
+
+    told = scenario.model_dump(exclude={"facts"})
+    for place in sorted(set(PLACE.findall(str(told))) - scenario.facts.keys()):
+        close = difflib.get_close_matches(place, scenario.facts, n=1)
+        hint = f"did you mean {{{close[0]}}}?" if close else f"facts: {sorted(scenario.facts)}"
+        yield f": no fact for {{{place}}}; {hint}"
+    for place in PLACE.findall(str(scenario.facts)):
+        yield f".facts: got {{{place}}}; expected words, since no fact is filled into another"
+    said = {*scenario.asides, *(one.says for one in scenario.over)}
+    said |= {text for line in scenario.lines for text in line.says}
+    for text in scenario.recordings.keys() - said:
+        yield f".recordings: got {text!r}; expected words that are said, as they are written there"
+    for table in scenario.expected.store.keys() - {table.name for table in TABLES}:
+        known = ", ".join(table.name for table in TABLES)
+        yield f".expected.store: got {table!r}; expected one of {known}"
 
 
 def load_axes(name_or_path: str) -> AxesFile:
@@ -234,9 +253,24 @@ def _drawn(name: str, scenario: Scenario, seed: int, change: Behaviour) -> Scena
     return Scenario.model_validate({**told, "facts": facts})
 
 
-def _filled(told: Any, facts: Mapping[str, str]) -> Any:
+def _filled(told: Any, facts: Mapping[str, str], written: Callable[[str], str] = str) -> Any:
     if isinstance(told, str):
-        return PLACE.sub(lambda place: facts[place[1]], told)
+        return PLACE.sub(lambda place: written(facts[place[1]]), told)
     if isinstance(told, dict):
-        return {_filled(key, facts): _filled(value, facts) for key, value in told.items()}
-    return [_filled(one, facts) for one in told] if isinstance(told, list | tuple) else told
+        return {
+            _filled(key, facts, written): _filled(value, facts, _WRITTEN.get(key, written))
+            for key, value in told.items()
+        }
+    return (
+        [_filled(one, facts, written) for one in told] if isinstance(told, list | tuple) else told
+    )
+
+
+def _as_pattern(words: str) -> str:
+    return plain(MARK.sub(lambda mark: mark[1].partition("spell ")[2], words))
+
+
+_WRITTEN: Mapping[str, Callable[[str], str]] = {
+    "hears": _as_pattern, "expected": _as_pattern, "due": re.escape
+}  # fmt: skip
+"""Key → how facts are written below it, if it is of patterns."""

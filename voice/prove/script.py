@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from voice.prove.scenario import MARK, Scenario, TalkOver
-from voice.prove.words import words
+from voice.prove.words import plain
 
 NOT_HEARD = re.compile(
     r"\b(?:(?:did not|didn't|could not|couldn't|cannot|can't) (?:quite )?"
@@ -17,11 +17,6 @@ NOT_HEARD = re.compile(
 )
 """If the agent says this, the caller repeats the last words."""
 MOST_REPEATS = 2
-
-
-def plain(text: str) -> str:
-    """A text in the form that patterns are matched against."""
-    return " ".join(words(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +60,11 @@ class Script:
         """
         told = plain(heard)
         for number, line in enumerate(self.scenario.lines):
-            if line.hears and self.said[number] < line.times and re.search(line.hears, told):
+            if (
+                line.hears
+                and self.said[number] < line.times
+                and re.search(line.hears, told, re.IGNORECASE)
+            ):
                 return self._line(number)
         spoke = MARK.sub("", self.last).strip()
         if spoke and (not told or NOT_HEARD.search(told)) and self.repeats < MOST_REPEATS:

@@ -15,6 +15,11 @@ def words(text: str) -> list[str]:
     return re.findall(r"[a-z]+(?:'[a-z]+)?", spelled.replace("-", " "))
 
 
+def plain(text: str) -> str:
+    """A text in the form that patterns are matched against."""
+    return " ".join(words(text))
+
+
 def errors(reference: list[str], heard: list[str]) -> int:
     """The fewest replacements, omissions and insertions that turn one text into the other.
 

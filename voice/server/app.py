@@ -449,7 +449,7 @@ class Routes:
         return JSONResponse({"object": "list", "data": models})
 
     async def agent(self, request: Request, grant: Grant) -> Response:
-        """``GET /v1/agent``: the agent's name, examples and offers, and which agents there are."""
+        """``GET /v1/agent``: the agent's name, voice, examples and offers, and all agents."""
         had = self._chosen(request, grant)
         agent, options = had.agent, had.options()
         if grant.session:
@@ -462,7 +462,7 @@ class Routes:
         listed = [{"title": title, "items": items} for title, items in offers.items()]
         told = {"name": agent.name, "examples": agent.examples, "offers": listed}
         others = list(self._agents) if grant.main_key else [agent.name]
-        return JSONResponse({**told, "agents": others})
+        return JSONResponse({**told, "voice": agent.voice, "agents": others})
 
     async def scrape(self, request: Request, grant: Grant) -> Response:
         """``GET /metrics``."""

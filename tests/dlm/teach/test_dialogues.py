@@ -9,6 +9,7 @@ from dlm.datagen.examples import line_of, row_of
 from dlm.datagen.language.noise import Style
 from dlm.datagen.values.slots import Values
 from dlm.teach.dialogues import Writer, _spoken, skeletons
+from dlm.teach.learnable import untold
 from dlm.teach.requests import Asking, phrasing_of, skeleton
 from tests.dlm.teach.test_lists import tool
 
@@ -71,6 +72,18 @@ def test_words_that_fit_two_tools_teach_neither() -> None:
         )
 
 
+def test_a_tool_that_nothing_tells_from_others_is_told_of() -> None:
+    lists = [
+        ("list_a", "List the tasks."),
+        ("list_b", "List all tasks of today."),
+        ("get_tasks", "Get tasks."),
+    ]
+    askings = [Asking.of(tool(name, about)) for name, about in lists]
+    (told,) = untold(Writer.of(askings, "", "train", Values()))
+    assert told.startswith("list_a: will not be learned")
+    assert untold(writer("train")) == []
+
+
 def test_held_out_phrasings_are_never_learned() -> None:
     split = {
         name: {
@@ -96,6 +109,8 @@ def test_tools_of_which_no_phrasing_is_held_out_are_passed_over() -> None:
 def test_an_example_becomes_a_phrasing() -> None:
     said = "Call pet twelve Rex (please)"
     assert phrasing_of(said, {"petId": 12, "name": "rex"}) == "Call pet {petId} {name}  please "
+    named = {"item": "milk", "list": "item"}
+    assert phrasing_of("put milk on the item list", named) == "put {item} on the {list} list"
     assert phrasing_of("that one please", {"petId": 3}) is None
     assert phrasing_of("which are up for grabs", {"status": "available"}) is None
     assert phrasing_of("order it and finish that", {"complete": True}) is None

@@ -18,7 +18,7 @@ from dlm.teach import folder, sources
 from dlm.teach.learnable import faults, remarks
 from dlm.teach.listed import Listed
 from dlm.teach.requests import Asking
-from voice.prove.script import plain
+from voice.prove.words import plain
 from voice.tools.registry import as_tool
 
 ORDER = {
@@ -178,14 +178,26 @@ def test_two_tools_that_say_the_same_are_told() -> None:
 def test_what_a_model_cannot_read_or_say_is_told() -> None:
     (bare,) = faults_of(tool("do_it", ""))
     assert "do_it: no description" in bare
+    (kinds,) = faults_of(tool("tag", "Tag a picture.", tag={"type": ["string", "integer"]}))
+    assert "tag is required and is a value of several kinds" in kinds
     (tags,) = faults_of(
         tool("tag", "Tag a picture.", tags={"type": "array", "items": {"type": "string"}})
     )
     assert "tags is required and is an array" in tags
+    both = {"tag-id": {"type": "string"}, "tag_id": {"type": "string"}}
+    (twice,) = faults_of(tool("tag", "Tag a picture.", **both))
+    assert twice == "tag: tag-id and tag_id: the names read alike"
     optional = {"type": "object", "properties": {"when": {"type": "string", "format": "date"}}}
     assert remarks([sources.listed("tag", "Tag it.", optional)]) == [
         "tag: when left out, no caller can say such a value"
     ]
+
+
+def test_values_that_nobody_can_mean_are_no_options() -> None:
+    mode = {"type": ["string", "null"], "enum": ["a", "b", None]}
+    assert tool("set_mode", "Set the mode.", mode=mode).properties == {
+        "mode": {"type": "string", "enum": ["a", "b"]}
+    }
 
 
 def test_functions_with_dataclasses_and_of_other_names_are_read(tmp_path: Path) -> None:

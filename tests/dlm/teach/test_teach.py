@@ -16,6 +16,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from dlm.teach import __main__ as program
+from dlm.teach import sentences
 from dlm.teach.__main__ import main
 from dlm.teach.sources import read
 from tests.dlm.teach.test_lists import ORDER
@@ -173,3 +174,21 @@ def test_a_stopped_run_says_how_it_goes_on(
         main(["pets.json", "--out", str(tmp_path)])
     assert stopped.value.code == 130
     assert f"go on with: python -m dlm.teach pets.json --out {tmp_path}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"say": "who is pet 5", "call": []}', "examples.jsonl:2: got 'call', expected say"),
+        ('{"say": "pet 5", "also": [[{"name": "nope"}]]}', "examples.jsonl:2: .*got 'nope'"),
+    ],
+)
+def test_a_line_of_examples_that_would_teach_something_else_is_refused(
+    line: str, told: str, tmp_path: Path
+) -> None:
+    examples, pets = tmp_path / "examples.jsonl", tmp_path / "pets.json"
+    pets.write_text(json.dumps(ORDER), encoding="utf-8")
+    # To JSON, a line separator is a character like others.
+    examples.write_text(f'{{"say": "who is\u2028pet 5"}}\n{line}\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=told):
+        sentences.read(examples, read(str(pets)))

@@ -103,6 +103,9 @@ def test_a_doubled_side_effect_is_seen_in_the_store():
     assert wrong(call(store=twice)) == ["orders has a row too many: {'drink': 'latte'}"]
     assert "orders has no row of" in wrong(call(store={"orders": []}))[0]
     assert wrong(call(store=None)) == []
+    # The row of any drink leaves the latte to the row that only a latte fits.
+    two = {"orders": [{"drink": "latte"}, {"drink": "mocha"}]}
+    assert wrong(call(store=two), store={"orders": [{"drink": ".+"}, {"drink": "latte"}]}) == []
 
 
 def test_a_call_that_failed_and_was_made_again_is_no_doubled_one():

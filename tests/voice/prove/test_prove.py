@@ -52,6 +52,16 @@ def test_callers_whose_voice_is_not_installed_are_left_out(tmp_path, capsys):
         command.audible([take for take in both if take.name == "other"])
 
 
+@pytest.mark.parametrize(
+    "mistake", ['recordings."what time is it" = "none.wav"', 'behaviour.noise = "none.wav"']
+)
+def test_a_sound_that_cannot_be_read_is_told_before_any_call(tmp_path, without_voices, mistake):
+    file = tmp_path / "one.toml"
+    file.write_text(f"{TIMER}{mistake}\n")
+    with pytest.raises(ConfigError, match=r"assistant/timer#1: none\.wav: no sound"):
+        command.audible(command.takes([command.load(str(file))], None, [1]))
+
+
 class Silent:
     name, sample_rate_hz = "silent:one", 16_000
 
@@ -108,7 +118,9 @@ def test_the_page_is_one_file_without_a_script_that_tells_all():
     judged[0]["goal"] = "<b>a latte</b>"
     card = scorecard("ws://example", "now", judged)
     sounds = {judged[0]["id"]: b"OggS"}
-    html = page(card, sounds, card, against(judged, judged))
+    another = {**judge(take(3), call(0.9)), "id": "of the other alone"}
+    other = scorecard("ws://other", "then", [*judged, another])
+    html = page(card, sounds, other, against(judged, other["conversations"]))
     page_read = read(html)
     assert "script" not in page_read.tags
     assert "b" not in page_read.tags
@@ -123,6 +135,10 @@ def test_the_page_is_one_file_without_a_script_that_tells_all():
         "too few",
     ):
         assert told in page_read.text
+    assert "The 2\nconversations that are in both (of 2 here and 3 there)" in page_read.text
+    # Only the same conversations make curves that can be compared.
+    curves = re.findall(r'<polyline class="curve-(?:one|two)" points="([^"]+)"', html)
+    assert len(curves) == 2 and curves[0] == curves[1]
     assert html.count('role="img"') == html.count("aria-label") - 1
 
 
@@ -188,6 +204,9 @@ def test_any_server_is_called_by_the_public_api_alone(
     assert command.main([scenarios, "--out", str(tmp_path / "out"), "--resume"]) == 0
     assert len(fake.received) > received
     assert json.loads(kept.read_text())["passed"]
+    # Nor is it of use once the scenario is another.
+    Path(scenarios).write_text(f'{TIMER}expected.must_say = ["never"]\n')
+    assert command.main([scenarios, "--out", str(tmp_path / "out"), "--resume"]) == 1
 
 
 class Calling(FakeRealtime):

@@ -1,5 +1,6 @@
 """Files of scenarios: what is refused and how, and what a seed draws."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,18 @@ def read(folder: Path, text: str):
             "minutes [paws 9]",
             r"lines\.0\.says\.1: got \[paws 9\]; expected \[pause",
         ),
+        (
+            "{minutes} minutes p",
+            "{Minutes} p",
+            r"scenarios\.timer: .*Minutes.*did you mean \{minutes\}",
+        ),
+        ('"twelve"', '"{hours}"', r"scenarios\.timer\.facts: got \{hours\}; expected words"),
+        (
+            "goal =",
+            "expected.store.ordrs = []\ngoal =",
+            r"store: got 'ordrs'; expected one of .*orders",
+        ),
+        ("goal =", 'recordings."ten" = "a.wav"\ngoal =', r"recordings: got 'ten'; expected words"),
         ('goal = "a timer"', "", r"scenarios\.timer\.goal: got nothing"),
         ("caller =", "behaviour.rate = 9\ncaller =", r"behaviour\.rate: got 9; expected less than"),
     ],
@@ -75,6 +88,24 @@ def test_the_same_seed_draws_the_same_and_others_differ(tmp_path):
         [minutes] = take.scenario.facts["minutes"]
         assert take.scenario.lines[0].says[1] == f"{minutes} minutes please"
         assert take.scenario.expected.calls[0].arguments["duration"] == f"{minutes} minutes"
+
+
+def test_a_fact_is_compared_as_it_sounds_in_patterns(tmp_path):
+    facts = 'facts.who = "Anna [pause 300] (the boss)"\nfacts.day = "Tuesday"\n'
+    expected = (
+        'expected.must_say = ["{who}"]\nexpected.store.alerts = [{ due = "{day} 10:30" }]\n'
+        'over = [{ says = "{who}" }]\n'
+    )
+    changed = FILE.replace('"ten", "twelve", "twenty"', '"10"').replace(
+        "lines =", f"{facts}lines ="
+    )
+    [take] = takes([read(tmp_path, changed + expected)], None, [1])
+    told = take.scenario
+    assert told.lines[0].says[1] == "10 minutes please"
+    assert told.over[0].says == "Anna [pause 300] (the boss)"
+    assert told.expected.calls[0].arguments == {"duration": "ten minutes"}
+    assert told.expected.must_say == ("anna the boss",)
+    assert re.fullmatch(told.expected.store["alerts"][0]["due"], "Tuesday 10:30")
 
 
 def test_an_axis_changes_one_thing_and_leaves_the_rest(tmp_path):

@@ -466,7 +466,8 @@ async def test_a_client_may_ask_for_transcripts_alone(server: Server) -> None:
 async def test_who_is_there_is_told_to_whoever_may_come_in(keyed: Server) -> None:
     assert (await keyed.http.get("/v1/agent")).status_code == 401
     told = await keyed.http.get("/v1/agent", headers=BEARER)
-    assert told.json() == {"name": "test", "examples": [], "offers": [], "agents": ["test"]}
+    expected = {"name": "test", "examples": [], "offers": [], "voice": "", "agents": ["test"]}
+    assert told.json() == expected
 
 
 async def test_an_agent_is_chosen_among_those_that_are_offered(
