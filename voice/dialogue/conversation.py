@@ -261,6 +261,8 @@ class Conversation:
         """Forget the turn in progress: the client has dropped its audio."""
         turn = self._turns.pop(self._speaking, None) if self._speaking is not None else None
         self._speaking = None
+        if turn and turn.stopped_for_nothing and self._due is Due.NOTHING:
+            self._due = Due.RESUME
         return (turn.drop() if turn else []) + self._answer()
 
     def await_item(self, item_id: str, following: int = 0) -> None:
@@ -277,12 +279,8 @@ class Conversation:
     def speculate(self, draft: Draft) -> tuple[ReplyLoop, list[Command]]:
         """An agent's side on a copy of the dialogue that ends with a draft, and its commands."""
         numbers = itertools.count(1)
-        agent = ReplyLoop(
-            self._ending_with(draft.words),
-            self._tools,
-            lambda prefix: f"draft_{prefix}_{next(numbers)}",
-            self._limits,
-            flow=self._agent.lead.copy(),
+        agent = self._agent.copy(
+            self._ending_with(draft.words), lambda prefix: f"draft_{prefix}_{next(numbers)}"
         )
         return agent, [*agent.begin(draft.turn_id, self._options), *agent.ask()]
 
@@ -397,16 +395,14 @@ class Conversation:
         self._announcements.go_on()
         if not self._options.interrupt_response:
             return [turn.started()]
-        sounding, current = self._agent.sounding, self._agent.current
-        replies = [*sounding, *([current] if current else [])]
-        answers = [reply for reply in replies if reply.occasion is Occasion.ANSWER]
-        turn.goes_on = reopens(event, self._committed, answers)
+        sounding, replies = self._agent.sounding, [*self._agent.sounding, self._agent.current]
+        answered = {one.turn_id for one in replies if one and one.occasion is Occasion.ANSWER}
+        turn.goes_on = reopens(event, self._committed, answered | self._turns.keys())
         if not self._agent.silent:
             for earlier in self._turns.values():
                 if earlier.pending:
                     earlier.pending.hand_over()
-            holds = self._options.holds
-            turn.interrupt(Interruption.begin(sounding, holds, turn.goes_on))
+            turn.interrupt(Interruption.begin(sounding, self._options.holds, turn.goes_on))
             if turn.pending:
                 return turn.pending.hold()
         return self._stop(turn, withdraw=turn.goes_on)

@@ -9,7 +9,7 @@ turn. No I/O, no clock; doors obey hold, release and stop, and report what they 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -122,8 +122,14 @@ class Interruption:
             self.state = State.PROVEN
 
 
-def reopens(started: SpeechStarted, ended: TurnEnded | None, answers: Iterable[Reply]) -> bool:
-    """Whether the user is continuing the last turn, ``ended``, which is being answered."""
-    if ended is None or not any(reply.turn_id == ended.turn_id for reply in answers):
+def reopens(started: SpeechStarted, ended: TurnEnded | None, unanswered: Container[int]) -> bool:
+    """Whether the user is continuing the last turn, ``ended``.
+
+    Args:
+        started: The user's speech.
+        ended: The last turn; None if there was none.
+        unanswered: Ids of the turns that are being recognised or answered.
+    """
+    if ended is None or ended.turn_id not in unanswered:
         return False
     return started.start_sample - ended.decided_sample <= samples_of_ms(REOPEN_MS)

@@ -67,6 +67,7 @@ class ReplyLoop:
         self.ending = self._parting = ""
         self.lead = Lead(flow, tools, limits.rephrases)
         self._dialogue = dialogue
+        self._tools = tools
         self._ids = ids
         self._limits = limits
         self._playback = ReplyPlayback(dialogue, heard)
@@ -74,6 +75,12 @@ class ReplyLoop:
             dialogue, tools, ids, limits, self.lead, self._playback, lambda: bool(self.ending)
         )
         self.calls = self._rounds.calls
+
+    def copy(self, dialogue: History, ids: Callable[[str], str]) -> ReplyLoop:
+        """A loop for a draft: on another dialogue, with the same flow and open question."""
+        other = ReplyLoop(dialogue, self._tools, ids, self._limits, flow=self.lead.copy())
+        other._rounds.take_question(self._rounds)
+        return other
 
     @property
     def silent(self) -> bool:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from voice.dialogue.commands import Command, Emit
 from voice.dialogue.draft_words import DraftWords
-from voice.dialogue.interruption import Interruption
+from voice.dialogue.interruption import Interruption, State
 from voice.events import InterimTranscript, UserSpeechStarted, UserTurnDropped
+from voice.hearing.backchannel import interrupts
 from voice.types import SAMPLE_RATE_HZ, Pause, SpeechResumed, Transcript, TurnEnded
 
 
@@ -38,6 +39,14 @@ class UserTurn:
         """The interruption while it is undecided; until then the turn is not shown."""
         interruption = self.interruption
         return interruption if interruption and interruption.pending else None
+
+    @property
+    def stopped_for_nothing(self) -> bool:
+        """Whether the agent was stopped at once, and no words so far mean to interrupt it."""
+        stopped = self.interruption
+        if stopped is None or stopped.state is not State.STOPPED:
+            return False
+        return not interrupts(self.shown, stopped.answering)
 
     @property
     def seconds(self) -> float:

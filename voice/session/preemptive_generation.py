@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from voice.config import DraftingConfig
-from voice.dialogue.commands import Command, Draft, Generate, RunTool, Speak
+from voice.dialogue.commands import Command, Draft, Emit, Generate, RunTool, Speak
 from voice.dialogue.conversation import Conversation
 from voice.dialogue.draft_words import same_question
 from voice.dialogue.reply_loop import ReplyLoop
 from voice.dialogue.tool_calls import signature
 from voice.errors import ModelError, origins
-from voice.events import DraftsUsed, ReplyDrafted
+from voice.events import DraftsUsed, FlowChanged, ReplyDrafted
 from voice.inputs import ToolAnswered
 from voice.llm.base import (
     PRIORITY,
@@ -38,7 +38,7 @@ from voice.session.load_monitor import LoadMonitor
 from voice.speech.audio_output import AudioOutput
 from voice.speech.synthesis import Said
 from voice.tools import SessionScope, Toolbox
-from voice.types import Message, Role, Segment, ToolResult
+from voice.types import Message, Position, Role, Segment, ToolResult
 from voice.understanding.english import normalised
 
 DRAFT_PRIORITY = -1
@@ -191,6 +191,8 @@ class PreemptiveGeneration:
         self._shown: ReplyDrafted | None = None
         self._results: dict[str, asyncio.Task[ToolResult]] = {}
         self._task: asyncio.Task[None] | None = None
+        # Where the newest draft has moved the flow to; None if it has not moved it.
+        self._moved: Position | None = None
         # Whether the newest draft is over: its reply is being made, or it was dropped.
         self._over = False
         self._asked = 0
@@ -203,18 +205,15 @@ class PreemptiveGeneration:
             self._turn_id = wanted.turn_id
         config = self._parts.config
         agent, commands = self._conversation.speculate(wanted)
-        asked = next((one for one in commands if isinstance(one, Generate)), None)
-        if asked is None:
-            # The words are fixed: the model need not be asked, but the audio can be prepared.
-            self._cancel()
-            self._over = False
-            self._begin()
-            for command in commands:
-                self.perform(command)
+        asked = next((one.prompt for one in commands if isinstance(one, Generate)), None)
+        if asked is not None and self._find(asked) is not None:
             return
-        if self._find(asked.prompt) is not None:
+        if any(isinstance(one, RunTool) for one in commands) and not wanted.paused:
+            # The model, which would tell whether these words may be all, is not asked.
             return
-        if not self._parts.load.allows_draft(config, wanted.paused, self._asking):
+        # Fixed words cost nothing but the voice.
+        fixed = not any(isinstance(one, Generate | RunTool) for one in commands)
+        if not (fixed or self._parts.load.allows_draft(config, wanted.paused, self._asking)):
             self._tally.skipped += 1
             return
         self._cancel()
@@ -223,7 +222,7 @@ class PreemptiveGeneration:
         # A client that watches drafts gets one even for words that are unlikely to be all.
         watched = self._conversation.options.shows_drafts
         unsure = not (wanted.paused or watched) and config.least_likely > 0
-        self._task = self._spawn(self._make(agent, commands, asked.prompt if unsure else None))
+        self._task = self._spawn(self._make(agent, commands, asked if unsure else None))
 
     async def reply(self, prompt: Prompt) -> AsyncGenerator[ModelEvent, None]:
         """As `ReplyModel.answer`, but from the draft if there is one for this prompt."""
@@ -262,9 +261,14 @@ class PreemptiveGeneration:
         return None if task is None else replace(await task, call_id=run.call.call_id)
 
     def key(self, run: RunTool) -> str:
-        """Key of a call in a draft; it includes the user's words if the tool may read them."""
-        said = run.said if self._parts.toolbox.sees_words(run.call.name) else ()
-        return "/".join([signature(run.call), *map(normalised, said)])
+        """Key of a call in a draft; it includes what the tool may read of the conversation."""
+        return self._key(run, self._parts.scope)
+
+    def _key(self, run: RunTool, scope: SessionScope) -> str:
+        what = signature(run.call)
+        if not self._parts.toolbox.sees_words(run.call.name, scope):
+            return what
+        return "/".join([what, scope.agent, str({**scope.known}), *map(normalised, run.said)])
 
     def forget_results(self) -> None:
         """Drop the results of tools, which may be out of date because something was changed."""
@@ -307,6 +311,7 @@ class PreemptiveGeneration:
         if self._over or self._find(request.prompt) is not None:
             return
         index, answer = len(self._newest), _Answer(request.prompt, request.spoken)
+        self._tally.made += not index
         self._answers.append(answer)
         self._newest.append(answer)
         likely = _likely(self._before, index)
@@ -334,18 +339,22 @@ class PreemptiveGeneration:
         tool sees the draft's words, in a copy of the conversation's scope.
         """
         toolbox, call = self._parts.toolbox, run.call
-        wanted = self._parts.config.tools and toolbox.is_read_only(call.name)
+        wanted = self._parts.config.tools and toolbox.is_read_only(call.name, self._parts.scope)
         if self._over or not wanted:
             return
-        key = self.key(run)
+        scope = replace(self._parts.scope, said=run.said)
+        if self._moved is not None:
+            scope.agent, scope.known = self._moved.agent, self._moved.known
+        key = self._key(run, scope)
         if key not in self._results:
-            scope = replace(self._parts.scope, said=run.said)
             self._results[key] = self._spawn(toolbox.run(call, scope, key))
         result = await asyncio.shield(self._results[key])
         feed(ToolAnswered(run.reply_id, replace(result, call_id=call.call_id)))
 
     def perform(self, command: Command) -> None:
-        """Prepare the audio of the first segment; ignore all other commands."""
+        """Prepare the audio of the first segment; ignore nearly all other commands."""
+        if isinstance(command, Emit) and isinstance(command.event, FlowChanged):
+            self._moved = command.event.position
         if self._over or not self._parts.config.speech:
             return
         if isinstance(command, Speak) and not command.segment.index:
@@ -397,13 +406,13 @@ class PreemptiveGeneration:
         if question is not None and not await self._may_be_all(question):
             self._tally.unlikely += 1
             return
-        self._tally.made += 1
         self._begin()
         async with asyncio.TaskGroup() as group:
             CommandRunner(agent.feed, self, group.create_task).execute(commands)
 
     def _begin(self) -> None:
         self._number += 1
+        self._moved = None
         self._before, self._newest = self._latest(), []
 
     async def _may_be_all(self, question: Prompt) -> bool:

@@ -88,7 +88,7 @@ class ToolRuns:
 
     async def _result(self, run: RunTool, scope: SessionScope, progress: Progress) -> ToolResult:
         call = run.call
-        if self._toolbox.is_read_only(call.name):
+        if self._toolbox.is_read_only(call.name, self._scope):
             ready = await self._drafts.result(run)
             if ready is not None:
                 return ready

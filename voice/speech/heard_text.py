@@ -122,9 +122,9 @@ class Playout:
 
     @property
     def finished(self) -> bool:
-        """Whether the whole reply has been sent and played."""
+        """Whether the whole reply has been sent, and played as far as it will be."""
         left_ms = self.total_ms - self._position_ms
-        return self._all_sent and not self._truncated and left_ms < _ROUNDING_MS
+        return self._all_sent and (self._truncated or left_ms < _ROUNDING_MS)
 
     @property
     def sent_text(self) -> str:

@@ -229,13 +229,14 @@ class Toolbox:
         # In the background: a search also reads changed files itself, for a limited time.
         Thread(target=self._documents.read, name="documents", daemon=True).start()
 
-    def is_read_only(self, name: str) -> bool:
-        """Whether a tool changes nothing; False for an unknown tool and for one of a session."""
-        return name in self._tools and self._tools[name].spec.read_only
+    def is_read_only(self, name: str, session: SessionScope | None = None) -> bool:
+        """Whether a tool, of the ``session`` or of all, changes nothing; False for an unknown."""
+        return (tool := self._found(name, session)) is not None and tool.spec.read_only
 
-    def sees_words(self, name: str) -> bool:
+    def sees_words(self, name: str, session: SessionScope) -> bool:
         """Whether a tool gets the `SessionScope`, and with it the user's words."""
-        return name in self._tools and SessionScope in self._tools[name].provided.values()
+        found = self._found(name, session)
+        return found is not None and SessionScope in found.provided.values()
 
     def can_ring(self, names: Iterable[str]) -> bool:
         """Whether one of these tools sets something that is announced later."""
@@ -275,15 +276,14 @@ class Toolbox:
             The result. It is ``unfinished`` if a tool with side effects took too long: then
             `outcome` has its result later.
         """
-        tool = session.tools.get(call.name) or self._tools.get(call.name)
+        tool = self._found(call.name, session)
         if tool is None:
             return results.failed(call, f"There is no tool {call.name}.")
         if tool.spec.undoes and not all(self._can_read(other, session) for other in beside):
             return results.failed(call, "I have not changed anything.")
         if not any(self._undoes(other) for other in (call, *beside)):
             session.removed = None
-        full = (session.session_id, key or call.call_id)
-        read_only = tool.spec.read_only
+        full, read_only = (session.session_id, key or call.call_id), tool.spec.read_only
         run = self._runs.read_only if read_only else self._runs.once
         # `Runs.read_only` cancels at its own time limit.
         limit_s = None if read_only else self._finish_s
@@ -485,6 +485,9 @@ class Toolbox:
         return await self._threads.run(
             tool.spec.name, lambda: results.content(tool, tool.function(**given))
         )
+
+    def _found(self, name: str, session: SessionScope | None) -> Tool | None:
+        return (session.tools.get(name) if session else None) or self._tools.get(name)
 
     def _undoes(self, call: ToolCall) -> bool:
         return call.name in self._tools and self._tools[call.name].spec.undoes

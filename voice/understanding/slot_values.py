@@ -338,8 +338,12 @@ class _Spans:
         self._clauses = [at for _, at in words]
         self._parts = parts
         self._supposes = [supposes(part) for part in parts]
+        self._told = [(told_of_past(part, False), told_of_past(part, True)) for part in parts]
+        # By the first word of a span.
+        self._asks_else: dict[int, bool] = {}
         self._asked = asked
         self._open = [True] * len(self._words)
+        self._bare = [*map(_is_bare, self._words)]
         self.found: dict[str, str] = {}
         self.ruled_out: dict[str, list[str]] = {}
         self._meant_out: list[tuple[str, object]] = []
@@ -425,14 +429,14 @@ class _Spans:
     def _find(self, one: Wanted, length: int, bare_ones: bool) -> None:
         for start in range(len(self._words) - length + 1):
             here = slice(start, start + length)
-            span = " ".join(self._words[here])
-            numbers = sum(map(_is_bare, self._words[here]))
-            goes_on = any(map(_is_bare, self._words[here.stop : here.stop + 1]))
+            numbers = sum(self._bare[here])
+            goes_on = any(self._bare[here.stop : here.stop + 1])
             if (length > _LONGEST and 2 * numbers < length) or (numbers >= _LONG and goes_on):
                 # A telephone number is not cut short.
                 continue
             if not all(self._open[here]) or not self._counts(one, here):
                 continue
+            span = " ".join(self._words[here])
             if (one.name, one.reading.read(span)) in self._meant_out:
                 continue
             if not one.reads(span):
@@ -480,15 +484,17 @@ class _Spans:
             return False
         if self._supposes[first] or (one.name != self._asked and self._tells(one, here)):
             return False
-        clause = self._words[self._clauses.index(first) : here.start]
-        if asks_else(self._parts[first], " ".join(clause)) or self._is_other_number(one, here):
+        if here.start not in self._asks_else:
+            before_it = self._words[self._clauses.index(first) : here.start]
+            self._asks_else[here.start] = asks_else(self._parts[first], " ".join(before_it))
+        if self._asks_else[here.start] or self._is_other_number(one, here):
             return False
         return not (_EXCLUDING & {*before}) and (first == last or not one.reading.free)
 
     def _tells(self, one: Wanted, here: slice) -> bool:
         """Whether a value is part of a tale; what is no time may be of what still lasts."""
-        lasting = one.reading.free or bool(_OF_TIME.search(" ".join(self._words[here])))
-        return told_of_past(self._parts[self._clauses[here.start]], lasting)
+        over, lasted = self._told[self._clauses[here.start]]
+        return over or (lasted and (one.reading.free or _is_of_time(self._words[here])))
 
     def _is_other_number(self, one: Wanted, here: slice) -> bool:
         """Whether a number is called something that its reader does not know: "tenancy number"."""
@@ -500,6 +506,8 @@ class _Spans:
 
     def _hangs(self, here: slice) -> bool:
         """Whether a span crosses the end of a clause that ends with a word such as "before"."""
+        if self._clauses[here.start] == self._clauses[here.stop - 1]:
+            return False
         for clause, run in groupby(range(here.start, here.stop), self._clauses.__getitem__):
             last = [*run][-1]
             end = " ".join(self._words[max(0, last - 1) : last + 1]).lower()
@@ -530,6 +538,10 @@ def _is_bare(value: str) -> bool:
     # "Double five" is a number, but "double" is what somebody offers.
     counts = counts and words[-1:] != ["double"]
     return counts and len(words) < _LONG and sum(map(str.isdigit, value)) < _LONG
+
+
+def _is_of_time(words: list[str]) -> bool:
+    return _OF_TIME.search(" ".join(words)) is not None
 
 
 def _behind_at(words: list[str], here: slice) -> bool:

@@ -305,10 +305,16 @@ def test_a_turn_that_goes_on_at_once_is_one_turn() -> None:
     assert [e.text for e in script.events(FinalTranscript)] == ["add milk", "to the shopping list"]
 
 
-def test_checks_see_the_whole_of_a_turn_that_goes_on() -> None:
+@pytest.mark.parametrize("decoded_late", [False, True])
+def test_checks_see_the_whole_of_a_turn_that_goes_on(decoded_late: bool) -> None:
     script = Script()
-    script.user("what time is it and add")
-    script.goes_on(500, "milk to the list")
+    if decoded_late:
+        script.feed(SpeechStarted(1, 0), TurnEnded(1, 16_000, 20_000), SpeechStarted(2, 24_000))
+        script.feed(final("what time is it and add", 1), TurnEnded(2, 40_000, 44_000))
+        script.feed(final("milk to the list"))
+    else:
+        script.user("what time is it and add")
+        script.goes_on(500, "milk to the list")
     script.model("", TIME, confidence=1.0)
     script.tool(TIME, "It is noon.")
     assert script.last(Generate).prompt.messages[-1].content == "add milk to the list"
@@ -349,15 +355,28 @@ def test_a_tool_that_ran_keeps_its_result_and_is_not_run_again() -> None:
     assert set(TOOLS) >= {"set_timer"}
 
 
-def test_a_cough_just_after_the_turn_brings_the_reply_back() -> None:
+@pytest.mark.parametrize("dropped", [False, True])
+def test_a_cough_just_after_the_turn_brings_the_reply_back(dropped: bool) -> None:
     script = Script(heard="Sure,")
     script.user("add milk")
     script.model("Sure, where to?")
     script.sent()
     start = 16_000 + 4000 + 3200
-    script.feed(SpeechStarted(2, start), TurnEnded(2, start + 4800, start + 9600), final(""))
+    script.feed(SpeechStarted(2, start))
+    if dropped:
+        script.took(script.conversation.forget_turn())
+    else:
+        script.feed(TurnEnded(2, start + 4800, start + 9600), final(""))
     assert [s.segment.text for s in script.of(Speak)][-1] == "Sure, where to?"
     assert script.history() == [("user", "add milk"), ("agent", "Sure, where to?")]
+
+
+def test_words_that_stopped_the_agent_do_so_although_the_client_drops_them() -> None:
+    script = speaking(holds=False)
+    script.feed(SpeechStarted(2, LATER), interim("no stop"))
+    said = len(script.of(Speak))
+    script.took(script.conversation.forget_turn())
+    assert len(script.of(Speak)) == said
 
 
 def test_a_drawn_out_right_goes_by_unless_more_follows() -> None:

@@ -124,6 +124,17 @@ def test_a_rehearsal_asks_what_the_reply_will_ask_and_leaves_no_trace() -> None:
     assert [c.prompt for c in script.of(Generate)[-2:]] == [c.prompt for c in asked]
 
 
+def test_a_draft_knows_the_question_that_it_answers() -> None:
+    script = Script(draft_words=2)
+    script.user("a latte")
+    latte = ToolCall("l", "order_drink", {"drink": "latte"})
+    script.model("", latte, confidence=0.1)
+    assert script.conversation.proposed
+    _, commands = script.conversation.speculate(Draft(2, "yes"))
+    assert [c.call.name for c in commands if isinstance(c, RunTool)] == ["order_drink"]
+    assert script.conversation.proposed
+
+
 def test_the_same_words_are_the_same_question_however_they_are_written() -> None:
     asked = Prompt((Message(Role.SYSTEM, "Be brief."), Message(Role.USER, "Set a timer.")))
     again = replace(asked, messages=(asked.messages[0], Message(Role.USER, "set a timer")))

@@ -33,7 +33,7 @@ def test_a_guess_will_do_to_stop_but_not_where_it_holds_a_word_that_agrees() -> 
 def test_who_speaks_again_within_700_ms_had_not_ended_the_turn(after_ms: int, same: bool) -> None:
     ended = TurnEnded(1, 16_000, 20_000)
     again = SpeechStarted(2, 20_000 + after_ms * 16)
-    assert reopens(again, ended, [reply()]) == same
-    assert not reopens(again, ended, [])
-    assert not reopens(again, replace(ended, turn_id=7), [reply()])
-    assert not reopens(again, None, [reply()])
+    assert reopens(again, ended, {1}) == same
+    assert not reopens(again, ended, ())
+    assert not reopens(again, replace(ended, turn_id=7), {1})
+    assert not reopens(again, None, {1})

@@ -23,7 +23,14 @@ from tests.support.virtual_parts import (
 from tests.support.virtual_time import virtual
 from voice.callers import Caller, CallerKind, Owner
 from voice.config import load_team
-from voice.events import FlowChanged, ReplyEnded, ReplyText, ReplyToolCall
+from voice.events import (
+    DraftsUsed,
+    FlowChanged,
+    ReplyEnded,
+    ReplyStarted,
+    ReplyText,
+    ReplyToolCall,
+)
 from voice.llm.base import Prompt
 from voice.tools.store import Store
 from voice.types import Message, Role, ToolCall
@@ -78,11 +85,18 @@ async def test_the_program_drives_and_the_models_words_are_not_spoken() -> None:
 @pytest.mark.parametrize("drafting", ["true", "false"])
 @virtual
 async def test_a_spoken_answer_is_heard_at_once(drafting: str) -> None:
-    async with calling(clinic(f"drafting.enabled={drafting}"), ANNA) as line:
-        await line.say("my knee hurts")
-        await line.next(ReplyEnded)
-        assert line.heard_after() < 1.0
-        assert calls(line) == ["note_problem"]
+    loaded = clinic(f"drafting.enabled={drafting}", voice=Voice(word_s=0.05))
+    async with calling(loaded, ANNA) as line:
+        for said, name in (("my knee hurts", "note_problem"), ("on monday at ten", "choose_time")):
+            line.forget()
+            await line.say(said)
+            await line.next(ReplyEnded)
+            begun_s = line.times(ReplyStarted)[0] - line.turns_said[-1]
+            assert (line.heard_after() - begun_s < 0.01) == (drafting == "true")
+            assert calls(line) == [name]
+            assert all(told.outcome == "" for told in line.of(DraftsUsed))
+            await asyncio.sleep(5)
+        assert stands(line)[2]["time"] == "10:00 AM"
 
 
 @virtual

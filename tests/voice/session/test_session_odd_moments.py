@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 
 from tests.support import virtual_tools
-from tests.support.virtual_parts import Answer, Model, Recognizer, Tape, call, calling, parts
+from tests.support.virtual_parts import (
+    Answer,
+    Model,
+    Recognizer,
+    Tape,
+    call,
+    calling,
+    last_user,
+    parts,
+)
 from tests.support.virtual_time import spend, virtual
 from voice.callers import LOCAL, Owner
 from voice.dialogue.conversation import STILL_THERE
@@ -181,3 +190,21 @@ async def test_a_client_that_drops_its_audio_does_not_spoil_the_reply_that_is_be
         ended = await line.next(ReplyEnded)
         assert ended.text == "There was once a fox. He was old and grey."
         assert line.of(DraftsUsed)[-1].outcome == "stood"
+
+
+@pytest.mark.parametrize("holds", [True, False])
+@virtual
+async def test_who_stops_a_reply_that_only_plays_is_answered_and_hears_no_more_of_it(
+    holds: bool,
+) -> None:
+    story = "There was once a fox. He was old and grey, and he slept all day long in a wood."
+    model = Model(lambda prompt: story if last_user(prompt).startswith("tell") else "Fine.")
+    async with calling(parts(model, None, None, NEVER_ASKS)) as line:
+        line.session.update(holds=holds)
+        await line.say("tell me a story")
+        reply_id = (await line.next(ReplyEnded)).reply_id
+        line.session.truncate(reply_id, 300)
+        await asyncio.sleep(0.5)
+        await line.say("okay")
+        assert (await line.next(ReplyEnded)).text == "Fine."
+        assert line.history()[1:] == [("agent", "There"), ("user", "okay"), ("agent", "Fine.")]
