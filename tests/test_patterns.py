@@ -53,7 +53,6 @@ AT_RUN_TIME = {
     "voice.speech.normalization.dates": "",
     "voice.tools.builtin.memory": "",
     "voice.tools.kinds": "",
-    "voice.understanding.details": "of a value, escaped",
     "voice.understanding.conditions": "of a word of the message, escaped",
 }
 """Modules with patterns that are made of anything, and why that is no harm."""

@@ -50,13 +50,10 @@ from voice.understanding.number_grounding import is_grounded
 from voice.understanding.opposites import KEPT, Opposed, asks_to_end, ends, opposed, setters
 from voice.understanding.optional_values import (
     completed,
-    each_time_again,
+    counted,
     filled,
-    in_full,
     measured,
-    of_their_own,
     taken_out,
-    whole_text,
     without_strays,
 )
 from voice.understanding.reference_resolution import (
@@ -92,10 +89,11 @@ class Limits:
     out_of_band: bool = False
 
 
+@dataclass(frozen=True, slots=True)
 class CallChecks:
     """Compares calls with what was said, and corrects, holds back or drops them; runs none.
 
-    Args:
+    Attributes:
         dialogue: What was said.
         tools: The tools that run here, by name.
         ids: Makes an id from a prefix, never the same twice.
@@ -103,52 +101,44 @@ class CallChecks:
         lead: The flow's decisions.
     """
 
-    def __init__(
-        self,
-        dialogue: History,
-        tools: Mapping[str, ToolSpec],
-        ids: Callable[[str], str],
-        limits: Limits,
-        lead: Lead,
-    ) -> None:
-        self._dialogue = dialogue
-        self._tools = tools
-        self._ids = ids
-        self._limits = limits
-        self._lead = lead
+    dialogue: History
+    tools: Mapping[str, ToolSpec]
+    ids: Callable[[str], str]
+    limits: Limits
+    lead: Lead
 
     def request(self, reply: Reply) -> str:
         """The part of the user's last message that is being answered, through `as_read`."""
         if reply.requests:
             return as_read(reply.requests.current.text)
-        return reply.seen(self._dialogue).newest_said
+        return reply.seen(self.dialogue).newest_said
 
     def own_tools(self, reply: Reply) -> dict[str, ToolSpec]:
         """The tools that the model may call and that run here."""
         own = set(reply.options.agent_tools)
-        return {name: tool for name, tool in self._tools.items() if name in own}
+        return {name: tool for name, tool in self.tools.items() if name in own}
 
     def requests(self, reply: Reply, question: Question) -> Requests | None:
         """The requests of the user's last message; None if the model gets the message as it is."""
-        if self._limits.rephrases:
+        if self.limits.rephrases:
             return None
         whole, tools = not self.takes_apart(reply), self.own_tools(reply)
-        called = partial(self._lead.called, reply.base or reply.options, self._dialogue)
-        return Requests.of(self._dialogue, whole, tools, question.to_what, called)
+        called = partial(self.lead.called, reply.base or reply.options, self.dialogue)
+        return Requests.of(self.dialogue, whole, tools, question.to_what, called)
 
     def handed(self, reply: Reply) -> Requests | None:
         """The requests that another agent is handed: all, or the current one and those behind."""
-        if self._limits.rephrases:
+        if self.limits.rephrases:
             return None
         apart = reply.requests
         if apart is None:
-            asked = self._dialogue.without({one.item_id for one in self._since_asked()})
+            asked = self.dialogue.without({one.item_id for one in self._since_asked()})
             apart = Requests.of(asked, not self.takes_apart(reply), self.own_tools(reply))
         return apart and apart.once_more()
 
     def passed_over(self, reply: Reply, question: Question) -> bool:
         """Whether the user's last message takes a "yes" to a question for granted."""
-        said, tools = self._dialogue.newest_said, self.own_tools(reply)
+        said, tools = self.dialogue.newest_said, self.own_tools(reply)
         return self.takes_apart(reply) and question.passed_over(said, tools)
 
     def leaves_open(self, calls: Sequence[ToolCall], asked: Sequence[ToolCall]) -> bool:
@@ -156,7 +146,7 @@ class CallChecks:
 
         "Scratch the medium one" says nothing about the large one that is still in question.
         """
-        specs = [self._tools.get(call.name) for call in calls]
+        specs = [self.tools.get(call.name) for call in calls]
         values = {str(value).casefold() for call in asked for value in call.arguments.values()}
         named = {str(value).casefold() for call in calls for value in call.arguments.values()}
         others = bool(named) and values.isdisjoint(named)
@@ -172,8 +162,8 @@ class CallChecks:
 
     def looked_up(self, reply: Reply) -> ToolCall | None:
         """The call that looks the question up if the model calls no tool for it."""
-        found = None if self._limits.rephrases else self._lead.looked_up(reply, self.request(reply))
-        return ToolCall(self._ids("call"), *found) if found else None
+        found = None if self.limits.rephrases else self.lead.looked_up(reply, self.request(reply))
+        return ToolCall(self.ids("call"), *found) if found else None
 
     def instead(self, reply: Reply, pieces: Sequence[str]) -> str:
         """What is said in place of pieces of the model's answer; empty if they may be spoken.
@@ -182,23 +172,23 @@ class CallChecks:
         says "I cannot do that" gives way to "I see." if the user only told something. No piece may
         say that something has been done if nothing was.
         """
-        if pieces and not (reply.segments or self._limits.rephrases):
+        if pieces and not (reply.segments or self.limits.rephrases):
             request = self.request(reply)
             if declines(pieces[0]) and only_tells(request):
                 return I_SEE
-            if told := self._lead.not_known(reply.options, request):
+            if told := self.lead.not_known(reply.options, request):
                 return told
             past = asks_what_was_done(request) and names_a_deed(request, self.own_tools(reply))
             if past and (told := self._deeds()):
                 return told
-            answering = self._tools.get(reply.options.answers)
+            answering = self.tools.get(reply.options.answers)
             if answering and denies(pieces[0], answering.knows):
                 return NOT_UNDERSTOOD
         if any(map(claims, pieces)) and self._did_nothing(reply):
             return at_a_loss(self.request(reply))
         if not reply.own_words:
             return ""
-        said = (entry.message.content for entry in reply.seen(self._dialogue))
+        said = (entry.message.content for entry in reply.seen(self.dialogue))
         sources = [reply.own_words, *said]
         grounded = all(is_grounded(piece, sources) for piece in pieces)
         return "" if grounded else reply.own_words
@@ -208,10 +198,10 @@ class CallChecks:
 
         False where the user asks about what was done before.
         """
-        seen = [entry.message for entry in reply.seen(self._dialogue)]
+        seen = [entry.message for entry in reply.seen(self.dialogue)]
         asked = [at for at, one in enumerate(seen) if one.role is Role.USER and one.content][-2:]
         called = (call.name for one in seen[asked[0] if asked else 0 :] for call in one.tool_calls)
-        changed = any(n not in self._tools or not self._tools[n].read_only for n in called)
+        changed = any(n not in self.tools or not self.tools[n].read_only for n in called)
         return self.takes_apart(reply) and not changed and not asks(self.request(reply))
 
     def opposed(self, reply: Reply, calls: tuple[ToolCall, ...]) -> Opposed:
@@ -219,41 +209,40 @@ class CallChecks:
 
         To a question about what was done, they are all that change something.
         """
-        newest = reply.seen(self._dialogue).newest_said
+        newest = reply.seen(self.dialogue).newest_said
         if not newest or not calls or reply.options.tool_choice != "auto":
             return Opposed()
-        whole = self._dialogue.newest_said
-        seen = self._dialogue.view(self._limits.max_history)
+        whole = self.dialogue.newest_said
+        seen = self.dialogue.view(self.limits.max_history)
         ending = any(ends(call.name) for call in calls)
-        if ending and corrects_one_of_several(newest, seen[:-1], self._tools):
+        if ending and corrects_one_of_several(newest, seen[:-1], self.tools):
             return Opposed(calls, WHAT_TO_CHANGE)
-        if refused := reply.answers.refused(whole, calls, self._tools):
+        if refused := reply.answers.refused(whole, calls, self.tools):
             return Opposed(refused, WHAT_TO_CHANGE)
         if asks_what_was_done(newest):
-            specs = [(call, self._tools.get(call.name)) for call in calls]
+            specs = [(call, self.tools.get(call.name)) for call in calls]
             wrong = tuple(call for call, spec in specs if spec and not spec.read_only)
             return Opposed(wrong, self._deeds() or NOTHING_DONE)
-        values = setters([*self._tools.values(), *reply.options.client_tools])
-        asked = (one.message.content for one in reversed([*self._dialogue]))
+        values = setters([*self.tools.values(), *reply.options.client_tools])
+        asked = (one.message.content for one in reversed([*self.dialogue]))
         choosing = bool(_WHICH.search(as_read(next(islice(filter(None, asked), 1, None), ""))))
-        texts = frozenset(n for n, spec in self.own_tools(reply).items() if spec.free_texts)
-        return opposed(newest, calls, values, choosing, texts, whole)
+        return opposed(newest, calls, values, choosing, whole)
 
     def _deeds(self) -> str:
         """What tools said of the last change in the whole conversation; empty if there was none."""
-        return told_last([one.message for one in self._dialogue], self._tools)
+        return told_last([one.message for one in self.dialogue], self.tools)
 
     def taken_back(self, reply: Reply, refused: Opposed) -> tuple[ToolCall, ...]:
         """Calls that take back what the user had made and denies now: "no sandwich after all"."""
         if refused.answer != KEPT:
             return ()
-        seen = self._dialogue.view(self._limits.max_history)
+        seen = self.dialogue.view(self.limits.max_history)
         back = taken_back(refused.calls, seen, self.own_tools(reply))
-        return tuple(replace(call, call_id=self._ids("call")) for call in back)
+        return tuple(replace(call, call_id=self.ids("call")) for call in back)
 
     def with_a_way_out(self, question: str) -> str:
         """A question for a value; once it has been asked twice in a row, with a way out."""
-        asked = [question in one for one in self._dialogue.agent_texts(2)]
+        asked = [question in one for one in self.dialogue.agent_texts(2)]
         stuck = len(asked) == 2 and all(asked)
         return f"{NOT_UNDERSTOOD} {OR_LEAVE_IT} {question}" if stuck else question
 
@@ -274,42 +263,42 @@ class CallChecks:
         A call that the client has and has not answered is not made again. A model that rephrases is
         told by the tool what it could not read, and asks by itself.
         """
-        waits = waiting(reply.options, self._dialogue, self._tools)
+        waits = waiting(reply.options, self.dialogue, self.tools)
         if calls and not (calls := tuple(c for c in calls if signature(c) not in waits)):
             return HeldBack((), UNDER_WAY)
-        most = self._limits.max_tool_calls - reply.calls_made
+        most = self.limits.max_tool_calls - reply.calls_made
         calls = calls[: max(0, most if reply.options.parallel_calls else min(1, most))]
-        if self._lead.under(reply.base):
+        if self.lead.under(reply.base):
             # Tools of other steps cannot be called here, whatever the model does.
             calls = tuple(call for call in calls if call.name in reply.options.agent_tools)
-        misread = reply.handed and self._lead.misread(reply, self._dialogue.newest_said, calls)
+        misread = reply.handed and self.lead.misread(reply, self.dialogue.newest_said, calls)
         if misread or (reply.handed and self.like_nothing(reply, calls)):
             # "Reception, please" asks for nothing more.
             calls = ()
         if again := reply.again:
-            calls = tuple(call for call in calls if again.served_by(call, self._tools))
-        if not self._limits.rephrases:
-            seen = reply.seen(self._dialogue).view(self._limits.max_history)
+            calls = tuple(call for call in calls if again.served_by(call, self.tools))
+        if not self.limits.rephrases:
+            seen = reply.seen(self.dialogue).view(self.limits.max_history)
             calls = self._as_said(reply, calls, seen)
             if question := self._unsaid(reply, calls, seen):
                 return HeldBack((), question)
-            readable = readable_ones(calls, self._tools)
+            readable = readable_ones(calls, self.tools)
             if readable.question:
                 return readable
             calls = readable.made
         offered = {*reply.options.agent_tools, *(call.name for call in calls)}
-        tools = {n: one for n, one in self._lead.asking_first().items() if n in offered}
-        return confirmed_ones(calls, tools, self._dialogue.newest_said)
+        tools = {n: one for n, one in self.lead.asking_first().items() if n in offered}
+        return confirmed_ones(calls, tools, self.dialogue.newest_said)
 
     def _unsaid(self, reply: Reply, calls: tuple[ToolCall, ...], seen: Sequence[Message]) -> str:
         """The question for a required value that nobody said; empty for none.
 
         Also empty for calls unlike anything that was asked for: the question would make no sense.
         """
-        specs = {**self._tools, **{one.name: one for one in reply.options.client_tools}}
+        specs = {**self.tools, **{one.name: one for one in reply.options.client_tools}}
         asked = (unsaid(call, specs[call.name], seen) for call in calls if call.name in specs)
         question = next(filter(None, asked), "")
-        own = tuple(call for call in calls if call.name in self._tools)
+        own = tuple(call for call in calls if call.name in self.tools)
         riddle = bool(question and own) and self.like_nothing(reply, own)
         return "" if riddle or reply.options.tool_choice != "auto" else question
 
@@ -334,27 +323,26 @@ class CallChecks:
         )
         alone = len(calls) == 1 and reply.requests is not None
         found = []
-        for call in about_the_named(calls, tools, request, seen, self._dialogue.newest_said):
+        for call in about_the_named(calls, tools, request, seen, self.dialogue.newest_said):
             if call.name in tools:
                 call = made_instead(call, tools, request)
                 spec = tools[call.name]
-                call = without_strays(taken_out(in_full(call, spec, seen), spec), request, spec)
+                call = without_strays(taken_out(call, spec), request, spec)
                 call = on_the_named(on_the_same(call, spec, seen), request)
                 if alone:
                     call = completed(filled(call, request, spec), request, spec)
-                    call = whole_text(call, request, spec)
-                call = measured(call, request, spec)
+                call = counted(measured(call, request, spec), request, spec)
             found.append(call)
-        return of_their_own(each_time_again(found), request, tools)
+        return tuple(found)
 
     def unkept(self, reply: Reply, calls: tuple[ToolCall, ...]) -> str:
         """The question if calls drop a condition, time or exception in the request, or empty."""
-        ours = reply.options.tool_choice == "auto" and all(c.name in self._tools for c in calls)
-        if not (calls and ours) or self._limits.rephrases or reply.own_words or reply.again:
+        ours = reply.options.tool_choice == "auto" and all(c.name in self.tools for c in calls)
+        if not (calls and ours) or self.limits.rephrases or reply.own_words or reply.again:
             return ""
-        if self._lead.under(reply.base) or self.like_nothing(reply, calls):
+        if self.lead.under(reply.base) or self.like_nothing(reply, calls):
             return ""
-        return unkept(self.request(reply), calls, self._tools)
+        return unkept(self.request(reply), calls, self.tools)
 
     def doubts(self, reply: Reply, held: HeldBack, confidence: float | None) -> bool:
         """Whether calls are hardly what the user asks for; the client's own tools are not judged.
@@ -362,20 +350,20 @@ class CallChecks:
         Calls that the message plainly asks for (`asks_plainly`) are never in doubt.
         """
         calls = held.made or held.unconfirmed
-        ours = reply.options.tool_choice == "auto" and all(c.name in self._tools for c in calls)
-        if not (calls and ours) or self._limits.rephrases or reply.own_words:
+        ours = reply.options.tool_choice == "auto" and all(c.name in self.tools for c in calls)
+        if not (calls and ours) or self.limits.rephrases or reply.own_words:
             return False
         said = self.request(reply)
-        if self._lead.under(reply.base) or all(
-            asks_plainly(said, self._tools[call.name]) for call in calls
+        if self.lead.under(reply.base) or all(
+            asks_plainly(said, self.tools[call.name]) for call in calls
         ):
             return False
-        unnamed = all(names_nothing(call, self._tools[call.name]) for call in calls)
-        if held.made and (unnamed or only_agrees(said, calls, self._tools)):
+        unnamed = all(names_nothing(call, self.tools[call.name]) for call in calls)
+        if held.made and (unnamed or only_agrees(said, calls, self.tools)):
             return True
         # Calls that would be confirmed anyway already have a better question.
         own = not held.made and not self.like_nothing(reply, calls)
-        return not own and in_doubt(confidence, said, calls, self._tools)
+        return not own and in_doubt(confidence, said, calls, self.tools)
 
     def like_nothing(self, reply: Reply, calls: tuple[ToolCall, ...]) -> bool:
         """Whether calls share no word with what the user asks for.
@@ -383,30 +371,28 @@ class CallChecks:
         Also whether they name or change nothing, or undo everything though no word asks for that.
         """
         said = self.request(reply)
-        specs = [self._tools[call.name] for call in calls]
+        specs = [self.tools[call.name] for call in calls]
         if all(names_nothing(call, spec) for call, spec in zip(calls, specs, strict=True)):
             return True
-        if all(_changes_nothing(call, self._tools) for call in calls):
+        if all(_changes_nothing(call, self.tools) for call in calls):
             return True
-        if only_agrees(said, calls, self._tools):
+        if only_agrees(said, calls, self.tools):
             return True
         undoes = all(one.undoes and not one.required for one in specs)
-        return not carried(said, calls, self._tools) or (undoes and not asks_to_end(said))
+        return not carried(said, calls, self.tools) or (undoes and not asks_to_end(said))
 
     def fixed_words(self, reply: Reply) -> str:
         """The fixed words for the message, said without asking the model; none out of band."""
-        seen = reply.seen(self._dialogue)
-        readings = () if self._limits.out_of_band else (*seen.user_texts(1), seen.unanswered())
-        return self._lead.words_for(reply.options, seen.newest_reply, *readings)
+        seen = reply.seen(self.dialogue)
+        readings = () if self.limits.out_of_band else (*seen.user_texts(1), seen.unanswered())
+        return self.lead.words_for(reply.options, seen.newest_reply, *readings)
 
     def left_out(self, reply: Reply) -> LeftOut:
         """The parts of the current request that its calls do not carry."""
-        seen, apart = reply.seen(self._dialogue).view(self._limits.max_history), reply.requests
-        # The words of one request of several may be those of another.
-        single = apart is not None and not (apart.left or apart.later)
+        seen = reply.seen(self.dialogue).view(self.limits.max_history)
         # What the user will be asked about has been understood.
         seen = *seen, Message(Role.AGENT, tool_calls=reply.unconfirmed)
-        missing = left_out(seen, self._tools, self.own_tools(reply) if single else ())
+        missing = left_out(seen, self.tools)
         calls = (call for entry in self._since_asked() for call in entry.message.tool_calls)
         # Those of the agent that had the conversation before are not in the request's view.
         values = [str(value) for call in calls for value in call.arguments.values()]
@@ -415,12 +401,12 @@ class CallChecks:
 
     def _since_asked(self) -> list[Entry]:
         """The entries since the user's last message, the newest first."""
-        entries = reversed([*self._dialogue])
+        entries = reversed([*self.dialogue])
         return [*takewhile(lambda one: one.message.role is not Role.USER, entries)]
 
     def left_open(self, reply: Reply) -> str:
         """The question behind the model's words if they leave open whether anything was done."""
-        if self._limits.rephrases or not leaves_open(reply.text, self.request(reply)):
+        if self.limits.rephrases or not leaves_open(reply.text, self.request(reply)):
             return ""
         told = self.not_to_be_had(reply, self.own_tools(reply), counted=True)
         return told or ("" if reply.text.rstrip().endswith("?") else ANYTHING_TO_DO)
@@ -429,7 +415,7 @@ class CallChecks:
         """What is said in place of calls like nothing that was asked for, and what it asks."""
         request = self.request(reply)
         to_what = to_be_done(request)
-        told = self._lead.not_known(reply.options, request)
+        told = self.lead.not_known(reply.options, request)
         told = told or self.not_to_be_had(reply, [call.name for call in calls])
         asked = f"Sorry, what shall I {to_what}?" if to_what else at_a_loss(request)
         return told or asked, Question(to_what=to_what)
@@ -440,7 +426,7 @@ class CallChecks:
         Asked for "a croissant", a model that knows no such drink takes one from before.
         """
         thing = named(self.request(reply), counted)
-        for spec in (self._tools[name] for name in names if thing and name in self._tools):
+        for spec in (self.tools[name] for name in names if thing and name in self.tools):
             if any(one.read(thing) is not None for one in spec.readings.values()):
                 continue
             for name in spec.required:
@@ -454,7 +440,7 @@ class CallChecks:
 
     def against(self, reply: Reply, again: Request) -> str:
         """Why words that no call carries cannot be had, in a called tool's words, or empty."""
-        said = self._dialogue.newest_said
+        said = self.dialogue.newest_said
         # "My brain" or "whack a bit of cinnamon on it" name nothing that could be had.
         thing = re.search(rf"\b(?:an?|some) {re.escape(again.text)}", said, re.IGNORECASE)
         return self.not_to_be_had(reply, again.again) if thing else ""
@@ -467,24 +453,24 @@ class CallChecks:
         """
         request = self.request(reply)
         said = request.casefold()
-        if self._limits.rephrases or reply.again or not all(c.name in self._tools for c in calls):
+        if self.limits.rephrases or reply.again or not all(c.name in self.tools for c in calls):
             return "", Question()
-        checks = ((call, self._tools[call.name].refusal) for call in calls)
+        checks = ((call, self.tools[call.name].refusal) for call in calls)
         results = [(call, check(call, request) if check else None) for call, check in checks]
         refused = [(call, result) for call, result in results if result]
         if refused and len(refused) == len(calls):
             ((call, result), *_) = refused
-            return spoken_result(result.content), Question.which(call, result.options, self._ids)
+            return spoken_result(result.content), Question.which(call, result.options, self.ids)
         # What is changed or removed is named by what it was, not by what can be had.
         making = [
             call
             for call in calls
-            if not (self._tools[call.name].undoes or call.name.startswith("change_"))
+            if not (self.tools[call.name].undoes or call.name.startswith("change_"))
         ]
         required = (
             str(call.arguments.get(name, "")).casefold()
             for call in making
-            for name in self._tools[call.name].required
+            for name in self.tools[call.name].required
         )
         own = {word.removesuffix("s") for call in calls for word in call.name.split("_")}
         if not making or named(request, counted=True).removesuffix("s") in own:

@@ -30,7 +30,7 @@ from voice.understanding.english import (
     without_article,
     written_out,
 )
-from voice.understanding.remarks import clauses_told, only_tells
+from voice.understanding.remarks import clauses_told
 from voice.understanding.repairs import repaired
 from voice.understanding.separate_items import told_apart
 
@@ -75,29 +75,12 @@ _TO_BE_DONE = re.compile(
     r" (?:[\w']+ )*?(?P<way>on|off|out|down|up|back)\b"
     r"|\b(?P<alone>cancel|change|clear|close|delete|lock|move|open|remove|start|stop|unlock)\b"
 )
-_NEVER_MIND = re.compile(
-    rf"(?:(?:oh|no|ok|okay|actually|wait)\W+)*(?:never ?mind|(?:leave|forget) it)(?: then)?\W+"
-    rf"(?=(?:just )?(?:{'|'.join(VERBS)})\b)",
-    re.IGNORECASE,
-)
-_TOO = re.compile(r"(?:and )?(?P<thing>(?:the|my) [\w' ]+?) (?:too|as well|also)\W*", re.IGNORECASE)
-_FOR_ANOTHER = re.compile(
-    r"(?:(?:hold on|hang on|wait|um+|uh+|err?|erm|oh|well)\W+)*"
-    r"(?:(?:(?:my|our|his|her|their) \w+|he|she|they)(?: wants| needs| would like|'d like"
-    r"|'ll have| will have)|for (?:me|us|him|her|them|my \w+),?)"
-    r"[\w'. ]{0,20}? (?:an?|one|two|three) \w"
-)
-"""An order for somebody else: "and, hold on, my wife wants a tea"."""
 _ASKING_BESIDE = re.compile(
     r"(?P<lead>(?:(?:hold on|hang on|wait|um+|uh+|err?|erm|oh|well|and|but)\W+)*)"
     r"(?:what|which|how) "
     r"(?:\w+ ){0,2}(?:do|have|can|is|are|does) (?:you|i|we|it|that|there|the)\b"
 )
 """A question beside an order: ", err, what sizes do you have?"."""
-_ONE_MORE = re.compile(r"(?:another|one more)\b")
-_MOST_DETAILS = 3
-"""Most words about one thing before another one is ordered: "large. and another one"."""
-_INTRODUCING = re.compile(r"(?P<told>[^:]{8,80}):\s+(?=\S+ \S)")
 _NO_REQUEST = re.compile(
     r"(?<!check )(?<!see )(?<!out )\bif\b|\b(?:when|because|after|before|while|until|unless|said)\b"
     r"|(?:go ahead|favou?r)$"
@@ -180,8 +163,6 @@ class Requests:
             # Too long for one spoken message, and slow to parse.
             return cls(last, Request(said), (), joined=tuple(joined))
         meant = repaired(written_out(read))
-        if (intro := _INTRODUCING.match(meant)) and only_tells(intro["told"]):
-            meant = meant[intro.end() :]
         said_plainly = {word.partition("'")[0] for word in plain(meant).split()}
         answers = VERBS.isdisjoint(said_plainly) and len(meant.split()) <= _SHORT
         if to_what and answers and said_plainly - GRAMMAR:
@@ -290,8 +271,6 @@ def requests(message: str) -> tuple[str, ...]:
     ('remind me to lock the door and turn off the lights',)
     """
     parts: list[str] = []
-    if asked := _NEVER_MIND.match(message):
-        message = message[asked.end() :]
     start = 0
     for joint in _JOINT.finditer(message):
         before, behind = _plain(message[start : joint.start()]), _plain(message[joint.end() :])
@@ -304,9 +283,6 @@ def requests(message: str) -> tuple[str, ...]:
         # "Can you tell me, when are you open" is one as well.
         asks_it = _BEGINS.match(before) and not GRAMMAR.issuperset(before.split())
         sure = not whole and bool(joined or beside or asks_it)
-        too = _TOO.fullmatch(message[joint.end() :])
-        if too and len(parts) < MOST - 1 and (verb := to_be_done(before)):
-            return (*parts, message[start : joint.start()], f"{verb} {too['thing']}")
         if sure and len(parts) < MOST - 1 and _apart(before, behind):
             parts.append(message[start : joint.start()])
             start = joint.end() + (beside.end("lead") if beside else 0)
@@ -383,10 +359,8 @@ def _once(request: str, one: ToolCall, two: ToolCall, tools: Mapping[str, ToolSp
 
 def _apart(before: str, behind: str) -> bool:
     """Whether a request ends here and another begins."""
-    if _ONE_MORE.match(behind) and len(before.split()) <= _MOST_DETAILS:
-        return VERBS.isdisjoint(before.split())
-    own = (_BEGINS, _ASKING_BESIDE, _FOR_ANOTHER)
-    if " " not in before or _NO_REQUEST.search(before) or not any(p.match(behind) for p in own):
+    begins = _BEGINS.match(behind) or _ASKING_BESIDE.match(behind)
+    if " " not in before or _NO_REQUEST.search(before) or not begins:
         return False
     fact = _OF_ONE_THING.search(before) and not _OF_A_FACT.match(behind)
     return bool(fact or not _FREE_TEXT.search(before) or _OUTRIGHT.match(behind))

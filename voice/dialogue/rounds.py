@@ -20,7 +20,7 @@ from voice.dialogue.prompts import Prompts
 from voice.dialogue.reply import Phase, Reply
 from voice.dialogue.reply_playback import ReplyPlayback
 from voice.dialogue.requests import Request
-from voice.dialogue.second_thoughts import SecondThoughts
+from voice.dialogue.second_thoughts import second_thoughts
 from voice.dialogue.tool_calls import ToolCalls
 from voice.events import Failure, ReplyStatus, ReplyToolResult
 from voice.inputs import (
@@ -35,7 +35,7 @@ from voice.inputs import (
 from voice.types import ToolCall, ToolResult, ToolSpec
 from voice.understanding.confirmation import HeldBack, Question, confirmed_ones
 from voice.understanding.corrections import followed, with_the_rest
-from voice.understanding.english import as_said
+from voice.understanding.english import written_out
 from voice.understanding.farewell import says_goodbye
 from voice.understanding.low_confidence import (
     I_SEE,
@@ -89,7 +89,6 @@ class Rounds:
         self._limits = limits
         self._lead = lead
         self._checks = CallChecks(dialogue, tools, ids, limits, lead)
-        self._second = SecondThoughts(dialogue, tools, ids, limits, lead, self._checks)
         self._playback = playback
         self._is_ending = is_ending
         # The open question, as long as nothing else has been said.
@@ -108,7 +107,7 @@ class Rounds:
         """
         newest = self._dialogue.newest_said
         if self._lead.drives(reply):
-            newest = as_said(newest)
+            newest = written_out(newest)
         question, self._question = self._question, Question()
         reply.answer_to(question)
         agreed = question.answered(newest, self._lead.asking_first())
@@ -136,7 +135,7 @@ class Rounds:
             if taken is not None or self._lead.drives(reply):
                 return [self._generate(reply)] if taken is None else taken
         reply.take_apart(apart)
-        if plain := self._second.calls(reply):
+        if plain := second_thoughts(self._checks, reply):
             if not plain.made:
                 return self._conclude(reply, plain.question, plain.unconfirmed)
             reply.hold(plain.question, plain.unconfirmed)
@@ -162,6 +161,10 @@ class Rounds:
     def reopen_question(self, reply: Reply) -> None:
         """Open the question before a withdrawn reply again, unless calls have answered it."""
         self._question = Question() if reply.calls_made else reply.answers
+
+    def take_question(self, other: Rounds) -> None:
+        """Take over the open question of another conversation, of which this is a draft."""
+        self._question = other._question
 
     def forget_question(self) -> None:
         """Drop the open question: what the user says next is no answer to it."""
@@ -348,7 +351,7 @@ class Rounds:
             question = self._checks.with_a_way_out(held.question)
             return self._conclude(reply, question, held.unconfirmed)
         elif self._lead.drives(reply):
-            sorry = self._lead.at_a_loss(reply, as_said(self._dialogue.newest_said))
+            sorry = self._lead.at_a_loss(reply, written_out(self._dialogue.newest_said))
             return self._say_behind(reply, sorry) + self._conclude(reply)
         elif reply.handed:
             # Its greeting is answer enough, unless it has a better question.
@@ -452,7 +455,7 @@ class Rounds:
             return self._playback.speak(reply, reply.tell()) + self._take_over(reply, flow)
         if flow and flow.anew and not reply.carried:
             # Values that come with the request for another thing may be for it.
-            said = as_said(self._dialogue.newest_said)
+            said = written_out(self._dialogue.newest_said)
             if values := flow.messages(self._tools).values_anew(said):
                 reply.carry()
                 return self.call(reply, self._made(values))
@@ -472,7 +475,7 @@ class Rounds:
         left = requests.left if requests and reply.requests else ()
         said = " ".join(one.text for one in left) or self._dialogue.newest_said
         reply.take_apart(None)
-        values = flow.messages(self._tools).values(as_said(said))
+        values = flow.messages(self._tools).values(written_out(said))
         return self.call(reply, self._made(values)) if values else self._conclude(reply)
 
     def _greet(self, reply: Reply) -> list[Command]:

@@ -82,14 +82,6 @@ _NO_HOUR = re.compile(rf"(?:at )?{MINUTES} (past|after|to|before)")
 _BESIDE = re.compile(
     r"(?P<length>(?:the|half an?|an?|\d+) [a-z]+(?: [\w ]+?)?) (?P<way>after|before) (?P<other>.+)"
 )
-_LATER = re.compile(
-    r"(?P<length>.+) (?P<way>later|earlier|after|before)"
-    r"(?: (?:that|it|the (?:first|last)(?: one)?))?"
-)
-_NEXT_DAY = re.compile(
-    r"(?:the )?(?:(?:next|following) (?:day|week)|(?:day|week) after(?: (?:that|it))?)"
-    r"|(?:an?|1) (?:day|week) (?:later|after)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,43 +178,6 @@ def _length(said: str) -> timedelta | None:
     with contextlib.suppress(Unreadable):
         return duration(re.sub(r"^the ", "1 ", said))
     return None
-
-
-def beside(old: str, said: str) -> str:
-    """A moment given relative to another: "the day after", "on Thursday", "an hour later".
-
-    Args:
-        old: The words for the other moment.
-        said: The words for the new one; if they lack a day or a time, it is that of the other.
-
-    Returns:
-        Words that `moment` can read; empty if ``said`` names no such moment.
-
-    >>> beside("tomorrow at nine", "the day after"), beside("seven tomorrow", "on thursday")
-    ('the day after tomorrow at nine', 'thursday at 7')
-    """
-    words = re.sub(r"^(?:on|at|for) ", "", normal_form(said))
-    if _NEXT_DAY.fullmatch(words):
-        return f"the {'week' if 'week' in words else 'day'} after {old}"
-    if (match := _LATER.fullmatch(words)) and _length(match["length"]):
-        way = "after" if match["way"] in ("later", "after") else "before"
-        return f"{match['length']} {way} {old}"
-    noon = datetime(2026, 1, 7, 12, tzinfo=UTC)
-    found, rest = take_day(words, noon)
-    old_found, old_rest = take_day(normal_form(old), noon)
-    with contextlib.suppress(ToolError):
-        clock, part, left = take_time(rest)
-        old_clock, _, old_left = take_time(old_rest)
-        if left or old_left or (found is None and clock is None and part is None):
-            return ""
-        if clock is None and part is None and old_clock is not None:
-            return f"{words} at {re.sub('^at ', '', old_rest)}"
-        if found is None and old_found is not None:
-            gone = old_rest.split()
-            day_of_old = [one for one in normal_form(old).split() if one not in gone]
-            return f"{words} {' '.join(day_of_old)}"
-        return words
-    return ""
 
 
 def pushed(said: str, message: str) -> str:

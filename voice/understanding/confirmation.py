@@ -35,11 +35,6 @@ _CHANGES_IT = re.compile(
     r"|(?:\w+ ){1,3}(?:is|are) for\b|the (?:\w+ ){1,3}(?:should|needs?|is|are|with|without|can)\b)"
 )
 """Changes a part of what was asked about. "Make it a tea" is left out: it may replace all of it."""
-_DO_IT = re.compile(
-    r"(?:(?:yes|well|so|and|oh|ok|okay|please) )*(?:can|could|will|would) you"
-    r" (?:still |please |just )*"
-    r"(?:add|do|put|make|change|get) (?:it|that|them|those)(?: in| on| please| too| for me)*"
-)
 _REFUSING = re.compile(rf"(?:(?:{HESITATING}|sorry|please) )*(?:no|nope|nah|not)\b")
 WHAT_ELSE = "Okay. What else would you like?"
 _THAT_IS_ALL = "that's all"
@@ -240,8 +235,7 @@ def _answer(spec: ToolSpec, message: str) -> bool | None:
     if disagrees(message):
         return False
     asked = spec.confirmation
-    does_it = not spec.undoes and _DO_IT.fullmatch(plain(message)) is not None
-    return agrees(message) or does_it or (asked is not None and asked.plainly(message)) or None
+    return agrees(message) or (asked is not None and asked.plainly(message)) or None
 
 
 def _question(call: ToolCall, spec: ToolSpec | None) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from voice.tools.spoken_dates import beside, is_day, is_moment
+from voice.tools.spoken_dates import is_day, is_moment
 from voice.tools.spoken_results import spoken_result
 from voice.types import Message, Role, ToolCall, ToolSpec
 from voice.understanding.amendments import amended, reading_of
@@ -94,15 +94,6 @@ _RECKONS = re.compile(
 _POINTING_AT = re.compile(r"\b(?:that|this|it|there|the same)\b", re.IGNORECASE)
 _ALSO = re.compile(r" (?:too|as well|also|please)\b")
 _ENDING_IT = re.compile(r"\b(cancel|stop|delete|remove) (?:it|that)(?=\W*$)", re.IGNORECASE)
-_ONCE_MORE = re.compile(
-    r"(?:(?:ok|okay|oh|yes|so|then|please|can you|could you|thanks|great) )*"
-    r"(?P<lead>(?:and|also|again|(?:do |set )?(?:the |it the )?same(?: thing| one| again)?"
-    r"|(?:do |set )?another(?: one)?|one more|do (?:it|that)(?: again)?)"
-    r"(?: (?:again|also|for|the same|another(?: one)?))*)?"
-    r" ?(?:(?:on|at|for) )?(?P<value>(?:\S+ ){0,7}?\S+?)(?P<tail>(?: (?:too|as well|also|again))+)?"
-    r"(?: please| thanks)*"
-)
-"""Asks for what was last made once more, at another time."""
 _GOES_ON = re.compile(
     r"(?:(?:ok|okay|so|right|well|thanks|hm+|oh)\W+)*(?:(?:and )?(?:what|how) about"
     r"|and(?= (?:in|on|at|till|until|to|for|from|by|into|as|next|this|today|tomorrow)\b|.*\?\s*$"
@@ -149,23 +140,6 @@ def with_the_rest(call: ToolCall, before: ToolCall, tool: ToolSpec) -> ToolCall:
     same = all(call.arguments.get(name) == before.arguments.get(name) for name in required)
     kept = {n: one for n, one in before.arguments.items() if same or n in required}
     return replace(call, arguments={**kept, **call.arguments})
-
-
-def repeated(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> ToolCall | None:
-    """The call of the turn before, once more at another time: "and the day after as well"."""
-    *before, last = messages
-    found = _ONCE_MORE.fullmatch(plain(as_read(last.content))) if last.role is Role.USER else None
-    if found is None or not (found["lead"] or found["tail"]):
-        return None
-    made = next(_made(before[_asked(before) :], tools), None)
-    if made is None or made.name.partition("_")[0] not in MAKING:
-        return None
-    for name, old in made.arguments.items():
-        reading = tools[made.name].readings.get(name)
-        new = beside(str(old), found["value"]) if is_moment(str(old)) else ""
-        if new and (reading is None or reading.read(new) is not None):
-            return replace(made, arguments={**made.arguments, name: new})
-    return None
 
 
 def pointed_out(message: str, messages: Sequence[Message]) -> str:
@@ -288,10 +262,7 @@ def taken_back(
 ) -> tuple[ToolCall, ...]:
     """The calls that take back what was made before and is not wanted any more.
 
-    Args:
-        denied: Calls for things that the message names only to say that they are not wanted.
-        before: The dialogue as the model sees it.
-        tools: The tools that run here, by name.
+    ``denied`` are calls for things that the message names only to say that they are not wanted.
     """
     named = {call.name: _thing(str(next(iter(call.arguments.values()), ""))) for call in denied}
     return tuple(
@@ -346,12 +317,8 @@ def unwanted(
 ) -> tuple[ToolCall, ...] | None:
     """For "no, don't book it": the calls that take back what was just done.
 
-    None if the message does not refuse that, and empty if no tool takes it back.
-
-    Args:
-        message: What was said; a refusal says nothing else.
-        before: The dialogue as the model sees it, up to the message.
-        tools: The tools that run here, by name.
+    None if the message does not refuse that, and empty if no tool takes it back. Arguments as of
+    `corrected`.
     """
     refused = list(_refused(message, before, tools))
     if not refused:

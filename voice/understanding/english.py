@@ -80,11 +80,13 @@ _POLITE = (
 
 _BEFORE_A_QUESTION = (
     r"(?:(?:so|and|but|hey|hi|hello|ok|okay|well|um|uh|oh|no|sorry|wait|please|tell me|excuse me"
-    r"|do you know|right|alright|great|good|brilliant|perfect|lovely|nice|thanks|thank you|yes"
+    r"|do you know|(?:can|could|will|would) you (?:(?:please|also|just|maybe) )*tell me"
+    r"|(?:i|we)(?:(?: just| also)? want(?:ed)?|(?:'d| would)(?: just| really)? (?:like|love))"
+    r" to know|right|alright|great|good|brilliant|perfect|lovely|nice|thanks|thank you|yes"
     r"|yeah|then|now) )*"
 )
 _ASKING = re.compile(
-    rf"{_BEFORE_A_QUESTION}(?:"
+    rf"(?P<lead>{_BEFORE_A_QUESTION})(?:"
     r"how (?!about|come )\w|how's |what(?:'s| is) (?!up\b)|what (?!about|if|an? |the hell)\w"
     r"|who |which "
     r"|(?:when|where|why)(?:'s| is| are| was| were| does| do| did| will) (?!n't|not|you )"
@@ -95,13 +97,6 @@ _ASKING = re.compile(
     r"|that|any|an?) (?!mind|think|know|time)\w"
     r"|(?:does|did) \w+ing |should (?:i|we|one|people) )"
 )
-_TO_BE_TOLD = re.compile(
-    rf"{_BEFORE_A_QUESTION}(?:(?:can|could|will|would) you (?:(?:please|also|just|maybe) )*tell me"
-    r"|(?:i|we)(?:'d| would) (?:just |really )?(?:like|love) to know"
-    r"|(?:i|we) (?:just |also )?want(?:ed)? to know)"
-    r" (?=(?:so |please |and )?(?:what|which|who|when|where|why|how)(?:'s)?\b)"
-)
-"""What may stand before a question: "can you tell me, what teas do you have"."""
 _DONE = r"(?:been |already |now |really |just |not )*(?:\w{2,}ed|done|made|put|sent|set)\b"
 _ASKING_OF_THE_PAST = re.compile(
     rf"{_BEFORE_A_QUESTION}(?:(?:what|when|why|how) )?(?:(?:did|didn't)"
@@ -136,8 +131,9 @@ def asks(text: str) -> bool:
     >>> asks("Could you tell me, what teas do you have?"), asks("could you tell me a joke?")
     (True, False)
     """
-    words = _TO_BE_TOLD.sub("", plain(text), count=1)
-    return _ASKING.match(words) is not None and not _ASKS_FOR_MORE.search(words)
+    found = _ASKING.match(words := plain(text))
+    # "Could you tell me" before a question asks for nothing else.
+    return found is not None and not _ASKS_FOR_MORE.search(words, found.end("lead"))
 
 
 def asks_what_was_done(text: str) -> bool:
@@ -199,7 +195,8 @@ _AS_TYPED = {
 }  # fmt: skip
 """Typed abbreviations and the words they stand for."""
 _WITHOUT_APOSTROPHE = re.compile(
-    r"\b(?:(that|what|there|who|how|where)(s)|(do|does|did|ca|wo|is|was|would|could|should)n(t)"
+    r"\b(?:(that|what|when|where|there|who|how|he|she)(s)"
+    r"|(do|does|did|is|are|was|were|have|has|had|ca|wo|would|could|should)n(t)"
     r"|(i)(m)|(i|you|we|they)(ve)|(that|it|they|you)(ll))\b",
     re.IGNORECASE,
 )
@@ -222,25 +219,6 @@ def written_out(text: str) -> str:
     """
     said = re.sub(r"(?<!\S)[\w/]+(?![^\s,.;!?])", lambda m: _AS_TYPED.get(m[0].lower(), m[0]), text)
     return _with_apostrophes(said)
-
-
-_UNMARKED = (
-    (re.compile(r"\b((?:do|does|did|is|are|was|were|have|has|had|ca|wo)n)t\b", re.I), r"\1't"),
-    (re.compile(r"\b(that|what|when|where|there|he|she|who)s\b", re.I), r"\1's"),
-    (re.compile(r"\b(i)(m|ve)\b", re.I), r"\1'\2"),
-)  # fmt: skip
-"""Contractions typed without their apostrophe, and their written form."""
-
-
-def as_said(text: str) -> str:
-    """As `written_out`, with more contractions given their apostrophe.
-
-    >>> as_said("whats that, i dont need an appt")
-    "what's that, i don't need an appointment"
-    """
-    for pattern, instead in _UNMARKED:
-        text = pattern.sub(instead, text)
-    return written_out(text)
 
 
 _COURTESY = re.compile(

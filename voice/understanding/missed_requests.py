@@ -61,14 +61,11 @@ class LeftOut:
     called: tuple[str, ...] = ()
 
 
-def left_out(
-    messages: Sequence[Message], tools: Mapping[str, ToolSpec], offered: Iterable[str] = ()
-) -> LeftOut:
+def left_out(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> LeftOut:
     """The parts of the last request that none of the calls after it carries.
 
     Nothing if all the calls only read. If one failed, its error says more, so only parts that begin
-    with a verb, as another request does, are returned. Where the thing of an ``offered`` tool is
-    named, such as "a late check-out", that part counts wherever it stands.
+    with a verb, as another request does, are returned.
     """
     request, calls, results = _last_request(messages)
     specs = [tools[call.name] for call in calls if call.name in tools]
@@ -87,8 +84,8 @@ def left_out(
         for word in WORD.findall(one)
     }
     parts = []
-    told_before = [*_before(folded, carried_by, calls), *_comma(request, words, carried_by, calls)]
-    for first, last in [*told_before, *_gaps(folded, carried_by, calls)]:
+    ahead = _ahead(request, words, carried_by, calls)
+    for first, last in [*ahead, *_gaps(folded, carried_by, calls)]:
         for start, end in _pieces(folded, first, last):
             named = (word for word in folded[start:end] if not (word in aside or _is_grammar(word)))
             said = " ".join(folded[start:end]).replace("’", "'")
@@ -110,26 +107,7 @@ def left_out(
                 said, calls, specs
             ):
                 parts.append(request[words[start].start() : words[end - 1].end()])
-    changing = {name for name in offered if name in tools and not tools[name].read_only}
-    for start, end in _things(folded, carried_by, changing, told):
-        part = request[words[start].start() : words[end - 1].end()]
-        if not any(part in one for one in parts):
-            parts.append(part)
     return LeftOut(tuple(parts[:_MOST_PARTS]), tuple(spec.name for spec in specs))
-
-
-def _things(
-    words: Sequence[str], carried_by: Sequence[int | None], tools: Iterable[str], told: set[str]
-) -> Iterator[tuple[int, int]]:
-    """Where words that no call carries name a tool's thing, "late check-out", not yet ``told``."""
-    things = {name.partition("_")[2].replace("_", "") for name in tools}
-    for start in range(len(words)):
-        for end in range(start + 1, min(start + _LONGEST, len(words)) + 1):
-            named = re.sub(r"\W", "", "".join(words[start:end])) in things
-            carried = any(one is not None for one in carried_by[start:end])
-            known = all(_is_grammar(word) or _stem(word) in told for word in words[start:end])
-            if named and not (carried or known):
-                yield start, end
 
 
 def _names_one(words: Sequence[str], start: int, end: int, specs: Sequence[ToolSpec]) -> bool:
@@ -251,31 +229,26 @@ def _gaps(
         yield first, len(carriers)
 
 
-def _before(
-    words: Sequence[str], carriers: Sequence[int | None], calls: Sequence[ToolCall]
-) -> Iterator[tuple[int, int]]:
-    """The words before the last "and" or "then" ahead of the first argument: another request."""
-    start = next((at for at, carrier in enumerate(carriers) if carrier is not None), 0)
-    joint = max((at for at in range(start) if words[at] in ("and", "then")), default=0)
-    if joint and all(call.arguments for call in calls):
-        yield 0, joint
-
-
-def _comma(
+def _ahead(
     request: str,
     words: Sequence[re.Match[str]],
     carriers: Sequence[int | None],
     calls: Sequence[ToolCall],
 ) -> Iterator[tuple[int, int]]:
-    """The words before the last comma ahead of the first argument, if they begin with a verb."""
+    """The words ahead of the first argument, up to the last "and", "then" or comma.
+
+    They are another request; up to a comma only if they begin with a verb.
+    """
     start = next((at for at, carrier in enumerate(carriers) if carrier is not None), 0)
-    commas = [
+    folded = [word[0].casefold() for word in words]
+    joint = max((at for at in range(start) if folded[at] in ("and", "then")), default=0)
+    commas = (
         at for at in range(1, start) if "," in request[words[at - 1].end() : words[at].start()]
-    ]
-    if commas and words[0][0].casefold() in VERBS and all(call.arguments for call in calls):
-        joint = commas[-1]
-        if "and" not in (word[0].casefold() for word in words[joint:start]):
-            yield 0, joint
+    )
+    comma = max(commas, default=0) if folded[:1] and folded[0] in VERBS else 0
+    if all(call.arguments for call in calls):
+        yield from [(0, joint)] * bool(joint)
+        yield from [(0, comma)] * (comma > 0 and "and" not in folded[comma:start])
 
 
 def _pieces(words: Sequence[str], first: int, last: int) -> Iterator[tuple[int, int]]:

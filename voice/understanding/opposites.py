@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from voice.types import ToolCall, ToolSpec
-from voice.understanding.english import VERBS, asks, without_article
+from voice.understanding.english import asks, without_article
 
 UNSURE = "Sorry, I am not sure what to do there, so I did nothing."
 LEFT_ALONE = "All right, I won't."
@@ -63,16 +63,10 @@ _KEEPS = (
     r"(?! (?:call|chat|conversation|session)\b|.* out\b)"
 )
 _NO_MORE = r"\b(?:just|only) (?:the|my|that|those|this)\b"
-_NOT_TO_FORGET = re.compile(r"(?:n't|\bnot|\bnever)(?: let me)? forget\b")
 _HYPOTHETICAL = re.compile(
     r"\bif .*\b(?:what|how (?:long|much|many)) (?:would|will|do|does|happens)\b"
     r"|^(?:does|did) \w+ing\b"
 )
-_PERMISSION = re.compile(
-    rf"(?:can|could|may) (?:i|we|one|people|you and i|\w+s) (?!(?:{'|'.join(sorted(VERBS))}|also"
-    r"|please|just|still)\b)\w"
-)
-"""Asks whether people may do something, not for the agent to do it: "can I mix …"."""
 _DENIED = (
     r"(?:(?<!why )(?<!if )\bnot|\b(?:don't|do not|didn't|did not) (?:want|need|order|add|mean|say)"
     r"|\b(?:instead of|rather than)) (?:(?:an?|the|any|some) )?"
@@ -113,7 +107,6 @@ def opposed(
     calls: Sequence[ToolCall],
     setters: frozenset[str] = frozenset(),
     choosing: bool = False,
-    texts: frozenset[str] = frozenset(),
     whole: str = "",
 ) -> Opposed:
     """The calls of an answer that do the opposite of what the user's message asks.
@@ -126,7 +119,6 @@ def opposed(
         setters: Names of tools that set something to a value, and so may end it as well.
         choosing: Whether the user was asked which thing is meant: then "just the milk" may name
             what is to go, and does not mean that it is to stay.
-        texts: Names of tools that take free text.
         whole: The whole message, if ``message`` is a part of it.
     """
     denied = tuple(call for call in calls if _is_denied(_plain(message), call, setters))
@@ -135,9 +127,6 @@ def opposed(
     ending = bool(calls) and all(_verb(call.name) in ENDING for call in calls)
     if ending and _REPLACES.search(_plain(whole or message)) and not asks_to_end(message):
         return Opposed(tuple(calls), NOTHING_INSTEAD)
-    if _PERMISSION.match(_plain(message)):
-        wrong = [call for call in calls if call.name in texts and not _names(message, call)]
-        return Opposed(tuple(wrong), _unknown(message, wrong))
     aims = [_Aim.SET if call.name in setters else _aim_of_tool(call.name) for call in calls]
     arguments = [str(value) for call in calls for value in call.arguments.values()]
     asked = _aim_of_request(_plain(message), arguments)
@@ -166,11 +155,6 @@ def _is_denied(said: str, call: ToolCall, setters: frozenset[str]) -> bool:
     no = "" if call.name.startswith("add") else r"\bno |"
     rest, count = re.subn(rf"(?:{no}{_DENIED}){thing}\b", " ", said)
     return count > 0 and re.search(rf"\b{thing}\b", rest) is None
-
-
-def _names(message: str, call: ToolCall) -> bool:
-    """Whether a message names the thing that a tool is for, such as a list."""
-    return re.search(rf"\b{call.name.rpartition('_')[2]}", _plain(message)) is not None
 
 
 def ends(tool: str) -> bool:
@@ -233,8 +217,6 @@ def _aim_of_request(said: str, arguments: Sequence[str]) -> _Aim | None:
         return None if _BEGINS.search(left) else _Aim.END
     if _asks(said, arguments) and not _SETS.search(rest):
         return _Aim.LEARN
-    if _NOT_TO_FORGET.search(rest):
-        return _Aim.BEGIN
     return _Aim.BEGIN if _SETS.search(rest) and not _NOT.search(rest) else None
 
 

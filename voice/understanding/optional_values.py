@@ -9,27 +9,21 @@ other words too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, pairwise
 
-from voice.tools.spoken_dates import WEEKDAY
 from voice.tools.spoken_times import PARTS_OF_DAY
-from voice.types import Message, Reading, Role, ToolCall, ToolSpec
+from voice.types import Reading, ToolCall, ToolSpec
 from voice.understanding.conditions import days, is_term, tells_time
 from voice.understanding.corrections import MAKING
-from voice.understanding.english import GRAMMAR, NUMBERS, VERBS, word_set
-from voice.understanding.missed_requests import AGAIN, WORD, carriers
+from voice.understanding.english import GRAMMAR, NUMBERS, word_set
+from voice.understanding.missed_requests import WORD, carriers
 
 _LONGEST = 5
 """Most words of a value."""
-_RECENT = 6
-"""How many messages, the agent's included, a value may have been said in."""
 _LONGEST_AT_AN_END = 8
 """Most words of a value at the beginning or end of a free text."""
-_LONGEST_REST = 3
-"""Most words that are added to a free text."""
-_DETERMINERS = word_set("a an the my our your his her their this that some")
 _DENYING = word_set("no not never without don't isn't except instead than or if hates none")
 _WITHOUT = r"(?:\bwithout|\binstead of|\brather than|(?:\band|\bwith|\bbut|,) no) (?:any )?"
 _EDGES = word_set("and with a an the please to for in on")
@@ -108,27 +102,6 @@ def taken_out(call: ToolCall, spec: ToolSpec) -> ToolCall:
     return call
 
 
-def whole_text(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
-    """The call, its free text extended to the request's end: "check on the sourdough starter".
-
-    Only if the text is followed by a few words that name something and that the call does not
-    carry.
-    """
-    texts = spec.free_texts
-    text = str(call.arguments.get(texts[0], "")) if len(texts) == 1 else ""
-    found = re.search(rf"\b{re.escape(text)}(?P<rest>(?: [\w'’-]+)+)\W*$", request, re.I)
-    words = found["rest"].lower().split() if found and text else []
-    small = GRAMMAR | VERBS | NUMBERS | {*spec.name.split("_")}
-    named = words[1:] if words[:1] and words[0] in _DETERMINERS else words
-    if found is None or not named or len(named) > _LONGEST_REST or not small.isdisjoint(named):
-        return call
-    if any(number is not None for number in carriers(words, [call])):
-        return call
-    if any(_reads(one, " ".join(words)) for one in spec.readings.values()):
-        return call
-    return replace(call, arguments={**call.arguments, texts[0]: f"{text}{found['rest']}"})
-
-
 def completed(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
     """The call, its time completed by a day said apart from it: "noon alarm, on Sunday"."""
     if call.name.partition("_")[0] not in MAKING:
@@ -143,37 +116,6 @@ def completed(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
                 if reading.read(whole) not in (None, before):
                     return replace(call, arguments={**call.arguments, name: whole})
     return call
-
-
-def in_full(call: ToolCall, spec: ToolSpec, messages: Sequence[Message]) -> ToolCall:
-    """The call, its unreadable values extended to the ones they are a part of: "city bike".
-
-    A small model copies "city" alone from a message further back, and people choose "the city one"
-    from a question. A part of two different values, such as "bike", stays as it is.
-    """
-    said = [one.content for one in reversed(messages) if one.role in (Role.USER, Role.AGENT)]
-    texts = [WORD.findall(text) for text in islice(filter(None, said), _RECENT)]
-    values: dict[str, str] = {}
-    for name in spec.required:
-        reading, value = spec.readings.get(name), call.arguments.get(name)
-        if reading is None or reading.free or not isinstance(value, str):
-            continue
-        if not value.strip() or not reading.question(value):
-            continue
-        around = ([*_around(value, words)] for words in texts)
-        spans = next(filter(None, ([s for s in some if _reads(reading, s)] for some in around)), [])
-        if len({reading.read(span) for span in spans}) == 1 and not reading.question(spans[0]):
-            values[name] = spans[0]
-    return replace(call, arguments={**call.arguments, **values})
-
-
-def _around(value: str, words: Sequence[str]) -> Iterator[str]:
-    """The spans of words that contain a value and more, the shortest first."""
-    folded, length = [word.casefold() for word in words], len(WORD.findall(value))
-    for longer in range(length + 1, _LONGEST + 1):
-        for at in _runs(value, folded):
-            for start in range(max(0, at + length - longer), min(at, len(words) - longer) + 1):
-                yield " ".join(words[start : start + longer])
 
 
 def measured(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
@@ -203,58 +145,13 @@ def measured(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
     return replace(call, arguments={**call.arguments, **values})
 
 
-_ON_A_DAY = re.compile(
-    rf"\b(?:every|each|daily|today|tomorrow|tonight|week\w*|{WEEKDAY}s?)\b", re.I
-)
-_EVERY = re.compile(r"\b(?:all|both|each|every\w*|same|too|as well|likewise)\b")
+def counted(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
+    """The call, with the number before its thing, or before the thing's details, as quantity.
 
-
-def of_their_own(
-    calls: Sequence[ToolCall], request: str, tools: Mapping[str, ToolSpec]
-) -> tuple[ToolCall, ...]:
-    """Calls for several things, each with only its own number and details.
-
-    In "three teas and a mocha" the number before a thing is its quantity; in "a tea with soy and a
-    mocha" a detail said once, before the article of the second thing, belongs to the first.
+    In "three teas and a mocha" that is three for the teas.
     """
     words = [word.casefold() for word in WORD.findall(request)]
-    found = [_counted(call, words, tools[call.name]) if call.name in tools else call
-             for call in calls]  # fmt: skip
-    if _EVERY.search(request.lower()):
-        return tuple(found)
-    return tuple(_without_another(call, found, words, tools) for call in found)
-
-
-def each_time_again(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-    """Calls at several times, all with the repetition said last: "at six and eight, daily".
-
-    A time that names its own day does not take it over.
-    """
-    if not calls:
-        return ()
-    *others, last = calls
-    repeats = [
-        (name, found[1])
-        for name, value in last.arguments.items()
-        if (found := AGAIN.search(str(value)))
-    ]
-    if len(repeats) != 1:
-        return tuple(calls)
-    ((name, repeat),) = repeats
-    made = []
-    for call in others:
-        own = str(call.arguments.get(name, ""))
-        rest = {key: one for key, one in call.arguments.items() if key != name}
-        same = call.name == last.name and rest.items() <= last.arguments.items()
-        if own and same and not _ON_A_DAY.search(own):
-            call = replace(call, arguments={**call.arguments, name: f"{own} {repeat}"})
-        made.append(call)
-    return (*made, last)
-
-
-def _counted(call: ToolCall, words: Sequence[str], spec: ToolSpec) -> ToolCall:
-    """The call, with the number before its thing, or before the thing's details, as quantity."""
-    places = [*_places(call, words, spec)]
+    places = [at for name in spec.required[:1] for at in _runs(call.arguments.get(name, ""), words)]
     makes, counting = call.name.partition("_")[0] in MAKING, spec.counting
     if not (makes and counting) or len(places) != 1:
         return call
@@ -274,34 +171,9 @@ def _counted(call: ToolCall, words: Sequence[str], spec: ToolSpec) -> ToolCall:
     return replace(call, arguments={**call.arguments, counting: words[at]})
 
 
-def _without_another(
-    call: ToolCall, calls: Sequence[ToolCall], words: Sequence[str], tools: Mapping[str, ToolSpec]
-) -> ToolCall:
-    """The call without details that were said once, for another thing before its own."""
-    own = [*_places(call, words, tools[call.name])] if call.name in tools else []
-    others = [one for one in calls if one is not call and one.name == call.name]
-    if len(own) != 1 or not others:
-        return call
-    kept = dict(call.arguments)
-    for name, value in call.arguments.items():
-        places = [*_runs(str(value), words)]
-        twins = (one for one in others if one.arguments.get(name) == value)
-        others_at = [at for one in twins for at in _places(one, words, tools[call.name])]
-        first = max([*places, *others_at]) if len(places) == len(others_at) == 1 else own[0]
-        optional = name not in tools[call.name].required
-        if optional and not (NUMBERS | {"a", "an"}).isdisjoint(words[first + 1 : own[0]]):
-            del kept[name]
-    return replace(call, arguments=kept)
-
-
-def _places(call: ToolCall, words: Sequence[str], spec: ToolSpec) -> Iterator[int]:
-    """The indices at which the call's thing begins among the words."""
-    for name in spec.required[:1]:
-        yield from _runs(str(call.arguments.get(name, "")), words)
-
-
-def _runs(value: str, words: Sequence[str]) -> Iterator[int]:
-    said = [word.casefold() for word in WORD.findall(value)]
+def _runs(value: object, words: Sequence[str]) -> Iterator[int]:
+    """The indices at which a value begins among the words."""
+    said = [word.casefold() for word in WORD.findall(str(value))]
     yield from (at for at in range(len(words)) if said and [*words[at : at + len(said)]] == said)
 
 

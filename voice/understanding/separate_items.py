@@ -26,16 +26,6 @@ _PART = re.compile(
     rf"(?P<some>{_SOME})(?= (?!more\b))",
     re.IGNORECASE,
 )
-_LEAD = re.compile(
-    r"^(?:(?:no|oh|ok|okay|and|actually|sorry|please|can you|could you|make|i'd like|i want"
-    r"|it should be|that should be|that's)\b\W*)+",
-    re.IGNORECASE,
-)
-_COUNTED = re.compile(
-    rf"(?:[,;]? (?:and|plus) |[,;.] )(?=(?:an?|{_NUMBER}) (?P<thing>[\w' -]+?) with(?:out)? )",
-    re.IGNORECASE,
-)
-"""The beginning of another counted thing that is to be with or without something."""
 _OF_ALL = re.compile(r"[,;]? (?:and )?(?:both|all|each)(?: of them)? (?P<rest>.+)", re.IGNORECASE)
 _BEHIND = re.compile(r"(?:with|without|no|in|for|at|to|plus)\b", re.IGNORECASE)
 _PLAIN = ("without", "not", "plain", "none", "normal", "regular")
@@ -59,8 +49,6 @@ def told_apart(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]
     ('one decaf latte', 'one latte')
     """
     said = re.sub(r"(?<!\S)(?:[1-9]|10)(?=\s+[a-z])", lambda m: _NUMBERS[int(m[0]) - 1], request)
-    if counted := _counted(said, is_thing):
-        return counted
     found = _MESSAGE.fullmatch(said.strip())
     if found is None or not is_thing(found["thing"]):
         return (request,)
@@ -85,48 +73,6 @@ def told_apart(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]
         return (request,)
     parts += [_whole(left, found["thing"], "", common)] if left else []
     return tuple(_led(found["lead"], parts))
-
-
-def parts_of(message: str, many: str) -> tuple[tuple[str, str], ...]:
-    """How many of ``many`` things get which details; empty unless each of them gets some.
-
-    >>> parts_of("two of them large, the others small", "four")
-    (('two', 'large'), ('two', 'small'))
-    """
-    said = _LEAD.sub("", message.strip())
-    places = [*_PART.finditer(said)]
-    if many.lower() not in _NUMBERS or len(places) < 2 or places[0].start():
-        return ()
-    left = _NUMBERS.index(many.lower()) + 1
-    parts: list[tuple[str, str]] = []
-    for place, end in zip(places, [*(p.start() for p in places[1:]), len(said)], strict=True):
-        count, detail = _count(place["some"], left), _detail(said[place.end() : end])
-        left -= count
-        if not 0 < count <= len(_NUMBERS) or left < 0 or not detail:
-            return ()
-        parts.append((_NUMBERS[count - 1], detail))
-    return () if left else tuple(parts)
-
-
-def _counted(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]:
-    """The parts of a request for counted things, one of them without something; else empty."""
-    joints = [one for one in _COUNTED.finditer(request) if is_thing(one["thing"])]
-    starts = [0, *(one.end() for one in joints)]
-    parts = [
-        request[a:b] for a, b in zip(starts, [*(one.start() for one in joints), None], strict=True)
-    ]
-    first = re.search(
-        rf"(?:^|\s)(?:an?|{_NUMBER}) (?P<thing>[\w' -]+?) with(?:out)? ", parts[0], re.I
-    )
-    if not (joints and first and is_thing(first["thing"]) and re.search(r"\bwithout \w", request)):
-        return ()
-    # "Without" something that another part is "with" goes without saying.
-    return tuple(
-        re.sub(
-            r" without (?:any )?([\w' ]+)", lambda m: "" if f"with {m[1]}" in request else m[0], one
-        )
-        for one in parts
-    )
 
 
 def _count(some: str, left: int) -> int:

@@ -350,26 +350,3 @@ def test_every_time_of_day_is_read_in_every_part_of_it(hour: int) -> None:
                     read = spoken_times.time_of_day(spoken_dates.normal_form(words), 7)
                     wrong += [(words, read)] if read != expected else []
     assert wrong == []
-
-
-@pytest.mark.parametrize(
-    ("old", "said", "expected"),
-    [
-        ("tomorrow at nine", "the day after", "2026-11-23 09:00"),
-        ("seven tomorrow", "on thursday", "2026-11-26 07:00"),
-        ("tomorrow at ten", "an hour later", "2026-11-22 11:00"),
-        ("monday at seven in the evening", "on thursday", "2026-11-26 19:00"),
-        ("eight tonight", "tomorrow morning", "2026-11-22 09:00"),
-        ("december 3rd at 9", "the following day", "2026-12-04 09:00"),
-        ("tomorrow at nine", "at eleven", "2026-11-22 11:00"),
-        ("wednesday at 9", "a week later", "2026-12-02 09:00"),
-        ("saturday at ten", "eggs", ""),
-        ("eggs", "two dozen", ""),
-    ],
-)
-def test_a_moment_is_said_by_way_of_another(old: str, said: str, expected: str) -> None:
-    words = spoken_dates.beside(old, said)
-    assert bool(words) is bool(expected)
-    if expected:
-        then = datetime.fromisoformat(expected).replace(tzinfo=NOW.tzinfo)
-        assert spoken_dates.moment(words, NOW).moment == then

@@ -144,20 +144,6 @@ def test_whether_that_is_all_is_a_question_of_the_tool_that_it_would_run() -> No
 
 
 @pytest.mark.parametrize(
-    ("message", "made"),
-    [
-        ("can you still add it?", True), ("could you do that please", True),
-        ("can you still take it off", False), ("could you add a tea", False),
-        ("can you take it", False),
-    ],
-)  # fmt: skip
-def test_who_asks_whether_it_can_still_be_done_agrees(message: str, made: bool) -> None:
-    calls = (ToolCall("b", "bring", {"count": "two"}),)
-    assert Question(calls).answered(message, TOOLS) == (calls if made else None)
-    assert Question((ToolCall("t", "take", {"count": "two"}),)).answered(message, TOOLS) is None
-
-
-@pytest.mark.parametrize(
     ("message", "passed"),
     [
         ("send it then", True), ("and two more", True),

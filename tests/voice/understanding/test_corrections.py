@@ -15,7 +15,6 @@ from voice.understanding.corrections import (
     followed,
     on_the_same,
     pointed_out,
-    repeated,
     taken_back,
     told_last,
     unwanted,
@@ -388,40 +387,6 @@ def test_a_sum_goes_on_with_what_the_one_before_came_to(message: str, meant: str
     assert pointed_out(message, [told, since]) == message
     booked = Message(Role.TOOL, "Booked. The number is 40.8.", call_id="e", name="book_bike")
     assert pointed_out(message, [told, booked]) == message
-
-
-def once_more(said: str, tool: str, /, **arguments: str) -> dict[str, str] | None:
-    made = ToolCall("c", tool, arguments)
-    call = repeated(
-        (
-            Message(Role.USER, "please"),
-            Message(Role.AGENT, tool_calls=(made,)),
-            Message(Role.TOOL, "Done.", call_id="c", name=tool),
-            Message(Role.USER, said),
-        ),
-        TOOLS,
-    )
-    assert call is None or call.name == tool
-    return dict(call.arguments) if call else None
-
-
-@pytest.mark.parametrize(
-    ("said", "when"),
-    [
-        ("and the day after as well", "the day after tomorrow at nine"),
-        ("same on thursday", "thursday at 9"), ("and again on friday", "friday at 9"),
-        ("do the same the next day", "the day after tomorrow at nine"),
-        ("another one an hour later", "an hour after tomorrow at nine"),
-        ("on monday too, please", "monday at 9"), ("and at noon too", "noon tomorrow"),
-        ("call the bank", None), ("and eggs", None), ("thursday", None), ("and the cat too", None),
-        ("what about thursday", None),
-    ],
-)  # fmt: skip
-def test_what_was_set_is_set_once_more_at_another_time(said: str, when: str | None) -> None:
-    set_ = {"text": "call the bank", "when": "tomorrow at nine"}
-    expected = {**set_, "when": when} if when else None
-    assert once_more(said, "set_reminder", **set_) == expected
-    assert once_more(said, "change_reminder", **set_) is None
 
 
 def test_a_correction_reaches_over_turns_in_which_nothing_was_done() -> None:

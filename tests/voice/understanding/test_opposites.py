@@ -26,7 +26,6 @@ def call(tool: str, **arguments: Any) -> ToolCall:
         ("stop reminding me to drink water", call("set_reminder", text="drink water")),
         ("set an alarm for seven", call("cancel_alarm", when="seven")),
         ("add eggs", call("remove_from_list", item="eggs")),
-        ("don't let me forget to lock up", call("cancel_reminder", text="lock up")),
         ("how much water do roses need", call("set_device", device="water", state="need")),
         ("close the tab and delete the file", call("createFile", path="file")),
         ("does the chai have nuts in it?", call("order_drink", drink="chai")),
@@ -138,14 +137,9 @@ def test_what_is_not_denied_is(message: str, made: ToolCall) -> None:
     assert not opposed(message, [made], frozenset({"set_device"})).calls
 
 
-TEXTS = frozenset({"add_to_list", "set_reminder"})
-
-
 @pytest.mark.parametrize(
     ("message", "made"),
     [
-        ("can I mix bleach and vinegar", call("add_to_list", item="bleach and vinegar")),
-        ("can dogs eat grapes", call("add_to_list", item="grapes")),
         ("should I water cactuses daily", call("set_reminder", text="water cactuses")),
         ("should we keep the milk", call("add_to_list", item="milk")),
         ("does clearing the list clear the others", call("clear_list")),
@@ -155,7 +149,7 @@ TEXTS = frozenset({"add_to_list", "set_reminder"})
     ],
 )
 def test_a_question_of_what_would_be_does_nothing(message: str, made: ToolCall) -> None:
-    assert opposed(message, [made], texts=TEXTS).calls == (made,)
+    assert opposed(message, [made]).calls == (made,)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +163,7 @@ def test_a_question_of_what_would_be_does_nothing(message: str, made: ToolCall) 
     ],
 )
 def test_a_request_in_the_form_of_one_is_made(message: str, made: ToolCall) -> None:
-    assert opposed(message, [made], texts=TEXTS).calls == ()
+    assert opposed(message, [made]).calls == ()
 
 
 def test_what_sets_a_value_may_end_something_but_answers_no_question() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from voice.understanding.separate_items import parts_of, told_apart
+from voice.understanding.separate_items import told_apart
 
 
 def is_drink(words: str) -> bool:
@@ -26,10 +26,6 @@ def is_drink(words: str) -> bool:
         ("3 teas, 2 of them with milk 1 without", ("two teas with milk", "one tea")),
         ("4 lattes. 2 with soy 1 with oat 1 normal",
          ("two lattes with soy", "one latte with oat", "one latte")),
-        ("two lattes with sugar and one latte without sugar",
-         ("two lattes with sugar", "one latte")),
-        ("a tea with milk and two mochas without foam",
-         ("a tea with milk", "two mochas without foam")),
         ("set two timers, one for five minutes and one for ten",
          ("set one timer for five minutes", "set one timer for ten")),
     ],
@@ -47,21 +43,3 @@ def test_each_of_several_has_its_own_details(request_text: str, parts: tuple[str
 )  # fmt: skip
 def test_other_requests_stay_whole(request_text: str) -> None:
     assert told_apart(request_text, is_drink) == (request_text,)
-
-
-@pytest.mark.parametrize(
-    ("message", "many", "parts"),
-    [
-        ("two of them large, the others small", "four", (("two", "large"), ("two", "small"))),
-        ("make one of them decaf and the rest with soy", "three",
-         (("one", "decaf"), ("two", "with soy"))),
-        ("no, it should be one large and one small", "two", (("one", "large"), ("one", "small"))),
-        ("one of them decaf", "two", ()),
-        ("two large and two small", "three", ()),
-        ("the others small", "four", ()),
-    ],
-)  # fmt: skip
-def test_what_was_made_is_shared_out_among_details(
-    message: str, many: str, parts: tuple[tuple[str, str], ...]
-) -> None:
-    assert parts_of(message, many) == parts
