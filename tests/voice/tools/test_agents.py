@@ -169,6 +169,11 @@ def test_every_tool_belongs_to_an_agent(toolbox: Toolbox) -> None:
         ("coffee", "are you open on sundays?", "answer_question"),
         ("coffee", "is anyone there?", ""),
         ("coffee", "did you cancel the order?", ""),
+        ("coffee", "oh my name's mocha, like the coffee", "confirm_order"),
+        ("coffee", "my name is on the cup", ""),
+        ("coffee", "ok just some warm milk then small", "order_drink"),
+        ("coffee", "with erm what milks have you got", "answer_question"),
+        ("coffee", "what's your biggest size", "answer_question"),
         ("coffee", "is there parking? I want a large latte", ""),
     ],
 )

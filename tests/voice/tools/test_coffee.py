@@ -51,6 +51,13 @@ from voice.types import ToolCall
         ("chamomile; quantity: 2 x", "Added: 2 chamomile teas."),
         ("chai tea latte", "Added: chai latte."),
         ("white chocolate mocha", "Added: white mocha."),
+        ("skinny latte", "Added: latte with skim milk."),
+        ("latte; milk: skinny", "Added: latte with skim milk."),
+        ("cuppas; milk: milk; quantity: two", "Added: 2 teas with milk."),
+        ("caramel frappuccino; size: the biggest", "Added: extra large caramel frappe."),
+        ("kids hot chocolate; extras: not too hot", "Added: small hot chocolate not too hot."),
+        ("warm milk; extras: hold the foam", "Added: steamed milk with no foam."),
+        ("cold brew; size: wee; extras: no ice", "Added: small cold brew with no ice."),
         (
             "beer",
             "Error: Sorry, we do not have beer. Would you like coffee, latte, cappuccino,"
@@ -82,12 +89,13 @@ async def test_an_order_is_built_read_back_and_placed(
         await call("confirm_order", name="anna")
         == "Error: The order is empty. What would you like?"
     )
+    assert scope.customer == "Anna"
     await call("order_drink", drink="latte", size="large", milk="oat milk")
     await call("order_drink", drink="mocha", size="small")
     await call("order_drink", drink="mochas", size="small")
     await call("order_drink", drink="green tea", quantity="three")
     assert await call("read_order") == (
-        "The order is: 1 large latte with oat milk; 2 small mochas; 3 green teas."
+        "The order for Anna is: 1 large latte with oat milk; 2 small mochas; 3 green teas."
     )
     assert await call("remove_drink", drink="the green teas") == "Removed: 3 green teas."
     assert await call("remove_drink", drink="latte") == ("Removed: large latte with oat milk.")
@@ -282,6 +290,7 @@ async def test_nothing_is_removed_for_a_drink_that_is_not_on_the_menu(
          "Changed: large latte with oat milk and cinnamon and whipped cream."),
         ("extras: hold the cinnamon", "Changed: large latte with oat milk."),
         ("extras: the cinnamon off", "Changed: large latte with oat milk."),
+        ("extras: no foam", "Changed: large latte with oat milk and cinnamon and no foam."),
         ("quantity: three", "Changed: 3 large lattes with oat milk and cinnamon."),
         ("roast: decaf", "Changed: large decaf latte with oat milk and cinnamon."),
         ("size: huge", "Error: I could not read the size huge."),
@@ -453,6 +462,8 @@ async def test_a_placed_order_and_its_name_are_forgotten_with_the_rest(
         ("a tea and it's for beth", "Beth"), ("two teas under Marta, thanks", "Marta"),
         ("a tea for me", ""), ("a tea for my wife", ""), ("a latte for breakfast", ""),
         ("one latte for now please", ""), ("I'm thirsty, a tea", ""),
+        ("two lattes please name of beth", "Beth"), ("a tea for beth that's all", "Beth"),
+        ("a tea for two with milk for oat", ""),
         ("a tea, I'm Beth", "Beth"), ("a tea, I'm starving", ""), ("a tea, it's for takeout", ""),
     ],
 )  # fmt: skip

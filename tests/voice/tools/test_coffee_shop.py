@@ -13,8 +13,8 @@ from voice.types import ToolCall
 
 SHOP = ShopConfig.model_validate({
     "currency": "EUR",
-    "prices": {"latte": "3.50", "tea": "2", "green tea": "2.40"},
-    "more": {"large": "0.5", "oat milk": "0.6", "shot": "0.8"},
+    "prices": {"latte": "3.50", "tea": "2", "green tea": "2.40", "matcha": "3.90"},
+    "more": {"large": "0.5", "oat milk": "0.6", "shot": "0.8", "syrup": "0.4"},
     "answers": {
         "hours": {"asked": ["open"], "say": "We open at 8."},
         "dogs": {"asked": ["dogs?"], "say": "Dogs may come in."},
@@ -30,7 +30,8 @@ def shop(scope: SessionScope) -> None:
 @pytest.mark.usefixtures("shop")
 async def test_the_order_is_told_with_what_it_comes_to(call: Call) -> None:
     asked = {"message": "how much is that?"}
-    assert await call("answer_question", **asked) == (
+    assert await call("answer_question", **asked) == "The order is empty."
+    assert await call("answer_question", message="what are your prices?") == (
         "A latte is €3.50, a tea is €2 and a green tea is €2.40."
     )
     await call("order_drink", drink="iced latte", size="large", milk="oat milk", quantity="two")
@@ -58,7 +59,14 @@ async def test_each_shot_is_charged(call: Call, shots: str, total: str) -> None:
         ("when do you open and can my dog come?", "We open at 8. Dogs may come in."),
         ("how much is a large green tea", "A large green tea is €2.90."),
         ("what does a latte with two shots cost", "A latte with 2 shots is €5.10."),
-        ("what do you have?", "We have latte, tea and green tea."),
+        ("how much is an iced matcha latte", "An iced matcha latte is €3.90."),
+        ("what is a latte with two pumps of vanilla, how much", "A latte with syrup is €3.90."),
+        ("what would oat milk be on top?", "Extra oat milk costs €0.60."),
+        (
+            "what is your biggest size",
+            "The sizes are small, medium, large and extra large. I do not know what they hold.",
+        ),
+        ("what do you have?", "We have latte, tea, matcha and green tea."),
         ("what teas have you got?", "We have tea and green tea."),
     ],
 )
@@ -80,6 +88,9 @@ async def test_what_a_shop_does_not_sell_is_refused_before_anybody_is_asked(
     tea = ToolCall("c", "order_drink", {"drink": "tea"})
     assert spec.refusal(tea, "a bubble tea") is not None
     assert spec.refusal(tea, "a cup of tea") is None
+    strong = ToolCall("c", "order_drink", {"drink": "tea", "shots": "a shot"})
+    assert spec.refusal(strong, "a tea with a shot of whiskey") is not None
+    assert spec.refusal(strong, "a tea with a shot of espresso") is None
     assert scope.order == {}
 
 
@@ -123,6 +134,12 @@ def test_what_stands_before_a_drink_of_the_menu_is_no_other_drink(message: str) 
         (("how much is it", "do you have a tea?"), {Drink("tea"): 2}, "That comes to €4."),
         (("total?", "hello"), {Drink("tea"): 1}, "That comes to €2."),
         (("what do i pay", "a latte maybe"), {}, "A latte is €3.50."),
+        (("how much", "a latte large"), {}, "A large latte is €4."),
+        (("how much is the latte", ""), {Drink("iced latte", "large"): 2, Drink("tea"): 1},
+         "A large iced latte is €4."),
+        (("and what about the shot", "is oat milk extra"), {}, "Extra shot costs €0.80."),
+        (("how much is that",), {Drink("iced matcha latte", sweetener="2 pumps of vanilla"): 1},
+         "That comes to €4.30."),
         (("what does oat milk cost", ""), {Drink("tea"): 1}, "Extra oat milk costs €0.60."),
         (("how much is an oat latte", ""), {Drink("tea"): 1}, "A latte with oat milk is €4.10."),
         (("is oat milk extra",), {}, "Extra oat milk costs €0.60."),

@@ -21,10 +21,13 @@ from voice.tools.builtin.coffee_customer import customer, given_customer, name_b
 from voice.tools.builtin.coffee_menu import (
     MENU,
     drink_named,
+    is_cold,
     named_in,
     near,
     not_offered,
+    plural,
     price,
+    singular,
     sold,
 )
 from voice.tools.builtin.coffee_order import (
@@ -32,8 +35,8 @@ from voice.tools.builtin.coffee_order import (
     LAST,
     additions,
     called_so,
+    check_shot,
     found_in,
-    is_cold,
     is_kind_of,
     label_of,
     meant_in,
@@ -126,7 +129,7 @@ def _saved(
         StoreError: The store failed, and nothing has changed.
     """
     before, known = scope.kept_order(), scope.customer
-    named = customer or name_beside(next(iter(scope.said), ""))
+    named = customer or name_beside(next(iter(scope.said), ""), ordering=True)
     placed = None if _is_made(scope) else scope.placed
     scope.put_order(order, named or known, placed)
     if named and named != known:
@@ -152,7 +155,7 @@ _WHAT_ELSE = "Anything else?"
 _WHICH_DRINK = "Sorry, which drink of the order do you mean?"
 _Ordered = Annotated[str, Known(_ordered, _WHICH_DRINK, names=lambda said: drink_named(said))]
 _Name = Annotated[
-    str, Readable(lambda said, _: customer(said), whole=False, refuses=False, free=True)
+    str, Readable(lambda said, _: customer(said, sure=True), whole=False, refuses=False, free=True)
 ]
 
 
@@ -162,6 +165,7 @@ def _check_sold(arguments: Mapping[str, str], message: str, *, scope: SessionSco
     Raises:
         Choose: The shop does not sell it.
     """
+    check_shot(arguments, message)
     drink = arguments["drink"]
     called = unoffered(drink, message)
     if called or not sold(drink_named(drink), scope.shop):
@@ -176,10 +180,14 @@ def _drink_of(said: Mapping[str, str]) -> tuple[Drink, int]:
         ToolError: An argument cannot be read, or the drink is not on the menu.
     """
     given = defaultdict(str, said)
+    size, called = details.sized(given["drink"])
+    name = drink_named(called)
+    skinny = name.startswith("skinny ")
     drink = Drink(
-        drink_named(given["drink"]), details.size(given["size"]), details.roast(given["roast"]),
-        details.shots(given["shots"]), details.milk(given["milk"]),
-        details.addition(given["sweetener"]), details.addition(given["extras"]),
+        name.removeprefix("skinny "), details.size(given["size"] or size),
+        details.roast(given["roast"]), details.shots(given["shots"]),
+        details.milk(given["milk"] or "skinny" * skinny),
+        details.addition(given["sweetener"]), details.extra(given["extras"]),
     )  # fmt: skip
     return drink, details.count(given["quantity"])
 
@@ -268,14 +276,20 @@ def _of_the_swapped(scope: SessionScope) -> list[str]:
 
 
 def _change_in_words(said: Mapping[str, str]) -> str:
-    values = {name: value for name, value in said.items() if name != "drink"}
-    some = f"{values.pop('quantity')} of " if "quantity" in values and len(values) > 1 else ""
-    if not values:
+    called, quantity = pointed_at(said["drink"]), said.get("quantity", "")
+    values = {part: value for part, value in said.items() if part not in ("drink", "quantity")}
+    if not values and not quantity:
         raise ToolError("What am I to change?")
-    return f"{some}{pointed_at(said['drink'])} changed to {phrasing.joined([*values.values()])}"
+    if not values:
+        count, name = details.count(quantity), called.removeprefix("the ")
+        named = {"it": ""}.get(name, f" {name if count == 1 else plural(singular(name))}")
+        return f"{count}{named} in all"
+    to = phrasing.joined([details.in_words(part, values[part]) for part in values])
+    changed = "changed to" if values.keys() & {"size", "roast"} else "with"
+    return f"{f'{quantity} of ' if quantity else ''}{called} {changed} {to}"
 
 
-@tool(meant=_change_in_words, asks_next=_WHAT_ELSE)
+@tool(refuses=check_shot, meant=_change_in_words, asks_next=_WHAT_ELSE)
 def change_drink(
     drink: _Ordered,
     size: details.Size = "",
@@ -532,11 +546,12 @@ def _shall_i(_: Mapping[str, Any], *, scope: SessionScope) -> str:
 @tool(asked=Asked(_shall_i, places_order))
 def confirm_order(name: _Name = "", *, scope: SessionScope, store: Store) -> str:
     """Place the order."""
-    if not scope.order:
-        raise ToolError("The order is empty. What would you like?")
     known = scope.customer
     beside = (name_beside(message) for message in scope.said)
     called = given_customer(name, scope.said) or next(filter(None, beside), "") or known
+    if not scope.order:
+        scope.put_order({}, called, None)
+        raise ToolError("The order is empty. What would you like?")
     content, costs = _content(scope), total(scope)
     if scope.placed and (_is_made(scope) or called == known):
         return f"The order is placed: {content}.{costs}"

@@ -26,9 +26,10 @@ _MANY_SHOTS = ("single", "double", "triple", "quadruple")
 _MOST = 50
 _SIZES_SAID = {
     "sm": "small", "sml": "small", "smallest": "small", "kiddie": "small", "kids": "small",
-    "kid's": "small", "kids'": "small", "md": "medium",
+    "kid's": "small", "kids'": "small", "wee": "small", "md": "medium",
     "med": "medium", "middle": "medium", "grande": "medium", "lg": "large", "lge": "large",
-    "lrg": "large", "lrge": "large", "larg": "large", "largest": "large", "biggest": "large",
+    "lrg": "large", "lrge": "large", "larg": "large", "largest": "extra large",
+    "biggest": "extra large",
     "venti": "large", "xl": "extra large",
 }  # fmt: skip
 """Sizes in short, as people type them, or as other shops call them."""
@@ -40,7 +41,7 @@ _MILKS = (
     r"(?:oat|almond|soya?|coconut|rice|cashew|macadamia|hazelnut|goat|whole|skim(?:med)?|regular"
     r"|semi skimmed|non ?fat|fat free|low fat|full fat|lactose free|dairy|\d(?: ?%| percent)"
     r"|condensed|evaporated)(?: ?milk)?",
-    "(?:normal )?milks?", "(?:heavy )?cream", "creamer", "half and half",
+    "skinny", r"(?:normal )?milk|\d+ milks", "(?:heavy )?cream", "creamer", "half and half",
 )  # fmt: skip
 _UNIT = r"(?:pumps?|(?:tea|table)?spoon(?:ful)?s?|packets?|sachets?|cubes?)"
 """Units in which sweeteners are measured."""
@@ -57,8 +58,8 @@ _SWEETENERS = (
 _EXTRAS = (
     rf"(?:{_FLAVORS})(?: (?:sauce|drizzle|flavou?r(?:ing)?|powder|chips|sprinkles|shavings))?",
     "whip(?:ped)?(?: cream)?", "cream", "foam", "froth", "ice", "cinnamon", "cocoa(?: powder)?",
-    "nutmeg", "ginger", "mint", "lemon", "marshmallows?", "sprinkles", "extra hot", "to go",
-    "take ?away", "(?:a )?(?:lid|straw|sleeve)", "room(?: for (?:milk|cream))?",
+    "nutmeg", "ginger", "mint", "lemon", "marshmallows?", "sprinkles", "to go", "take ?away",
+    "(?:extra|very|not too) hot", "(?:a )?(?:lid|straw|sleeve)", "room(?: for (?:milk|cream))?",
 )  # fmt: skip
 _MEASURES = (
     *_NONE, *_LEAVING_OUT, "with", "and", "in", "an?", "some", "more", "extra", "less", "the",
@@ -125,7 +126,9 @@ def _naming(kind: str, *named: str) -> Readable:
     whole = re.compile(rf"\A(?=.*(?<!\S)(?:{'|'.join(named)})(?!\S))(?:(?:{words})(?: |$)){{1,12}}")
 
     def read(said: str, _: datetime) -> None:
-        if not whole.fullmatch(digits(said, fractions=False)):
+        # Words that go on are no value: "a shot of" whiskey, the "syrup out of the caramel".
+        goes_on = re.search(r"^of\b|\b(?:of|and|with|in|the|an?)$|\b(?:out|off) \w", said.lower())
+        if goes_on or not whole.fullmatch(digits(said, fractions=False)):
             raise Unreadable(kind, said)
 
     return Readable(read, whole=False, refuses=False)
@@ -184,8 +187,8 @@ def shots(said: str) -> str:
 
 def milk(said: str) -> str:
     """A kind of milk: "oat milk", "cream"."""
-    milk = addition(said)
-    if not milk or re.search(r"\b(?:milk|cream|half and half|creamer)\b", milk):
+    milk = re.sub(r"\bskinny\b", "skim", addition(said))
+    if not milk or re.search(r"\b(?:milks?|cream|half and half|creamer)\b", milk):
         return milk
     return f"{milk} milk"
 
@@ -196,6 +199,21 @@ def addition(said: str) -> str:
     text = re.sub(r"^an?\s+(?=shot|spoon|teaspoon|packet|splash|bit|little|lot)", "1 ", text)
     text = re.sub(r"^1 (?=bit|little|lot|splash)", "a ", text)
     return "" if not text or text.split()[0] in _NONE else text
+
+
+def sized(drink: str) -> tuple[str, str]:
+    """A drink's size, empty for none, and its name: "kids" and "hot chocolate"."""
+    first, _, name = drink.partition(" ")
+    is_size = first.lower() in SIZES or first.lower() in _SIZES_SAID
+    return (first, name) if name and is_size else ("", drink)
+
+
+def extra(said: str) -> str:
+    """Something that is added, or that the drink is to lack: "no ice"; empty for none."""
+    if not said or not _is_none(said):
+        return addition(said)
+    what = " ".join(_words_of_what(said))
+    return f"no {what}" if what else ""
 
 
 def count(said: str) -> int:
@@ -238,10 +256,10 @@ def with_extras(said: str, before: str) -> str:
         return before
     if _is_none(said):
         gone = set(_words_of_what(said))
-        left = [extra for extra in kept if not gone & set(extra.split())]
+        left = [one for one in kept if one.startswith("no ") or not gone & set(one.split())]
         return " and ".join(left) if gone else ""
     new = addition(said)
-    return " and ".join([*(extra for extra in kept if extra != new), new])
+    return " and ".join([*(one for one in kept if one not in (new, f"no {new.split()[-1]}")), new])
 
 
 def without(drink: Drink, *said: str) -> Drink:
@@ -249,7 +267,9 @@ def without(drink: Drink, *said: str) -> Drink:
     gone = {word for one in said if one and _is_none(one) for word in _words_of_what(one)}
     left = {
         of: " and ".join(
-            one for one in getattr(drink, of).split(" and ") if gone.isdisjoint(one.split())
+            one
+            for one in getattr(drink, of).split(" and ")
+            if one.startswith("no ") or gone.isdisjoint(one.split())
         )
         for of in ("milk", "sweetener", "extras", "shots")
     }
@@ -274,7 +294,11 @@ def changed(drink: Drink, said: Mapping[str, str]) -> Drink:
         extras=with_extras(said["extras"], drink.extras),
     )
     # The cream of "no cream" may be an extra or the milk.
-    return new if new != drink else without(drink, said["milk"], said["sweetener"], said["extras"])
+    lacks, no = extra(said["extras"]), (said["milk"], said["sweetener"], said["extras"])
+    less = new if new != drink else without(drink, *no)
+    if less != new or new.extras != drink.extras or not lacks or lacks in drink.extras:
+        return less
+    return replace(new, extras=" and ".join(filter(None, (drink.extras, lacks))))
 
 
 def _is_none(said: str) -> bool:
@@ -290,6 +314,15 @@ def _words_of_what(said: str) -> list[str]:
 
 _HOT_OR_COLD = {"iced": "iced", "cold": "iced", "hot": "hot"}
 _NOUN = re.compile(r" (?:syrup|milk|sauce|drizzle)s?$")
+
+
+def in_words(part: str, said: str) -> str:
+    """The words for a field of `Drink` as a question says them: "no sugar", "oat milk".
+
+    Raises:
+        ToolError: They cannot be read.
+    """
+    return (_is_none(said) and extra(said)) or _PARTS[part][1](said) or said
 
 
 def detail(said: str) -> tuple[str, str]:
@@ -372,7 +405,7 @@ Quantity = Annotated[str, Readable(lambda said, _: count(said), counts=True)]
 
 _PARTS: Mapping[str, tuple[Any, Callable[[str], str]]] = {
     "size": (Size, size), "roast": (Roast, roast), "milk": (Milk, milk), "shots": (Shots, shots),
-    "sweetener": (Sweetener, addition), "extras": (Extra, addition),
+    "sweetener": (Sweetener, addition), "extras": (Extra, extra),
 }  # fmt: skip
 """Field of `Drink` → the type that reads it, and the function that makes its label."""
 Detail = Annotated[str, Readable(lambda said, _: detail(said))]

@@ -51,14 +51,16 @@ _ALSO_CALLED = {
     "(?:still|sparkling) water": "water", "green iced tea": "iced green tea", "ice(?= )": "iced",
     "decaffeinated": "decaf", "(?:normal|actual) ": "",
     "cham?omile(?: tea)?": "chamomile tea", "camomile(?: tea)?": "chamomile tea",
-    "chai tea latte": "chai latte", "white chocolate": "white",
+    "chai tea latte": "chai latte", "white chocolate": "white", "cuppa(?: tea)?": "tea",
+    "frapp?uccino": "frappe", "(?:warm|hot) milk": "steamed milk",
 }  # fmt: skip
 """Pattern of another name for a drink → its name on the menu."""
 ANY = ShopConfig()
 """A shop that sells everything and has no prices."""
 SIZES = ("small", "medium", "large", "extra large", "regular", "tall", "big", "short")
 _MILKS = ("whole", "skimmed", "oat", "almond", "soy", "coconut")
-_SYRUPS = ("vanilla", "caramel", "hazelnut", "honey", "sugar")
+_SYRUPS = ("vanilla", "caramel", "hazelnut")
+_SWEETENERS = (*_SYRUPS, "honey", "sugar")
 _READ_OUT = 14
 """How many drinks, from the first, are named when the menu is asked for."""
 
@@ -75,7 +77,7 @@ _FOOD = re.compile(
 _PRICE = re.compile(
     r"\b(?:prices?|costs?|total|charge|come to|expensive|cheap|pay(?:ing)?|owe"
     r"|how much(?: is| are|'?s| was| will| would| for| do| more| extra|\W*$)"
-    r"|(?:is|are)(?: \w+){1,4} extra)\b"
+    r"|(?:is|are)(?: \w+){1,4} extra|what (?:would|will) (?:\w+ ){1,4}be (?:on top|extra|more))\b"
 )
 _READ = 200
 """Most characters of a question that are searched for additions."""
@@ -86,12 +88,13 @@ _READY = re.compile(
 )
 _KINDS = (
     (_READY.pattern, "Sorry, I do not know how long it takes."),
-    (r"\b(?:what|which|how many|kinds? of) sizes?\b|\bhow (?:big|large|small)\b",
+    (r"\b(?:what|which|how many|kinds? of) sizes?\b|\bhow (?:big|large|small)\b"
+     r"|\b(?:bigg|larg|small)est\b",
      "The sizes are small, medium, large and extra large. I do not know what they hold."),
     (r"\b(?:what|which|kinds? of) (?:\w+ )?milks?\b",
      f"We have {phrasing.joined(_MILKS)} milk."),
     (r"\b(?:what|which|kinds? of) (?:syrups?|flavou?rs?|sweeteners?)\b",
-     f"We have {phrasing.joined(_SYRUPS)}."),
+     f"We have {phrasing.joined(_SWEETENERS)}."),
 )  # fmt: skip
 _MENU_ASKED = re.compile(
     r"\b(?:menu|recommend|suggest|what drinks|what (?:do|have|would|can) you"
@@ -106,6 +109,11 @@ _WHICH = re.compile(
 _GOES_ON = re.compile(r"(?:and|or|what about|how about) (?!.*\b(?:please|thanks)\b)")
 """The beginning of a question that continues the one before: "and a small one"."""
 _SIZE = re.compile(rf"\b(?:{'|'.join(SIZES)}) ?\b")
+_DRINK = re.compile(
+    rf"\b(?P<name>(?:(?:{'|'.join(STYLES)}) )*"
+    rf"(?:{'|'.join(sorted(MENU, key=len, reverse=True))}))(?:e?s)?\b"
+)
+"""A drink of the menu with its style: "iced matcha latte"."""
 _WHAT_IT_IS = re.compile(
     r"\bwhat(?:'s| is| are|s) (?:in |the difference|an? |the )|\b(?:made of|made with|consist)"
 )
@@ -181,7 +189,7 @@ def answer(question: str, shop: ShopConfig) -> str:
     if _FOOD.search(said):
         return "We only have drinks, nothing to eat."
     if _PRICE.search(said):
-        return _prices(said, shop)
+        return prices(said, shop)
     for pattern, told in _KINDS:
         if re.search(pattern, said):
             return told
@@ -201,10 +209,14 @@ def answer(question: str, shop: ShopConfig) -> str:
     )
 
 
-def asks_the_price(message: str, shop: ShopConfig) -> bool:
-    """Whether a message asks for a price without naming a drink or an extra."""
-    said = message.lower()
-    return _PRICE.search(said) is not None and not (named_in(said) or _extras(said, shop))
+def asks_the_price(message: str) -> bool:
+    """Whether a message asks for a price."""
+    return _PRICE.search(message.lower()) is not None
+
+
+def names_none(message: str, shop: ShopConfig) -> bool:
+    """Whether a message names no drink and nothing that is added to one."""
+    return not (named_in(message.lower()) or _extras(message.lower(), shop))
 
 
 def asked_on(message: str, before: Sequence[str], shop: ShopConfig) -> str:
@@ -215,10 +227,12 @@ def asked_on(message: str, before: Sequence[str], shop: ShopConfig) -> str:
     """
     said = message.lower()
     asked = next((one.lower() for one in before if not _GOES_ON.match(one.lower())), "")
-    if not (_GOES_ON.match(said) and _PRICE.search(asked) and named_in(asked)):
+    if not (_GOES_ON.match(said) and _PRICE.search(asked)):
         return ""
-    if named_in(said):
+    if named_in(said) or (_extras(said, shop) and not named_in(asked)):
         return f"how much is {said}"
+    if not named_in(asked):
+        return ""
     if shot := re.search(r"\b(?:double|triple|quadruple)\b", said):
         return f"{asked} with a {shot[0]} shot"
     if _SIZE.search(said):
@@ -237,12 +251,17 @@ def sold(name: str, shop: ShopConfig) -> bool:
 
 
 def price(name: str, parts: str, shop: ShopConfig) -> Decimal | None:
-    """The price of a drink with its size and additions, ``parts``; None if it is unknown."""
+    """The price of a drink with its size and additions, ``parts``; None if it is unknown.
+
+    A matcha latte, which is two drinks of the menu, costs as much as the dearer one.
+    """
     base = _priced(name, shop)
     if base is None:
         return None
-    added = (_times(part, parts) * costs for part, costs in shop.more.items())
-    return shop.prices[base] + sum(added, Decimal(0))
+    styles = named_in(name.removesuffix(base))
+    costs = max(shop.prices.get(one, Decimal(0)) for one in (base, *styles))
+    whole = _completed(parts)
+    return costs + sum((_times(part, whole) * more for part, more in shop.more.items()), Decimal(0))
 
 
 def _priced(name: str, shop: ShopConfig) -> str | None:
@@ -261,21 +280,22 @@ def _times(part: str, parts: str) -> int:
     return int(many) if many.isdigit() else {"triple": 2, "quadruple": 3}.get(many, 1)
 
 
-def _prices(said: str, shop: ShopConfig) -> str:
+def prices(said: str, shop: ShopConfig) -> str:
     """The prices of the drinks that a question names, or of the first three in the list.
 
     If it names one drink, what it adds ("with oat milk") is included.
     """
     if not shop.prices:
         return "Sorry, I do not know the prices."
-    drinks = named_in(said)
+    drinks = list(dict.fromkeys(found["name"] for found in _DRINK.finditer(said)))
     if not drinks and (alone := _extras(said, shop)):
         each = [f"extra {one} costs {money(shop.more[one], shop.currency)}" for one in alone]
         return f"{phrasing.sentence(phrasing.joined(each))}."
     if not drinks and re.search(r"\b(?:more|extra)\b", said):
         raise ToolError("Sorry, I do not know whether that costs more.")
     size = next((one for one in sorted(SIZES, key=len)[::-1] if re.search(rf"\b{one}\b", said)), "")
-    parts = digits(_with_milk(said), fractions=False) if len(drinks) == 1 else size
+    beside = digits(_completed(_DRINK.sub("", said)), fractions=False)
+    parts = beside if len(drinks) == 1 else size
     extras = map(re.escape, _extras(parts, shop))
     many = r"(?:\b(?:\d+|a (?:double|triple|quadruple)) )?"
     found = (re.search(rf"{many}\b{part}s?\b", parts) for part in extras)
@@ -289,20 +309,30 @@ def _prices(said: str, shop: ShopConfig) -> str:
     return f"{phrasing.sentence(phrasing.joined(told))}."
 
 
-def _with_milk(said: str) -> str:
-    return re.sub(rf"\b({'|'.join(_MILKS)})\b(?! milk)", r"\1 milk", said[:_READ])
+def _completed(said: str) -> str:
+    """Words with every milk and syrup called so, as they stand in the list of prices."""
+    whole = re.sub(rf"\b({'|'.join(_MILKS)})\b(?! milk)", r"\1 milk", said[:_READ])
+    syrups = rf"\b({'|'.join(_SYRUPS)})\b(?! (?:syrup|milk|drizzle|sauce))"
+    return re.sub(syrups, r"\1 syrup", whole)
 
 
 def _extras(said: str, shop: ShopConfig) -> list[str]:
     """The additions with a price that some words name."""
-    whole = _with_milk(said)
+    whole = _completed(said)
     extras = (part for part in shop.more if part not in SIZES)
     return [part for part in extras if re.search(rf"\b{re.escape(part)}s?\b", whole)]
 
 
 def _kinds_of(said: str, menu: list[str]) -> list[str]:
     kind = singular(bare(said))
+    if kind == "cold drink":
+        return [one for one in menu if is_cold(one)]
     return [one for one in menu if one == kind or one.endswith(f" {kind}")]
+
+
+def is_cold(label: str) -> bool:
+    """Whether a drink is never hot."""
+    return re.search(r"\b(?:iced|cold|frappe|lemonade|water)\b", label) is not None
 
 
 def named_in(said: str) -> list[str]:
@@ -320,7 +350,7 @@ def _has(thing: str, shop: ShopConfig) -> str:
         raise ToolError("Sorry, I do not know that.")
     milks = "|".join((*_MILKS, "soya", "skim"))
     sells = offered(name) and sold(name, shop)
-    if sells or name in (*STYLES, *SIZES, *_SYRUPS) or re.match(rf"(?:{milks})\b", name):
+    if sells or name in (*STYLES, *SIZES, *_SWEETENERS) or re.match(rf"(?:{milks})\b", name):
         return f"Yes, we have {thing.strip()}."
     return not_offered(thing, shop)
 

@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 from voice.config.moments import OATHS
 from voice.tools import phrasing
 from voice.tools.builtin import coffee_details as details
-from voice.tools.builtin.coffee_menu import bare, drink_named, named_in, plural, singular
+from voice.tools.builtin.coffee_menu import (
+    bare,
+    drink_named,
+    is_cold,
+    named_in,
+    plural,
+    singular,
+)
 from voice.tools.registry import Choose, ToolError, Unreadable
 from voice.tools.scope import Drink
 from voice.tools.spoken_numbers import digits
@@ -30,6 +37,7 @@ def label_of(drink: Drink, count: int, always_count: bool) -> str:
     number = f"{count} " if always_count or count > 1 else ""
     added = additions(drink)
     beside = f" with {phrasing.joined(added)}" if added else ""
+    beside = re.sub(r"^ with (?=(?:extra|very|not too) hot\b|to go\b)", " ", beside)
     return f"{number}{name}{beside}"
 
 
@@ -41,11 +49,6 @@ def additions(drink: Drink) -> list[str]:
 def is_kind_of(name: str, other: str) -> bool:
     """Whether two drinks are the same, or either is a kind of the other: a green tea is a tea."""
     return name == other or name.endswith(f" {other}") or other.endswith(f" {name}")
-
-
-def is_cold(label: str) -> bool:
-    """Whether a drink is never hot."""
-    return re.search(r"\b(?:iced|cold|frappe|lemonade|water)\b", label) is not None
 
 
 def _is_part(said: str, ordered: Drink) -> bool:
@@ -222,3 +225,17 @@ def unoffered(drink: str, message: str) -> str:
         if not known and not named_in(found[1]):
             return f"{found[1]}{drink.lower()}"
     return ""
+
+
+_SHOT_OF = re.compile(r"\bshots? of (?!espresso|coffee|decaf)(\w+)")
+
+
+def check_shot(arguments: Mapping[str, str], message: str) -> None:
+    """Refuse a shot of something else than espresso or a syrup.
+
+    Raises:
+        ToolError: The message wants one.
+    """
+    of = _SHOT_OF.search(message.lower())
+    if of and arguments.get("shots"):
+        raise ToolError(f"Sorry, we do not have {of[1]}.")

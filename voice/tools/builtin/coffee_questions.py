@@ -15,9 +15,12 @@ from voice.tools.builtin.coffee_menu import (
     asks_the_price,
     asks_when_ready,
     named_in,
+    names_none,
     not_offered,
+    prices,
+    singular,
 )
-from voice.tools.builtin.coffee_order import called_so, unoffered
+from voice.tools.builtin.coffee_order import called_so, label_of, unoffered
 from voice.tools.registry import ToolError, tool
 from voice.tools.scope import SessionScope
 
@@ -46,7 +49,7 @@ def answer_question(message: str, *, scope: SessionScope) -> str:
     """Answer a question about what there is to be had."""
     shop_knows = answers_to(scope.shop.answers, message)
     # "Can I pay by card?" does not ask for a price.
-    if not shop_knows and asks_the_price(message, scope.shop) and (told := _what_it_costs(scope)):
+    if not shop_knows and asks_the_price(message) and (told := _what_it_costs(message, scope)):
         return told
     if asks_when_ready(message) and (told := _ready(scope)):
         return told
@@ -84,17 +87,30 @@ def _whether_fine(message: str, scope: SessionScope) -> str:
     return " ".join(told)
 
 
-def _what_it_costs(scope: SessionScope) -> str:
-    """The price of what a question points at: the drinks just asked about, or else the order."""
+def _what_it_costs(message: str, scope: SessionScope) -> str:
+    """The price of what a question points at: the drinks just asked about, or else the order.
+
+    Empty if it points at nothing.
+    """
+    if not names_none(message, scope.shop):
+        the_one = _THE_ONE.search(message.lower())
+        ordered = called_so(singular(the_one[1]), scope.order) if the_one else []
+        return prices(label_of(ordered[0], 1, False), scope.shop) if len(ordered) == 1 else ""
     asked = " ".join(one.lower() for one in scope.said[:2] if is_question(one))
     named = [one for one in named_in(asked) if not called_so(one, scope.order)]
     if not scope.order and not named:
-        named = next(filter(None, (named_in(one.lower()) for one in scope.said)), [])
-    return (
-        answer(f"how much is {' or '.join(named)}", scope.shop) if named else total(scope).strip()
-    )
+        asked = next((one.lower() for one in scope.said if named_in(one.lower())), "")
+        named = named_in(asked)
+    if named:
+        # With its size and the like if it is the only drink.
+        return prices(asked if len(named) == 1 else " or ".join(named), scope.shop)
+    if not scope.order and _SUM.search(message.lower()):
+        return "The order is empty."
+    return total(scope).strip()
 
 
+_THE_ONE = re.compile(r"\b(?:the|my|our) ([\w ]+?)(?: (?:cost|come to|please|then|now))?\W*$")
+_SUM = re.compile(r"\b(?:that|this|it|all|everything|owe|total|altogether)\b")
 _WHAT_ABOUT = re.compile(r"(?:(?:and|or|so|ok|okay) )*(?:what|how) about ")
 _COMPARES = re.compile(
     r"\b(?:is|are|was) (?:it|that|this|those|they) (?:\w+ ){0,2}"
