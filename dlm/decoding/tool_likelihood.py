@@ -74,7 +74,7 @@ class ToolLikelihoods:
         prompt = self._dialect.ended([Turn("user")], [tool])[:-1]
         whole = self._dialect.ended([Turn("user", text)], [tool])
         words = whole[len(prompt) :][-MOST_WORDS:]
-        cache = self._pool.take(prompt, len(prompt) + MOST_WORDS)
+        cache = self._pool.take(prompt, len(prompt) + len(words))
         ids = [*prompt[cache.length :], *words[:-1]]
         asked = Forward(ids, len(ids), len(prompt) - 1 - cache.length, prefill=True)
         return _Reading(tool.name, prompt, words, cache, asked)

@@ -227,7 +227,8 @@ class Template:
         content, *calls = split(ids, Mark.CALL)
         self._plain(content)
         names = worded(tool.name for tool in tools)
-        by_name = {names[tool.name]: tool for tool in tools}
+        # Answers lose the space around a name, which one without words may have.
+        by_name = {names[tool.name].strip(): tool for tool in tools}
         return Answer(
             self.tokenizer.decode(content).strip(),
             tuple(self._read_call(call, by_name) for call in calls),
@@ -241,7 +242,7 @@ class Template:
             raise AnswerError(f"tool: got {name!r}, expected one of {sorted(tools)}")
         tool = tools[name]
         properties = tool.properties
-        keys = {text: key for key, text in worded(properties).items()}
+        keys = {text.strip(): key for key, text in worded(properties).items()}
         arguments: dict[str, Any] = {}
         for pair in pairs:
             key_ids, *values = split(pair, Mark.VALUE)

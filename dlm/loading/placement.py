@@ -104,7 +104,10 @@ def best_threads(config: ModelConfig) -> int:
     On two busy cores, a second thread makes a small model's step slower, and takes the core that
     recognition and synthesis need.
     """
-    return 1 if matrix_entries(config) <= SHORT else min(4, os.cpu_count() or 1)
+    # The cores of this process: threads beyond them wait for one another and double a step's cost.
+    ours = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if ours else os.cpu_count() or 1
+    return 1 if matrix_entries(config) <= SHORT else min(4, cores)
 
 
 def matrix_entries(config: ModelConfig) -> int:

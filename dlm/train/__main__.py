@@ -163,6 +163,8 @@ def begin(config: TrainConfig, options: argparse.Namespace) -> Setup:
         config = replace(config, reasons=reasons, readings=readings, declarations=version)
     model = None
     if options.init is not None:
+        if options.out.resolve() == options.init.resolve():
+            raise ValueError(f"--out: got {options.out}, the directory of --init; expected another")
         model, config = _initial(options.init, config, teaching=examples is not None)
     options.out.mkdir(parents=True, exist_ok=True)
     write_tokenizer(options, config, data)

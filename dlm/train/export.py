@@ -146,7 +146,7 @@ def stored(directory: Path) -> Weights:
 
     Raises:
         FileNotFoundError: A file is missing.
-        ValueError: The index is malformed, or a file is damaged.
+        ValueError: The index is malformed, a file is damaged, or the weights are changes of a base.
     """
     found: Weights = {}
     for file in weight_files(directory):
@@ -154,6 +154,9 @@ def stored(directory: Path) -> Weights:
             found |= load_file(str(directory / file))
         except SafetensorError as error:
             raise ValueError(f"{directory / file}: {error}") from error
+    if VOCABULARY in found:
+        # Its ids would be rounded, and a matrix cannot be mixed with its change.
+        raise ValueError(f"{directory}: got changes of a base, expected whole weights")
     scales = {name: found.pop(name + SCALE) for name in list(found) if name + SCALE in found}
     return {n: t.float() * scales[n] if n in scales else t for n, t in found.items()}
 

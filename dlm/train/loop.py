@@ -28,7 +28,7 @@ from dlm.train.averaging import Anchor
 from dlm.train.batches import Place, Placed, prefetched
 from dlm.train.config import TrainConfig
 from dlm.train.data import HELD_OUT_SEED
-from dlm.train.low_rank import adapted, is_product, plain_state
+from dlm.train.low_rank import adapted, fingerprint, is_product, plain_state
 from dlm.train.machine import machine
 from dlm.train.muon import Float32Muon
 from dlm.train.objective import (
@@ -98,7 +98,9 @@ class Run:
         self.directory = directory
         made = initialised(Transformer(config.model())) if model is None else model
         self.model = made.to(config.device).train().requires_grad_(True)
+        self._frozen: str | None = None
         if config.rank:
+            self._frozen = fingerprint(self.model)
             low = config.autocast == "bfloat16"
             adapted(self.model, config.rank, torch.bfloat16 if low else torch.float32)
         self.optimizers = optimizers(self.model, config)
@@ -146,6 +148,7 @@ class Run:
             "tokens": self.tokens,
             "place": [self.place.chunk, self.place.batch],
             "first": self.anchor.state() if self.anchor else None,
+            "frozen": self._frozen,
         }
         partial = self.directory / f"{STATE}.partial"
         try:
@@ -162,7 +165,8 @@ class Run:
         """Resume from what `save` wrote, and return whether there was anything.
 
         Raises:
-            ValueError: The file is damaged, or is from a run with another model or other data.
+            ValueError: The file is damaged, or is from a run with another model, other initial
+                weights or other data.
         """
         file = self.directory / STATE
         if not file.is_file():
@@ -177,13 +181,22 @@ class Run:
             was, wanted = state["config"][name], getattr(self.config, name)
             if was != wanted:
                 raise ValueError(f"{file}: of a run with {name} = {was}, got {wanted}")
+        # Products are changes of the matrices that they were trained beside.
+        if self._frozen and state.get("frozen") not in (None, self._frozen):
+            raise ValueError(
+                f"{file}: of a run that began with other weights; expected another --out"
+            )
         try:
             self.model.load_state_dict(state["model"])
         except RuntimeError as error:
             message = f"{file}: of a run of another shape; expected another --out"
             raise ValueError(message) from error
         for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
+            given = [{**group} for group in optimizer.param_groups]
             optimizer.load_state_dict(saved)
+            # The saved settings are those of the invocation before; only its moments are resumed.
+            for group, own in zip(optimizer.param_groups, given, strict=True):
+                group.update(own)
         self.elapsed_s = state["elapsed_s"]
         self.step = state["step"]
         self.tokens = state["tokens"]

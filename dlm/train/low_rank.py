@@ -8,6 +8,7 @@ Source: LoRA (arXiv 2106.09685).
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 
 import torch
@@ -105,6 +106,14 @@ def adapted(model: Transformer, rank: int, dtype: torch.dtype) -> Transformer:
 def learned_rows(model: Transformer) -> int | None:
     """How many of the embedding's first rows learn; None for all."""
     return len(Mark) if parametrize.is_parametrized(model.embed_tokens, "weight") else None
+
+
+def fingerprint(model: Transformer) -> str:
+    """SHA-256 of a model's parameters: a run does not save those that stay frozen."""
+    made = hashlib.sha256()
+    for tensor in model.state_dict().values():
+        made.update(tensor.float().cpu().contiguous().numpy())
+    return made.hexdigest()
 
 
 def plain_state(model: Transformer) -> dict[str, Tensor]:

@@ -139,6 +139,12 @@ def test_calls_survive_the_round_trip(words: str, level: int, on: bool) -> None:
     assert answer.content == words
 
 
+def test_a_name_of_signs_may_have_space_around_it() -> None:
+    odd = tool("do", ["- "], **{"- ": WORDS})
+    call = Call("do", {"- ": "ten"})
+    assert template().answer(template().spell(Answer("", (call,)), [odd]), [odd]).calls == (call,)
+
+
 CALL, KEY, VALUE = [Mark.CALL], [Mark.KEY], [Mark.VALUE]
 TIMER_CALL = [*CALL, *text("set timer"), *KEY, *text("duration"), *VALUE, *text("ten")]
 

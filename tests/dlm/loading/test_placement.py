@@ -128,7 +128,9 @@ def test_the_device_is_one_that_there_is() -> None:
 
 def test_a_short_step_takes_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 8)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: range(8), raising=False)
     assert placement.best_threads(config()) == 1
     assert placement.best_threads(LARGE) == 4
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    # The machine has eight cores still.
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: range(2))
     assert placement.best_threads(LARGE) == 2

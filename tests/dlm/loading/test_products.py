@@ -14,7 +14,7 @@ from dlm.loading.products import Source
 from dlm.loading.sums import SUMS, sha256
 from dlm.loading.weights import load_model, save_model
 from dlm.train import carve
-from dlm.train.export import export_products, main
+from dlm.train.export import export, export_products, main
 from dlm.train.low_rank import adapted, plain_state
 from tests.dlm.loading.test_gguf import written
 
@@ -64,6 +64,11 @@ def test_base_and_products_are_the_run_again(
     assert len(changed) == 1 + 4 * len(layers)
     assert isinstance(again.dialect, Template)
     assert again.dialect.decode(again.dialect.text(TEXT)) == TEXT
+    # Its ids would be rounded like weights.
+    with pytest.raises(ValueError, match="got changes of a base, expected whole weights"):
+        export(out, tmp_path / "kept", int8=False, limit=10**9)
+    with pytest.raises(ValueError, match="got changes of a base, expected whole weights"):
+        export(run, tmp_path / "kept", int8=False, limit=10**9, blend=(out, 0.5))
     assert (
         sum(file.stat().st_size for file in files) < (run / "model.safetensors").stat().st_size / 4
     )

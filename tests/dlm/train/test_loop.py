@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,11 @@ def test_a_resumed_run_is_one_that_never_stopped(
     first = Run(settings, tmp_path / "parts")
     assert not first.resume()
     first.train(data(3), 5, quiet)
+    changed = Run(replace(settings, weight_decay=0.5, embedding_rate=0.25), tmp_path / "parts")
+    assert changed.resume()
+    groups = [group for one in changed.optimizers for group in one.param_groups]
+    assert {group["share"] for group in groups} == {1.0, 0.25}
+    assert {group["weight_decay"] for group in groups} == {0.0, 0.5}
     second = Run(settings, tmp_path / "parts")
     assert second.resume()
     assert (second.step, second.elapsed_s, second.tokens) == (3, first.elapsed_s, first.tokens)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import torch
 
 from dlm.language.tokenizer import Mark
@@ -64,3 +65,6 @@ def test_a_run_resumes_exactly_and_keeps_only_what_it_learned(tmp_path: Path) ->
         assert torch.equal(plain_state(rest.model)[name], tensor), name
     kept = torch.load(tmp_path / "half" / "state.pt", weights_only=True)["model"]
     assert not any(name.endswith("proj.weight") for name in kept)
+    # What it learned would be added to other matrices, which may have it already.
+    with pytest.raises(ValueError, match="of a run that began with other weights"):
+        Run(settings(), tmp_path / "half", load_model(tmp_path / "half")).resume()

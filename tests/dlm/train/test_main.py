@@ -215,6 +215,8 @@ def test_a_run_with_another_tokenizer_than_its_checkpoint_is_refused(
         Run(TrainConfig().shaped(model().config), out, model()).save()
     command = ["--init", str(shipped), "--out", str(out), "--minutes", "0"]
     assert "tokenizer.json: not the tokenizer of " in refused(command, capsys)
+    command = ["--init", str(shipped), "--out", f"{shipped}/../{shipped.name}", "--minutes", "0"]
+    assert "the directory of --init; expected another" in refused(command, capsys)
 
 
 @pytest.mark.parametrize(
