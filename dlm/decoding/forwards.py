@@ -60,6 +60,8 @@ class Forward:
             begin at multiples of their size, counted from the sequence's first position.
         prefill: Whether the forward reads the prompt; decoding requests are served first.
         choice: How tokens are chosen; None asks for logits.
+        joined: Whether it may be computed as one with the forward before it in its `SideForwards`:
+            faster, but its last bits then depend on that forward's sizes.
     """
 
     ids: Sequence[int]
@@ -69,6 +71,7 @@ class Forward:
     block: int = 0
     prefill: bool = False
     choice: Choice | None = None
+    joined: bool = False
 
     @property
     def wanted(self) -> slice:
@@ -222,13 +225,13 @@ def logits_of(model: Transformer, batch: Sequence[tuple[KVCache, Forward]]) -> l
 
     Returns:
         The logits of each, (wanted, V) float32 on the model's device. They do not depend on the
-        rest of the batch.
+        rest of the batch, except where forwards are joined.
 
     Raises:
         ValueError: A cache is full.
     """
     rows = [
-        Rows(cache, len(asked.ids), asked.causal, asked.block, asked.wanted)
+        Rows(cache, len(asked.ids), asked.causal, asked.block, asked.wanted, asked.joined)
         for cache, asked in batch
     ]
     ids = [token for _, asked in batch for token in asked.ids]

@@ -11,13 +11,11 @@ Source: noisy-channel prompting (arXiv 2108.04106).
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
 
 from dlm.decoding.forwards import Forward, SideForwards, Steps
 from dlm.decoding.score import log_probability
 from dlm.kv_cache.cache import Cache
-from dlm.kv_cache.prefix import PrefixPool
 from dlm.language.chat_format import Dialect
 from dlm.language.messages import Tool, Turn
 
@@ -28,16 +26,8 @@ MOST_WORDS = 64
 KEPT_BYTES = 32 * 2**20
 """Memory for the keys and values of declarations, which every turn needs again."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """A message read after one tool's declaration."""
-
-    tool: str
-    prompt: list[int]
-    words: list[int]
-    cache: Cache
-    forward: Forward
+_Prompt = tuple[int, ...]
+"""A tool's declaration, up to where the user's message begins."""
 
 
 class ToolLikelihoods:
@@ -48,33 +38,92 @@ class ToolLikelihoods:
 
     def __init__(self, dialect: Dialect, make: Callable[[int], Cache]) -> None:
         self._dialect = dialect
-        self._pool = PrefixPool(make, KEPT_BYTES)
+        self._make = make
+        # Each holds all but the last token of its prompt. The least recently used comes first.
+        self._kept: dict[_Prompt, Cache] = {}
 
     def gains(self, text: str, tools: Sequence[Tool]) -> Steps[dict[str, float]]:
         """Each tool's gain for a user's message, in nats: 0 for the likeliest, negative for others.
 
         All gains are 0 if there is no memory for the readings.
         """
+        prompts = [tuple(self._dialect.ended([Turn("user")], [tool])[:-1]) for tool in tools]
+        for prompt in prompts:
+            if prompt in self._kept:
+                self._kept[prompt] = self._kept.pop(prompt)
         likelihood: dict[str, float] = {}
         for start in range(0, len(tools), TOGETHER):
+            some = slice(start, start + TOGETHER)
             try:
-                readings = [self._reading(text, tool) for tool in tools[start : start + TOGETHER]]
+                caches = yield from self._declared(prompts[some], frozenset(prompts))
+                found = yield from self._read(text, tools[some], prompts[some], caches)
             except queue.Full:
                 return dict.fromkeys((tool.name for tool in tools), 0.0)
-            rows = yield SideForwards(tuple((one.cache, one.forward) for one in readings))
-            for one, logits in zip(readings, rows, strict=True):
-                likelihood[one.tool] = log_probability(logits, one.words)
-                # All but the last token before the message, which must be forwarded again.
-                one.cache.commit(len(one.prompt) - 1 - one.cache.length)
-                self._pool.give(one.prompt[:-1], one.cache)
+            likelihood |= found
         best = max(likelihood.values())
         return {tool: value - best for tool, value in likelihood.items()}
 
-    def _reading(self, text: str, tool: Tool) -> _Reading:
-        prompt = self._dialect.ended([Turn("user")], [tool])[:-1]
-        whole = self._dialect.ended([Turn("user", text)], [tool])
-        words = whole[len(prompt) :][-MOST_WORDS:]
-        cache = self._pool.take(prompt, len(prompt) + len(words))
-        ids = [*prompt[cache.length :], *words[:-1]]
-        asked = Forward(ids, len(ids), len(prompt) - 1 - cache.length, prefill=True)
-        return _Reading(tool.name, prompt, words, cache, asked)
+    def _declared(
+        self, prompts: Sequence[_Prompt], needed: Collection[_Prompt]
+    ) -> Steps[list[Cache]]:
+        """The caches of declarations, known or read now; those of ``needed`` stay in memory.
+
+        They are read without the message, so that no bit depends on which were known.
+        """
+        caches = {prompt: self._kept.get(prompt) or self._cache(len(prompt)) for prompt in prompts}
+        new = {prompt: cache for prompt, cache in caches.items() if not cache.length}
+        if new:
+            yield SideForwards(
+                tuple(
+                    (cache, Forward(prompt[:-1], len(prompt) - 1, count=1, prefill=True))
+                    for prompt, cache in new.items()
+                )
+            )
+        for prompt, cache in new.items():
+            cache.commit(len(prompt) - 1)
+            # Without room for more.
+            self._keep(prompt, self._cache(cache.length, cache), needed)
+        return [caches[prompt] for prompt in prompts]
+
+    def _read(
+        self, text: str, tools: Sequence[Tool], prompts: Sequence[_Prompt], caches: Sequence[Cache]
+    ) -> Steps[dict[str, float]]:
+        """Log-probability of a message after each tool's declaration, in nats."""
+        read: list[list[int]] = []
+        parts: list[tuple[Cache, Forward]] = []
+        for tool, prompt, known in zip(tools, prompts, caches, strict=True):
+            whole = self._dialect.ended([Turn("user", text)], [tool])
+            words = whole[len(prompt) :][-MOST_WORDS:]
+            ids = [prompt[-1], *words[:-1]]
+            asked = Forward(ids, len(ids), prefill=True, joined=bool(parts))
+            parts.append((self._cache(known.length + len(ids), known), asked))
+            read.append(words)
+        rows = yield SideForwards(tuple(parts))
+        scores = map(log_probability, rows, read)
+        return {tool.name: score for tool, score in zip(tools, scores, strict=True)}
+
+    def _keep(self, prompt: _Prompt, cache: Cache, needed: Collection[_Prompt]) -> None:
+        """Keep a cache if it fits, in place of older ones that are not needed now.
+
+        Dropping those that are would never end: the next request needs them first.
+        """
+        while sum(one.nbytes for one in self._kept.values()) + cache.nbytes > KEPT_BYTES:
+            oldest = next(iter(self._kept), None)
+            if oldest is None or oldest in needed:
+                return
+            del self._kept[oldest]
+        self._kept[prompt] = cache
+
+    def _cache(self, capacity: int, known: Cache | None = None) -> Cache:
+        """A cache with a copy of what is known; kept ones give way if there is no memory.
+
+        Raises:
+            queue.Full: There is none even without them.
+        """
+        while True:
+            try:
+                return known.copy(known.length, capacity) if known else self._make(capacity)
+            except queue.Full:
+                if not self._kept:
+                    raise
+                del self._kept[next(iter(self._kept))]

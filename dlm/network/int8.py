@@ -3,7 +3,8 @@
 ONNX Runtime runs all layers as one graph: it packs the matrices once for the processor at hand, and
 its operations have a fraction of torch's overhead. Matrix products sum whole numbers, and attention
 adds in a fixed order, so a row's bits depend neither on the rows that are forwarded with it nor on
-the keys after it. A forward of several requests runs the graph for one after the other.
+the keys after it. A forward of several requests runs the graph for one after the other. Only rows
+that are joined share a run, which then reads the weights once for all of them.
 
 Shapes: T rows of D numbers, W of them wanted, O out; S keys, H query heads, K key-value heads of N
 numbers.
@@ -28,6 +29,8 @@ from dlm.network.rope import RopeTable
 
 _ZERO = 128
 """Stands for 0 in rounded activations: they are unsigned, which processors handle faster."""
+RUN_ROWS = 64
+"""Most joined rows of a run: each looks in vain at the keys of all, so more would not be faster."""
 
 
 class RoundedModel:
@@ -54,38 +57,76 @@ class RoundedModel:
 
     def hidden(self, x: Tensor, rows: Sequence[Rows]) -> Tensor:
         """Hidden states of packed requests, as `Transformer.packed`; from embedded ids, (N, D)."""
-        parts = torch.split(x, [part.length for part in rows])
-        return torch.cat([self._run(*pair) for pair in zip(parts, rows, strict=True)])
+        runs = _runs(rows)
+        parts = torch.split(x, [sum(one.length for one in run) for run in runs])
+        return torch.cat([self._run(*pair) for pair in zip(parts, runs, strict=True)])
 
     def logits(self, hidden: Tensor) -> Tensor:
         """(..., D) to (..., V)."""
         rows = self._head(hidden.reshape(-1, hidden.shape[-1]))
         return rows.view(*hidden.shape[:-1], -1)
 
-    def _run(self, x: Tensor, rows: Rows) -> Tensor:
-        """Forward one request's rows, (T, D) to (W, D), writing keys and values to its cache."""
-        config, start, count = self._config, rows.cache.length, rows.length
-        end, wanted = start + count, torch.arange(count)[rows.wanted]
-        mask = rows.visible(count, end, torch.float32, "cpu")
-        cos, sin = self._rope.at(torch.arange(start, end), end)
+    def _run(self, x: Tensor, run: Sequence[Rows]) -> Tensor:
+        """Forward the rows of a run, (T, D) to (W, D), writing keys and values to their caches."""
+        config, count = self._config, len(x)
+        stored, mask = _joined(run) if len(run) > 1 else _alone(run[0])
+        end, rows = mask.shape[1], torch.split(torch.arange(count), [one.length for one in run])
+        wanted = torch.cat([part[one.wanted] for part, one in zip(rows, run, strict=True)])
+        spans = [(one.cache.length, one.cache.length + one.length) for one in run]
+        positions = torch.cat([torch.arange(*span) for span in spans])
+        cos, sin = self._rope.at(positions, max(stop for _, stop in spans))
         half, group = config.rotary_size // 2, _group(config)
         given = {
             "x": x[None].contiguous(),
             "mask": mask.repeat_interleave(group, dim=0),
-            "last_mask": mask[rows.wanted].repeat_interleave(group, dim=0),
+            "last_mask": mask[wanted].repeat_interleave(group, dim=0),
             "wanted": wanted,
             "cos": cos[:, :half].contiguous(),
             "sin": sin[:, half:].contiguous(),
             "zeros": torch.full((1, count, 1), _ZERO, dtype=torch.uint8),
         }
         taken = {"hidden": torch.empty(1, len(wanted), config.hidden_size)}
-        stored = rows.cache.open(count).flatten(0, 1)
         # The same memory: the graph writes the new ones before it reads all of them.
-        parts = stored[:, :end], stored[:, None, start:end].flatten(3)
+        parts = stored[:, :end], stored[:, None, end - count : end].flatten(3)
         for name, known, new in zip(_stored(config), *parts, strict=True):
             given[name], taken[f"new_{name}"] = known, new
         _run(self._layers, given, taken)
+        if len(run) > 1:
+            for part, one, span in zip(rows, run, spans, strict=True):
+                own = one.cache.open(one.length).flatten(0, 1)
+                own[:, slice(*span)] = stored[:, end - count + part]
         return taken["hidden"][0]
+
+
+def _runs(rows: Sequence[Rows]) -> list[list[Rows]]:
+    """The rows of each run of the graph."""
+    runs: list[list[Rows]] = []
+    for one in rows:
+        if one.joined and sum(part.length for part in runs[-1]) + one.length <= RUN_ROWS:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return runs
+
+
+def _alone(rows: Rows) -> tuple[Tensor, Tensor]:
+    """A cache's keys and values, (2 layers, at least S, K, N), and what T rows see, (T, S)."""
+    stored, count = rows.cache.open(rows.length).flatten(0, 1), rows.length
+    return stored, rows.visible(count, rows.cache.length + count, torch.float32, "cpu")
+
+
+def _joined(run: Sequence[Rows]) -> tuple[Tensor, Tensor]:
+    """As `_alone` for several: copies of all committed positions, then room for all new ones."""
+    parts = [(*_alone(one), one.cache.length, one.length) for one in run]
+    count, known = sum(one.length for one in run), sum(one.cache.length for one in run)
+    hidden, row, key = torch.full((count, known + count), -torch.inf), 0, 0
+    for _, mask, before, new in parts:
+        hidden[row : row + new, key : key + before] = mask[:, :before]
+        hidden[row : row + new, known + row : known + row + new] = mask[:, before:]
+        row, key = row + new, key + before
+    copied = [stored[:, :before] for stored, _, before, _ in parts]
+    room = parts[0][0].new_empty(len(copied[0]), count, *copied[0].shape[2:])
+    return torch.cat([*copied, room], dim=1), hidden
 
 
 def _stored(config: ModelConfig) -> list[str]:

@@ -46,6 +46,8 @@ class Rows:
         block: Above 0, the size of blocks: a position sees up to the end of its own block, and
             ``causal`` has no effect. The first block begins at position 0.
         wanted: The new positions whose hidden states are wanted.
+        joined: Whether they may be computed as one with the rows before them, which are of the same
+            request: faster, but the last bits then depend on these.
     """
 
     cache: KVCache
@@ -53,6 +55,7 @@ class Rows:
     causal: int
     block: int = 0
     wanted: slice = field(default_factory=lambda: slice(None))
+    joined: bool = False
 
     def mask(self, dtype: torch.dtype, device: torch.device, head_dim: int) -> Tensor | None:
         """The attention mask: 0 where a position may look, -inf elsewhere; None if none is needed.

@@ -77,6 +77,40 @@ def test_many_tools_take_several_forwards() -> None:
     )
 
 
+def test_more_declarations_than_fit_are_not_all_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, many = [tool("other")], [tool(f"make_{number}") for number in range(TOGETHER)]
+    readings = ToolLikelihoods(template(), Eager(NET).cache)
+
+    def declared(tools: list[Tool]) -> int:
+        """How many declarations are read."""
+        read = 0
+
+        def counted() -> Steps[dict[str, float]]:
+            nonlocal read
+            steps, answer = readings.gains("ten", tools), None
+            while True:
+                try:
+                    asked = steps.send(answer)
+                except StopIteration as over:
+                    return over.value  # type: ignore[no-any-return]
+                assert isinstance(asked, SideForwards)
+                read += sum(forward.count == 1 for _, forward in asked.parts)
+                answer = yield asked
+
+        gains(counted())
+        return read
+
+    size = Eager(NET).cache(len(template().ended([Turn("user")], many[:1]))).nbytes
+    monkeypatch.setattr("dlm.decoding.tool_likelihood.KEPT_BYTES", 10 * size)
+    assert (declared(first), declared(first)) == (1, 0)
+    assert declared(many) == TOGETHER
+    left = declared(many)
+    assert 0 < left < TOGETHER
+    assert declared(many) == left
+    # What is no longer asked for gives way.
+    assert declared(first) == 1
+
+
 def calling(text: str, effort: Effort = Effort.INSTANT) -> Request:
     return request(
         text, tool_choice="required", copy_sources=(text,), parallel=False, effort=effort

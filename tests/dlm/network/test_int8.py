@@ -142,6 +142,42 @@ def test_a_rounded_models_rows_do_not_depend_on_their_company() -> None:
         assert torch.equal(model.logits(together)[:3], model.logits(alone))
 
 
+def test_joined_rows_see_only_what_is_theirs() -> None:
+    model = tiny.model()
+    round_weights(model)
+    sizes = ((7, 4, 4), (0, 9, 2), (12, 60, 60), (3, 5, 0))
+
+    def run(joined: bool, seed: int = 0) -> tuple[Tensor, list[Tensor]]:
+        """Hidden states and the new keys and values; the seed changes the second one's rows."""
+        caches, new = [], []
+        with torch.inference_mode():
+            for index, (known, count, _) in enumerate(sizes):
+                caches.append(KVCache(model.config, 80))
+                made = torch.Generator().manual_seed(index + 9 * seed * (index == 1))
+                ids = torch.randint(20, 60, (known + count,), generator=made)
+                if known:
+                    model.packed(ids[:known], [Rows(caches[-1], known, known)])
+                    caches[-1].commit(known)
+                new.append(ids[known:])
+            rows = [
+                Rows(cache, count, causal, wanted=slice(1, None), joined=joined and index > 0)
+                for index, (cache, (_, count, causal)) in enumerate(zip(caches, sizes, strict=True))
+            ]
+            hidden = model.packed(torch.cat(new), rows)
+        stored = [
+            cache.open(count)[:, :, known : known + count].clone()
+            for cache, (known, count, _) in zip(caches, sizes, strict=True)
+        ]
+        return hidden, stored
+
+    (alone, alone_stored), (joined, stored), (other, _) = run(False), run(True), run(True, seed=1)
+    assert 0 < (joined - alone).norm() / alone.norm() < 0.1
+    for got, expected in zip(stored, alone_stored, strict=True):
+        assert (got - expected).norm() / expected.norm() < 0.1
+    changed = (joined != other).any(dim=1)
+    assert changed[3:11].all() and not changed[:3].any() and not changed[11:].any()
+
+
 def test_a_full_cache_is_not_written_behind_its_end() -> None:
     model = tiny.model()
     round_weights(model)
