@@ -137,6 +137,7 @@ class SessionScope:
             later undoing one, may put it back, changed; an answer without undoing calls clears it.
         done: The calls made for the user's last message that changed anything.
         done_for: That message.
+        newest_list: The list that a call was about last; empty before the first.
         customer: The name for the order; empty while it is unknown.
         placed: Set once the order is placed, until something else is ordered.
         in_order: Held by each call that changes something if its answer makes several, so that they
@@ -160,6 +161,7 @@ class SessionScope:
     removed: object | None = None
     done: list[Done] = field(default_factory=list)
     done_for: str = ""
+    newest_list: str = ""
     customer: str = ""
     placed: Placed | None = None
     in_order: asyncio.Lock = field(default_factory=asyncio.Lock)

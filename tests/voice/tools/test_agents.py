@@ -121,6 +121,8 @@ def test_every_tool_belongs_to_an_agent(toolbox: Toolbox) -> None:
         ("assistant", "and what's on birthday now", ""),
         ("assistant", "do I have anything else tomorrow", "coming_up"),
         ("assistant", "oh no, bring it back", "undo_last"),
+        ("assistant", "nah, back to what it was", "undo_last"),
+        ("assistant", "what time is it set for", "coming_up"),
         ("assistant", "did you get all that?", "list_done"),
         ("assistant", "is there any bread on there", "read_list"),
         ("assistant", "is there a bank on the corner", ""),

@@ -28,6 +28,8 @@ from voice.tools.registry import ToolError
         ("twenty percent off fifty", "20 percent off 50 is 40."),
         ("a fifteen percent tip on sixty dollars", "A 15 percent tip on 60 dollars is 9."),
         ("15% of 80", "15% of 80 is 12."),
+        ("19 percent vat on 240", "19 percent vat on 240 is 45.6."),
+        ("twelve take away five", "12 take away 5 is 7."),
         ("$50 plus 8%", "$50 plus 8% is 54."),
         ("twenty percent of $45", "20 percent of $45 is 9."),
         ("nine squared", "9 squared is 81."),

@@ -21,6 +21,12 @@ async def test_the_last_of_two_alike_is_removed_unless_it_is_named(call: Call) -
     await call("order_drink", drink="latte", size="small")
     assert await call("remove_drink", drink="latte") == "Removed: small latte."
     assert await call("read_order") == "The order is: 1 large latte."
+    await call("order_drink", drink="latte", milk="soy", quantity="two")
+    await call("order_drink", drink="tea")
+    assert await call("remove_drink", drink="latte") == (
+        "Error: Which one: the large latte or the latte with soy milk?"
+    )
+    assert await call("remove_drink", drink="plain one") == "Removed: tea."
 
 
 async def test_of_several_drinks_the_one_that_is_named_is_changed(call: Call) -> None:

@@ -27,7 +27,7 @@ def data(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "boiler_manual.md").write_text(
         "# The boiler\n\nThe boiler was serviced in March. The next service is due in spring.\n\n"
-        "## Pressure\n\n* Keep the pressure between 1 and 2 bar.\n"
+        "## Pressure\n\n* Keep the pressure between 1 and 2 bar. E-mail us if it falls.\n"
     )
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "notes.txt").write_text(
@@ -53,6 +53,7 @@ def test_the_best_passage_is_found(folder: Path) -> None:
     )
     assert search_documents("pressure", documents=documents) == (
         "From boiler manual: Pressure: Keep the pressure between 1 and 2 bar."
+        " E-mail us if it falls."
     )
     documents.close()
 
@@ -60,6 +61,8 @@ def test_the_best_passage_is_found(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("question", "told"),
     [
+        ("what is the wi-fi password", True),
+        ("do you have an email", True),
         ("when is the boiler serviced next", True),
         ("what is the wifi password", True),
         ("what is the password of the alarm system", False),

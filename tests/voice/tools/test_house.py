@@ -64,6 +64,8 @@ from voice.tools.web import Web
         ("heating", "", "up a bit", "The thermostat is now 22 degrees."),
         ("tv", "", "louder", "The living room television is now 20 percent."),
         ("lights", "", "out", "The lights are now off."),
+        ("bedroom", "", "all dark", "The bedroom light is now off."),
+        ("tv", "", "not so loud", "The living room television is now 0 percent."),
         ("blinds", "", "lower", "The living room blinds are now closed."),
         ("vacuum", "", "up", "Error: I cannot set the vacuum to up."),
         ("door", "", "open", "Error: Which one: the front door or garage door?"),
@@ -71,6 +73,17 @@ from voice.tools.web import Web
 )
 async def test_setting(call: Call, device: str, room: str, state: str, answer: str) -> None:
     assert await call("set_device", device=device, room=room, state=state) == answer
+
+
+async def test_what_the_model_left_out_of_the_message_counts(
+    call: Call, scope: SessionScope
+) -> None:
+    scope.said = ("not so bright",)
+    told = await call("set_device", device="bedroom light", state="bright")
+    assert told == "The bedroom light is now 0 percent."
+    scope.said = ("all three off now",)
+    asked = await call("set_device", device="kitchen light", state="off")
+    assert asked == "Error: Sorry, which devices do you mean?"
 
 
 async def test_states_stay_and_are_told(call: Call) -> None:
@@ -114,6 +127,12 @@ def test_a_room_that_the_model_left_out_is_taken_from_the_message() -> None:
             find(devices, "light", messages=vague)
 
 
+def test_what_is_locked_is_the_lock_whatever_was_spoken_of_last() -> None:
+    devices = [Device("front door", "lock", "locked"), Device("garage door", "cover", "open")]
+    assert find(devices, "garage", messages=("did you lock it",)) == devices[:1]
+    assert find(devices, "garage", messages=("lock the garage",)) == devices[1:]
+
+
 def test_an_exact_name_wins_over_longer_ones() -> None:
     devices = [Device("fan", "fan", "on"), Device("kitchen fan", "fan", "off")]
     assert find(devices, "fan") == devices[:1]
@@ -130,6 +149,7 @@ def test_an_exact_name_wins_over_longer_ones() -> None:
         ("light", "warm white", "warm white"),
         ("light", "20%", "20 percent"),
         ("light", "down", "80 percent"),
+        ("light", "not so bright", "80 percent"),
         ("fan", "a bit higher", "100 percent"),
         ("cover", "down a touch", "80 percent"),
         ("cover", "fully down", "closed"),
@@ -213,7 +233,7 @@ async def house(instance: Instance) -> AsyncGenerator[HomeAssistant, None]:
     ],
 )
 async def test_states_are_told(house: HomeAssistant, device: str, answer: str) -> None:
-    assert await get_device(device, house=house) == answer
+    assert await get_device(device, house=house, scope=SessionScope("s")) == answer
 
 
 @pytest.mark.parametrize(

@@ -167,3 +167,44 @@ async def test_a_list_is_cleared_and_it_is_said_of_what(call: Call) -> None:
     assert await call("clear_list") == "Cleared the shopping list: milk and eggs."
     assert await call("clear_list") == "The shopping list is empty."
     assert await call("read_list", list="camping") == "The camping list has 1 item: tent."
+
+
+@pytest.mark.parametrize(
+    ("item", "said", "items"),
+    [
+        ("crisps olives", "add crisps olives and hummus", "crisps and olives"),
+        ("socks toothbrush", "a list with socks toothbrush, and soap", "socks and toothbrush"),
+        ("olive oil", "add olive oil and bread", "olive oil"),
+        ("two bottles prosecco", "two bottles prosecco and gin", "two bottles prosecco"),
+        ("bags of spinach", "bags of spinach and milk", "bags of spinach"),
+        ("sports drinks", "sports drinks and milk", "sports drinks"),
+        ("walkers crisps", "add walkers crisps", "walkers crisps"),
+    ],
+)
+async def test_a_plural_ends_an_item_of_an_enumeration(
+    call: Call, scope: SessionScope, item: str, said: str, items: str
+) -> None:
+    scope.said = (said,)
+    assert await call("add_to_list", item=item) == f"Added {items} to the shopping list."
+
+
+async def test_that_list_is_the_one_that_was_named_last(call: Call, scope: SessionScope) -> None:
+    await call("add_to_list", item="milk")
+    scope.said = before = ("add charcoal to the garden party list", "what's on my to do list")
+    await call("add_to_list", item="charcoal", list="garden party")
+    told = "The garden party list has 1 item: charcoal."
+    for said in ("read me that list", "is there charcoal on it"):
+        scope.said = (said, *before)
+        assert await call("read_list") == told
+    scope.said = ("what's on my shopping list", *before)
+    assert await call("read_list", list="shopping") == "The shopping list has 1 item: milk."
+    scope.said = ("read me both", *before)
+    assert await call("read_list") == f"The shopping list has 1 item: milk. {told}"
+    scope.said = ("tongs too", *before)
+    assert await call("add_to_list", item="tongs") == "Added tongs to the garden party list."
+    scope.said = ("take the tongs off it", *before)
+    assert await call("remove_from_list", item="tongs") == (
+        "Removed tongs from the garden party list."
+    )
+    scope.said = ("clear it", "thanks", "can you hear me")
+    assert await call("clear_list", list="shopping") == "Cleared the garden party list: charcoal."

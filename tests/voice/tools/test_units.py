@@ -4,6 +4,7 @@ import pytest
 
 from voice.tools.builtin.units import convert_units
 from voice.tools.registry import ToolError
+from voice.tools.scope import SessionScope
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ from voice.tools.registry import ToolError
     ],
 )
 def test_conversions(amount: str, source: str, target: str, answer: str) -> None:
-    assert convert_units(amount, source, target) == answer
+    assert convert_units(amount, source, target, scope=SessionScope("s")) == answer
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_conversions(amount: str, source: str, target: str, answer: str) -> None
 )
 def test_what_cannot_be_converted(amount: str, source: str, target: str, complaint: str) -> None:
     with pytest.raises(ToolError) as failure:
-        convert_units(amount, source, target)
+        convert_units(amount, source, target, scope=SessionScope("s"))
     assert str(failure.value) == complaint
 
 
@@ -87,4 +88,10 @@ def test_what_cannot_be_converted(amount: str, source: str, target: str, complai
     ],
 )
 def test_amounts_in_two_units(amount: str, source: str, target: str, answer: str) -> None:
-    assert convert_units(amount, source, target) == answer
+    assert convert_units(amount, source, target, scope=SessionScope("s")) == answer
+
+
+def test_an_amount_from_before_is_taken_whole() -> None:
+    scope = SessionScope("s", said=("and in ounces", "grams in three quarters of a pound"))
+    told = convert_units("three", "pound", "ounces", scope=scope)
+    assert told == "0.75 pounds is 12 ounces."

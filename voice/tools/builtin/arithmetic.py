@@ -63,9 +63,14 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"open(?:ing)? (?:paren(?:thesis|theses)?|brackets?)|\[", "("),
     (r"clos(?:e|ed|ing) (?:paren(?:thesis|theses)?|brackets?)|\]", ")"),
     (r"(?:and )?added to|and then plus", "+"),
+    (r"take ?away", "-"),
     (r"multiplied (?:by|with)", "*"),
     (r"divided (?:by|with)|split (?:by|between)", "/"),
-    (r"(?:percent|%)(?: (?:tip|discount|(?:sales )?tax))? (?:of|on)", "pof"),
+    (
+        r"(?:percent|%)(?: (?:tip|discount|deposit|interest|commission|vat|gst|(?:sales )?tax))?"
+        r" (?:of|on)",
+        "pof",
+    ),
     (r"(?:percent|%)(?: discount)? off(?: of)?", "poff"),
     (r"rounded up", "ceil"),
     (r"rounded down", "floor"),
@@ -97,8 +102,8 @@ def calculate(expression: _Sum) -> str:
 
 
 def _several(expression: str) -> Decimal:
-    """The value of a sum that is more than a single number."""
-    if len(_tokens(expression[:_LONGEST_CHARS])) < 2:
+    """The value of a sum that is more than a single number or percentage."""
+    if len([one for one in _tokens(expression[:_LONGEST_CHARS]) if one != "%"]) < 2:
         raise Unreadable("sum", expression, _NO_SUM)
     return evaluate(expression)
 

@@ -447,7 +447,10 @@ def remove_drink(drink: _Ordered, *, scope: SessionScope, store: Store) -> str:
         return _saved(scope, store, order, told)
     count = taken_off(f"{drink}\n{next(iter(scope.said), '')}")
     order, last = scope.order, newest(scope)
-    gone = meant_in(drink, order, count) if count else found_in(drink, order, last)[-1]
+    # The one spoken of last, unless another is called just so.
+    just_named = not count and Drink(name_of(drink)) not in order
+    newest_one = last if just_named and last in found_in(drink, order, last) else None
+    gone = newest_one or meant_in(drink, order, count, last)
     had = scope.order[gone]
     left = {one: n - (one == gone) * (count or n) for one, n in scope.order.items()}
     scope.removed = removed = Ordered(gone, min(had, count or had))

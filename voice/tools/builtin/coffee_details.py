@@ -285,7 +285,7 @@ def changed(drink: Drink, said: Mapping[str, str]) -> Drink:
     new = replace(
         drink,
         size=size(said["size"]) or drink.size,
-        roast=roast(said["roast"]) or drink.roast,
+        roast=replaced(said["roast"], drink.roast, roast),
         shots=replaced(said["shots"], drink.shots, shots),
         milk=replaced(said["milk"], drink.milk, milk),
         sweetener=replaced(

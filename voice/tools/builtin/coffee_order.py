@@ -59,6 +59,7 @@ def _is_part(said: str, ordered: Drink) -> bool:
     words, label = set(has.split()), label_of(ordered, 1, always_count=False)
     own = {singular(word) for word in re.findall(r"[\w'-]+", label)}
     own |= set() if is_cold(label) else {"hot"}
+    own |= set() if additions(ordered) else {"plain"}
     return words <= own and ordered.name.split()[-1] in words and not own & set(lacks.split())
 
 

@@ -121,7 +121,8 @@ class Documents:
             self._lock.release()
         if found is None:
             return False
-        passage = f"{found[1]}{found[2]}".lower()
+        # "Wi-Fi" answers a question about the wifi.
+        passage = f"{found[1]}{found[2]}".lower().replace("-", "")
         half = 2 * sum(word[:_STEM] in passage for word in words) >= len(words)
         return half and thing[:_STEM] in passage
 

@@ -35,7 +35,8 @@ _STATES = {
     "minimum": "1 percent", "dim": "20 percent", "dimmed": "20 percent", "bright": "100 percent",
     "low": "20 percent", "quiet": "20 percent", "medium": "50 percent", "high": "100 percent",
     "max": "100 percent", "halfway": "50 percent", "half open": "50 percent",
-    "half closed": "50 percent", "out": "off", "relock": "locked",
+    "half closed": "50 percent", "out": "off", "relock": "locked", "dark": "off",
+    "pitch black": "off",
 }  # fmt: skip
 _COLORS = (
     "red", "green", "blue", "yellow", "orange", "purple", "pink", "white", "violet", "turquoise",
@@ -49,11 +50,12 @@ _KINDS = {
 """Kind of device → the states it can take."""
 _BEFORE_STATES = re.compile(
     r"^(?:(?:(?:up|down|back) (?=to\b)|to|at|the|turned|switched|be|a|brightness|temperature|heat"
-    r"|volume|fully)\b ?)+"
+    r"|volume|fully|all|completely|totally)\b ?)+"
 )
 _STEP = re.compile(
     r"(?:(?:bit|little|touch|tad) )?(?:(?P<up>up|louder|brighter|warmer|hotter|higher)"
-    r"|(?:down|quieter|dimmer|darker|cooler|colder|lower))"
+    r"|(?:down|quieter|dimmer|darker|cooler|colder|lower"
+    r"|(?:not (?:so|as|quite so|that)|less|too) (?:bright|loud|warm|hot|high)(?: now)?))"
     r"(?P<by> a (?:bit|little|touch|tad|notch)| (?:by )?(?P<count>\d+)(?: percent| degrees?)?)?"
 )
 """More or less than now: "a bit louder", "down two degrees"."""
@@ -73,6 +75,8 @@ _STATE_WORDS = 4
 """Most words of a state, as in "down to five percent"."""
 _EVERY = {"all", "every", "of", "the", "in"}
 _EVERYTHING = {"everything", "all devices", "all of it", "the whole house", "whole house"}
+_LOCKING = re.compile(r"\b(?:un|re)?lock(?:ed)?\b")
+_SEVERAL = re.compile(r"\b(?:both|all (?:two|three|four|five|six|of (?:them|those)))\b")
 _SWITCHED = {"light", "fan", "switch", "media"}
 """Kinds of device that "everything" includes; it must not unlock a door."""
 
@@ -203,7 +207,13 @@ async def set_device(
     inverses: Inverses,
 ) -> str:
     """Switch or adjust a home device."""
+    newest = " ".join(scope.said[:1]).lower()
+    if less := re.search(rf"\b(?:not (?:so|as|that)|less|too) {re.escape(state)}\b", newest):
+        # A model may copy only the last word.
+        state = less[0]
     found = find(await house.devices(), device, room, scope.said, state)
+    if len(found) == 1 and _SEVERAL.search(newest) and _words(device).isdisjoint(_words(newest)):
+        raise ToolError("Sorry, which devices do you mean?")
     wanted = [(each, read_state(each, state)) for each in found]
     done, failed = list[Device](), dict[str, ToolError]()
     for each, new in wanted:
@@ -224,9 +234,11 @@ async def set_device(
 
 
 @tool(read_only=True)
-async def get_device(device: _DeviceName, room: str = "", *, house: House) -> str:
+async def get_device(
+    device: _DeviceName, room: str = "", *, house: House, scope: SessionScope
+) -> str:
     """Tell the state of a device."""
-    found = find(await house.devices(), device, room)
+    found = find(await house.devices(), device, room, scope.said)
     alike: dict[str, list[Device]] = {}
     for each in found:
         alike.setdefault(each.state, []).append(each)
@@ -284,6 +296,10 @@ def find(
     )
     words -= _EVERY
     found = _called(words, devices)
+    locks = [each for each in devices if each.kind == "lock"]
+    if len(locks) == 1 and _LOCKING.search(newest) and words.isdisjoint(_words(newest)):
+        # A model may take "it" in "did you lock it" for what was spoken of last.
+        return locks
     exact = [each for each in found if _words(each.name) == words]
     if exact or (len(found) > 1 and wants_all) or len(found) == 1:
         return exact or found
@@ -295,6 +311,11 @@ def find(
     if not found:
         place = f" in the {said_room}" if said_room and said_room not in said_device else ""
         raise ToolError(f"{_there_is_no(said_device)}{place}.")
+    return _one_of(found, words, newest, state)
+
+
+def _one_of(found: Sequence[Device], words: set[str], newest: str, state: str) -> list[Device]:
+    """The device meant of several that fit the ``words`` of a name; see `find`."""
     able = [each for each in found if state and _can_be(each, state)]
     if len(able) == 1:
         return able
@@ -302,6 +323,10 @@ def find(
     named = [each for each in found if _words(each.name) <= said]
     if len(named) == 1:
         return named
+    lights = [each for each in able if each.kind == "light"]
+    if len(lights) == 1 and all(_words(each.name) - words for each in able):
+        # Whoever switches a room, "the bedroom off", means its light.
+        return lights
     raise ToolError(f"Which one: the {phrasing.joined([each.name for each in found], 'or')}?")
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 from voice.tools import phrasing
 from voice.tools.registry import Known, ToolError, tool
 from voice.tools.scope import SessionScope
+from voice.tools.spoken_numbers import digits
 from voice.tools.store import Store
 
 _SHOPPING = "shopping"
@@ -18,6 +19,27 @@ _TASKS = ("to do",)
 """Lists whose items are whole sentences, in which "and" does not separate items."""
 _AND = "\0and\0"
 """Stands for the "and" of a pair while items are separated."""
+_NAMED = re.compile(
+    r"\b(?:the|my|our|an?) "
+    r"((?:(?!(?:the|my|our|to(?! do)|on|off|from|in|of)\b)[\w'-]+ ){1,3})list\b"
+)
+_POINTING = re.compile(
+    r"\b(?:(?:on|off|onto|to|from|read|clear|empty|wipe)(?: me)? (?:it|there)"
+    r"|(?:that|this|same) (?:list|one)|(?:put|add) (?:that|it|them|those) on)\b"
+    r"|\b(?:too|as well)\W*$"
+)
+"""Refers to a list that was named before."""
+_EVERY = re.compile(r"\bboth\b|\ball (?:of )?(?:the|my) lists\b|\b(?:what|which|my) lists\b")
+_PLURAL = re.compile(
+    r"(?!(?:sports|clothes|kids|brussels|christmas|canvas|ladies|savings|glasses)\b)"
+    r"[^\W\d]{2,}[^\W\dsui]s",
+    re.IGNORECASE,
+)
+_GOES_ON = frozenset((
+    "at", "by", "extra", "for", "from", "in", "large", "of", "on", "or", "size", "small", "that",
+    "to", "with",
+))  # fmt: skip
+"""Words behind a plural that still speak of it."""
 # Each is one item in spite of the "and".
 _PAIRS = (
     "half and half", "mac and cheese", "macaroni and cheese", "bits and pieces", "fish and chips",
@@ -28,11 +50,13 @@ _PAIRS = (
 @tool()
 def add_to_list(item: str, list: str = "", *, scope: SessionScope, store: Store) -> str:
     """Put an item on a list."""
-    name = _said_name(list)
-    if re.search(rf"\blist (?:called|named) {re.escape(item)}\W*$", " ".join(scope.said[:1]), re.I):
+    name = _said_name(_meant(list, scope))
+    said = " ".join(scope.said[:1])
+    if re.search(rf"\blist (?:called|named) {re.escape(item)}\W*$", said, re.I):
         # A list need not be created: it exists as soon as something is on it.
         raise ToolError(f"Just tell me what to put on the {_said_name(item)} list.")
-    items = [*{_key(each): each for each in _items_of(item, name)}.values()]
+    apart = (one for each in _items_of(item, name) for one in _enumerated(each, said))
+    items = [*{_key(each): each for each in apart}.values()]
     on_list = {_key(known) for known in store.items(_stored_name(name))}
     new = [each for each in items if _key(each) not in on_list]
     # Another conversation may add the same at this moment.
@@ -62,8 +86,9 @@ _Item = Annotated[str, Known(_on_a_list)]
 
 
 @tool(undoes=True)
-def remove_from_list(item: _Item, list: str = "", *, store: Store) -> str:
+def remove_from_list(item: _Item, list: str = "", *, scope: SessionScope, store: Store) -> str:
     """Take an item off a list."""
+    list = _meant(list, scope)
     name = _said_name(list)
     if not (list and store.items(_stored_name(name))):
         name = _list_with(_bare(item), "", store)
@@ -90,9 +115,9 @@ def move_item(item: _Item, to: str, list: str = "", *, store: Store) -> str:
 
 
 @tool(undoes=True)
-def clear_list(list: str = "", *, store: Store) -> str:
+def clear_list(list: str = "", *, scope: SessionScope, store: Store) -> str:
     """Delete everything on a list."""
-    name = _said_name(list)
+    name = _said_name(_meant(list, scope))
     cleared = store.clear_items(_stored_name(name))
     if not cleared:
         return f"The {name} list is empty."
@@ -100,14 +125,32 @@ def clear_list(list: str = "", *, store: Store) -> str:
 
 
 @tool(read_only=True)
-def read_list(list: str = "", *, store: Store) -> str:
+def read_list(list: str = "", *, scope: SessionScope, store: Store) -> str:
     """Read a list aloud."""
-    name = _said_name(list)
+    every = not list and _EVERY.search(" ".join(scope.said[:1]).lower())
+    names = store.lists() if every else []
+    return " ".join(_told(one, store) for one in names or [_said_name(_meant(list, scope))])
+
+
+def _told(name: str, store: Store) -> str:
     items = store.items(_stored_name(name))
     if not items:
         return f"The {name} list is empty."
     count = phrasing.counted(len(items), "item")
     return f"The {name} list has {count}: {phrasing.joined(items)}."
+
+
+def _meant(list: str, scope: SessionScope) -> str:
+    """The list of a call; for "that list", the one that was spoken of last.
+
+    A model may leave it out then, or take another.
+    """
+    newest, *before = (said.lower() for said in scope.said or ("",))
+    if _POINTING.search(newest) and not (list and list.lower() in newest):
+        named = _NAMED.findall(" ".join(before[:1]))
+        list = named[-1] if named else scope.newest_list or list
+    scope.newest_list = list
+    return list
 
 
 def _said_name(name: str) -> str:
@@ -165,6 +208,23 @@ def _items_of(said: str, name: str) -> list[str]:
         bare = re.sub(rf"\b{pair}\b", pair.replace(" and ", _AND), bare, flags=re.I)
     parts = re.split(r",\s*(?:and\s+)?|(?<!\s)\s+(?:and|plus|as well as)\s+(?:also\s+)?", bare)
     return [_bare(part.replace(_AND, " and ")) for part in parts if _bare(part)]
+
+
+def _enumerated(item: str, said: str) -> list[str]:
+    """The items in words before an "and": "crisps olives", of "crisps olives and hummus", are two.
+
+    A plural ends an item. Nothing else tells "milk eggs" from "olive oil", which stay as said.
+    """
+    if not re.search(rf"\b{re.escape(item)},? and\b", said, re.IGNORECASE):
+        return [item]
+    parts: list[list[str]] = [[]]
+    words = item.split()
+    for word, then in zip(words, [*words[1:], "of"], strict=True):
+        parts[-1].append(word)
+        counted = re.match(r"\d|(?:a|few|couple) ", digits(" ".join(parts[-1][:2])[:40]))
+        if _PLURAL.fullmatch(word) and then.lower() not in _GOES_ON and not counted:
+            parts.append([])
+    return [" ".join(part) for part in parts]
 
 
 def _bare(item: str) -> str:

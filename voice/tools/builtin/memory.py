@@ -140,10 +140,13 @@ def remember_fact(fact: str, *, scope: SessionScope, store: Store, memory: Memor
     said = " ".join(fact.split()).rstrip(".!")
     if len(said) > LONGEST:
         raise ToolError("That is too long for me to remember.")
-    if not any(_same(said, wording(one)) for one in had):
-        if len(had) >= memory.most_facts:
-            raise ToolError("I remember as much as I may. Please have me forget something first.")
-        store.keep_fact(said, scope.now().timestamp())
+    # One sentence may tell several: "… that Zoe is eight and that she likes tea".
+    parts = re.split(r",? and that (?=\w)", said)
+    new = [part for part in parts if not any(_same(part, wording(one)) for one in had)]
+    if len(had) + len(new) > memory.most_facts:
+        raise ToolError("I remember as much as I may. Please have me forget something first.")
+    for part in new:
+        store.keep_fact(part, scope.now().timestamp())
     return f"{'I' if scope.caller else _OF_A_STRANGER} will remember that {to_you(said)}."
 
 
@@ -296,4 +299,9 @@ def _corrected(fact: Fact, to: str) -> str:
                 return ""
             tail = kind.sub(new[0], tail, count=1) if new else tail
         return head + tail
+    # "The green flowerpot" takes the place of "the blue flowerpot".
+    count = len(right.split())
+    like = rf"\b{right.split()[0]} (?:\S+ ){{{max(count - 2, 0)}}}{re.escape(right.split()[-1])}$"
+    if count > 1 and (replaced := re.search(like, text, re.I)):
+        return text[: replaced.start()] + right
     return head + right if head else ""

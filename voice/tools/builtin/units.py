@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Annotated, Any
 
 from voice.tools import phrasing
 from voice.tools.registry import Readable, ToolError, Unreadable, tool
+from voice.tools.scope import SessionScope
 from voice.tools.spoken_numbers import NUMBER, digits
 from voice.tools.spoken_numbers import amount as read_amount
 
@@ -74,8 +76,9 @@ _To = Annotated[str, Readable(lambda said, _: _two_units(said), _WHICH, refuses=
 
 
 @tool(read_only=True)
-def convert_units(amount: _Amount, from_unit: _From, to_unit: _To) -> str:
+def convert_units(amount: _Amount, from_unit: _From, to_unit: _To, *, scope: SessionScope) -> str:
     """Convert between units of measure."""
+    amount = _whole(amount, from_unit, scope.said[1:])
     count, source, had = _two_amounts(f"{amount} {from_unit}") or (None, "", "")
     if count is None:
         count, source = _amount(amount), _unit(from_unit)
@@ -84,6 +87,20 @@ def convert_units(amount: _Amount, from_unit: _From, to_unit: _To) -> str:
     value = _converted(count, source, target)
     have = _in_parts(value, target, smaller) if smaller else _counted(value, target)
     return f"{had or _counted(count, source)} is {have}."
+
+
+def _whole(amount: str, unit: str, before: Sequence[str]) -> str:
+    """An amount from an earlier message, with all the words of it that stand before its unit.
+
+    A model may copy only the "three" of "three quarters of a pound".
+    """
+    said = re.escape(amount.lower()), re.escape(unit.lower())
+    found = re.search(rf"\b({said[0]} (?:\w+ ){{1,3}}){said[1]}\b", "\n".join(before).lower())
+    if found:
+        with contextlib.suppress(ToolError):
+            _amount(found[1].strip())
+            return found[1].strip()
+    return amount
 
 
 def _amount(said: str) -> Decimal:
