@@ -49,8 +49,9 @@ _WISHING = word_set("i we want need would")
 _SMALL = GRAMMAR | VERBS | {"only"}
 _POLITE = (
     r"(?:you|possible|so|anything|any|only|need be|necessary|i (?:may|can|could|might|remember)"
-    r"|(?:it|that)(?:'s| is) (?:(?:not|all|too|any|at all|really) )*(?:ok|okay|alright|right|fine"
-    r"|possible|trouble|much|bother|convenient|available)"
+    r"|(?:it|that)(?:'s| is| isn't|(?: would| wouldn't) be)"
+    r" (?:(?:not|all|too|any|at all|really) )*(?:ok|okay|alright|right|fine|possible"
+    r"|trouble|much|bother|convenient|available)"
     r"|(?:it|that)(?:'s|'s not| is not| isn't) (?:\w+ ){0,3}(?:already|yet|there))\b"
 )
 _SOMEBODY = (
@@ -70,9 +71,11 @@ _ALTERNATIVE = re.compile(r"\bunless\b|\b(?:otherwise|or else)\b")
 """The only conditions that count in an order: "if there is any" and "if it's no bother" do not."""
 _IN_TURN = re.compile(r"\bafter (?=(?:i|we|he|she|they|the|my|our)\b)")
 """Such words may be part of a free text, but a tool that acts at once cannot wait for them."""
+_BUT = r"(?:except|apart from|excluding|aside from)"
 _EXCEPTION = re.compile(
-    r"\b(?:except|apart from|excluding|aside from"
-    r"|(?:all|every\w*)(?: \w+){0,3} (?:but(?! with| no\b)|other than))\b"
+    # "Except the large one, make that decaf" corrects what was done for all.
+    rf"(?:(?<!^)\b{_BUT}|^{_BUT}(?=.*\b(?:all|every))"
+    r"|\b(?:all|every\w*)(?: \w+){0,3} (?:but(?! with| no\b)|other than))\b"
 )
 _NAMING = re.compile(r"(?:change|move|update|edit|cancel|remove|delete|clear)(?![a-z])")
 """Tools that use the time of a thing to name it."""

@@ -44,6 +44,12 @@ _LEAD = (
 _TAIL = r"(?: (?:now|please|sorry|after all|instead|actually|though|then|i said|i meant))*"
 _SAID = re.compile(rf"{_LEAD}(?P<value>.+?){_TAIL}")
 _DENIED = re.compile(rf"{_LEAD}(?:not|did you say|you said) (?:the |an? )?(?P<rest>.+)")
+_NOT_SO = re.compile(
+    rf"{_LEAD}(?:(?P<thing>[\w' ]+?)(?: (?:was|is|were|are)n't|(?:'s| (?:was|is|were|are)) not)"
+    r"|(?:(?:keep|leave|make) (?:it|that|them) )?(?:(?:but|just) )*not)"
+    rf" (?:(?:supposed|meant) to be )?(?P<what>\w+){_TAIL}"
+)
+"""Says what a thing was not to be: "the tea wasn't decaf", "keep it, just not decaf"."""
 _LENGTH = re.compile(r"\b(?:second|minute|hour|day)s?\b")
 _CLOCK = re.compile(r"noon|midnight|past|o'clock|:")
 _KEEPING = re.compile(
@@ -209,7 +215,39 @@ def corrected(
         made = list(_made(before if old else before[_last_done(before, tools) :], tools))
         if calls := _again(made if old else made[:1], tools, new, old):
             return calls
-    return _instead(message, before, tools)
+    return _instead(message, before, tools) or _less(" ".join(words), before, tools)
+
+
+def _less(
+    words: str, before: Sequence[Message], tools: Mapping[str, ToolSpec]
+) -> tuple[ToolCall, ...]:
+    """The calls that take a value off the newest thing with it: "the tea wasn't decaf"."""
+    if (found := _NOT_SO.fullmatch(words)) is None:
+        return ()
+    what, named = found["what"], word_set(_thing(found["thing"] or "")) - _OF_ANYTHING
+    for call in _made(before, tools):
+        has = {n: plain(str(value)) for n, value in call.arguments.items()}
+        change = tools.get(f"change_{call.name.partition('_')[2]}")
+        name = next((n for n, v in has.items() if what in v.split()), "")
+        if not name or change is None or not named <= word_set(" ".join(has.values())):
+            continue
+        if name not in change.required:
+            kept = {n: call.arguments[n] for n in change.required if n in call.arguments}
+            off = _readable(f"no {what}", name, change)
+            return (_with(call, change.name, {**kept, name: off}),) if off else ()
+        without = " ".join(word for word in has[name].split() if word != what)
+        making = without and call.name.partition("_")[0] in MAKING
+        return _changed(call, name, without, tools) if making else ()
+    return ()
+
+
+def restated(message: str, call: ToolCall, tools: Mapping[str, ToolSpec]) -> ToolCall | None:
+    """A call that was only asked about, with the value that replaces another: "hot, not iced"."""
+    for new, old in _readings(plain(message)):
+        fitting = _fitting(call, tools, new, old) if old else {}
+        if len(fitting) == 1:
+            return _with(call, call.name, {**call.arguments, **fitting})
+    return None
 
 
 def _instead(
@@ -363,12 +401,6 @@ def told_last(messages: Sequence[Message], tools: Mapping[str, ToolSpec]) -> str
     return " ".join(reversed(told))
 
 
-def names_a_deed(message: str, tools: Mapping[str, ToolSpec]) -> bool:
-    """Whether a message has the verb of a tool that changes something: "have you booked it"."""
-    verbs = [re.escape(n.partition("_")[0]) for n, one in tools.items() if not one.read_only]
-    return re.search(rf"\b(?:{'|'.join(verbs)}|do(?:ne)?\b)", plain(message)) is not None
-
-
 def _asked(messages: Sequence[Message]) -> int:
     """Index of the user's last message."""
     return max((at for at, one in enumerate(messages) if one.role is Role.USER), default=0)
@@ -404,12 +436,7 @@ def _again(
 ) -> tuple[ToolCall, ...]:
     """The newest call that the words fit, changed; empty if they fit two of its arguments."""
     for call in made:
-        fitting = {
-            name: value
-            for name, before in call.arguments.items()
-            for said in spellings(before)
-            if (value := _readable(_replaced(said, new, old), name, tools[call.name]))
-        }
+        fitting = _fitting(call, tools, new, old)
         if len(fitting) == 1:
             ((name, value),) = fitting.items()
             # "Make it three" for a drink with two shots may mean three drinks.
@@ -418,6 +445,18 @@ def _again(
         if fitting:
             break
     return ()
+
+
+def _fitting(
+    call: ToolCall, tools: Mapping[str, ToolSpec], new: str, old: str
+) -> dict[str, object]:
+    """The arguments that have the old value, with the new one instead."""
+    return {
+        name: value
+        for name, before in call.arguments.items()
+        for said in spellings(before)
+        if (value := _readable(_replaced(said, new, old), name, tools[call.name]))
+    }
 
 
 def _readable(value: str | None, name: str, tool: ToolSpec) -> object:

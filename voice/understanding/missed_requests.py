@@ -23,7 +23,8 @@ _JOINTS = frozenset(("and", "or", "but", "then"))
 _ARTICLES = frozenset(("the", "a", "an", "some", "of", "also", "please"))
 _ASIDE = re.compile(
     r"(?:because|cause|cos|since|so that|though|although|before i forget|while (?:i|we|you)"
-    r"|(?:if|when) you|if (?:it's|that's|i may)|for (?:my|our|his|her|their|a friend)|just|only"
+    r"|(?:if|when) you|if (?:it's|(?:it|that) isn't|that's|i may)"
+    r"|for (?:my|our|his|her|their|a friend)|just|only"
     r"|(?:(?:my|the) )?names?(?: is)?|under)\b"
     r"|(?!(?:.* )?(?:when|if|after|until|unless)\b)(?:.* )?(?:i|i'm|i've|i'd|i'll|it's|he's|she's"
     r"|we're|they're|that's|there's|is|isn't|are|was|were|would|wouldn't)\b"

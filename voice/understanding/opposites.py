@@ -58,6 +58,11 @@ _SETS = re.compile(
 )
 """Verbs that cannot be part of a request to end something, unlike "make sure it is off"."""
 _REPLACES = re.compile(r"\b(?:instead|swap|replace|exchange|rather than)\b")
+_MAKES = re.compile(r"\bmake (?!sure\b|.* go\b)")
+_IS_NOT = re.compile(r"\b(?:is|was|are|were)(?:n't| not) (?!needed|wanted)")
+"""Says what a thing is not, and so does not take it away: "the tea wasn't decaf"."""
+_TAG = re.compile(r"\b(?:is|was|are|were|do|does|did|has|have)n't (?:it|that|they|there)\W*$")
+"""Ends a remark like a question: "that's a lot of sugar, isn't it"."""
 _KEEPS = (
     r"\b(?:keep|leave|stick with|stay with) (?:it|that|this|them|the|my|all|everything)\b"
     r"(?! (?:call|chat|conversation|session)\b|.* out\b)"
@@ -124,9 +129,15 @@ def opposed(
     denied = tuple(call for call in calls if _is_denied(_plain(message), call, setters))
     if denied:
         return Opposed(denied, KEPT)
-    ending = bool(calls) and all(_verb(call.name) in ENDING for call in calls)
-    if ending and _REPLACES.search(_plain(whole or message)) and not asks_to_end(message):
-        return Opposed(tuple(calls), NOTHING_INSTEAD)
+    said = _plain(whole or message)
+    gone = [call for call in calls if _verb(call.name) in ENDING]
+    # What is made again, and no different, is in its own place.
+    again = [one for one in calls if any(one.arguments == two.arguments for two in gone)]
+    if gone and len(again) == len(calls) and not asks_to_end(message):
+        if _REPLACES.search(said) or _MAKES.search(_plain(message)):
+            return Opposed(tuple(calls), NOTHING_INSTEAD)
+        if _IS_NOT.search(said):
+            return Opposed(tuple(calls))
     aims = [_Aim.SET if call.name in setters else _aim_of_tool(call.name) for call in calls]
     arguments = [str(value) for call in calls for value in call.arguments.values()]
     asked = _aim_of_request(_plain(message), arguments)
@@ -135,7 +146,8 @@ def opposed(
         asked = _Aim.KEEP
     if asked is _Aim.LEARN:
         wrong = [call for call in calls if _verb(call.name) in _BEGINNING | ENDING | _CHANGING]
-        return Opposed(tuple(wrong), _unknown(message, wrong))
+        remark = _TAG.search(_plain(message))
+        return Opposed(tuple(wrong), UNSURE if remark else _unknown(message, wrong))
     if asked is None or asked in aims:
         return Opposed()
     fine = {None, asked} | ({_Aim.SET} if asked in (_Aim.BEGIN, _Aim.END) else set())
@@ -206,7 +218,7 @@ def _aim_of_request(said: str, arguments: Sequence[str]) -> _Aim | None:
     for argument in sorted(map(_plain, arguments), key=len, reverse=True):
         rest = re.sub(rf"\b{re.escape(argument)}(?!\w)", " ", rest, count=1)
     rest = " ".join(rest.split())
-    if _HYPOTHETICAL.search(said):
+    if _HYPOTHETICAL.search(said) or _TAG.search(said):
         return _Aim.LEARN
     forbidden = _NOT_TO_END.sub(" ", rest)
     if forbidden != rest:

@@ -24,8 +24,15 @@ _LONGEST = 5
 """Most words of a value."""
 _LONGEST_AT_AN_END = 8
 """Most words of a value at the beginning or end of a free text."""
-_DENYING = word_set("no not never without don't isn't except instead than or if hates none")
-_WITHOUT = r"(?:\bwithout|\binstead of|\brather than|(?:\band|\bwith|\bbut|,) no) (?:any )?"
+_DENYING = word_set("no not never without don't isn't except instead than or if hates none much")
+_WITHOUT = (
+    r"(?:\bwithout|\binstead of|\brather than|(?:\band|\bwith|\bbut|,) no"
+    r"|\btoo much) (?:any )?"
+)
+_REFERRING = re.compile(
+    r"\b(?:same|again|another|second|more|like|too|also|usual|it|that|th[eo]se|them|as well)\b"
+)
+"""Refers to what was said before, of which a call may then carry details."""
 _EDGES = word_set("and with a an the please to for in on")
 _SMALL = GRAMMAR | {"please", "top"}
 _CUT = re.compile(r"[,.;:!?]+\s+|\s+(?=(?:and|but|so|because)\b)")
@@ -182,8 +189,15 @@ def _is_number(word: str) -> bool:
 
 
 def without_strays(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
-    """The call without optional values that were denied, or are times its tool does not take."""
+    """The call without optional values that were denied, or are times its tool does not take.
+
+    A thing that the request names, and nothing that refers back, has no details from before: "one
+    cappuccino" is plain after "one cappuccino with chocolate".
+    """
     said, required = request.lower(), spec.required
+    things = [str(call.arguments.get(name, "")).lower() for name in required]
+    makes = bool(spec.counting) and call.name.partition("_")[0] in MAKING
+    anew = makes and all(one in said for one in things) and not _REFERRING.search(said)
     kept = {
         name: value
         for name, value in call.arguments.items()
@@ -191,6 +205,7 @@ def without_strays(call: ToolCall, request: str, spec: ToolSpec) -> ToolCall:
         or not (
             re.search(rf"{_WITHOUT}{re.escape(str(value).lower())}\b", said)
             or (name not in spec.readings and is_term(str(value), request, spec))
+            or (anew and str(value).lower() not in said)
         )
     }
     return replace(call, arguments=kept)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from voice.types import Message, ToolCall, ToolSpec
-from voice.understanding.corrections import MAKING
+from voice.understanding.corrections import MAKING, failed_ones
 from voice.understanding.english import GRAMMAR, word_set
 from voice.understanding.missed_requests import WORD, carriers
 from voice.understanding.opposites import asks_to_end
@@ -25,6 +25,16 @@ _POINTING = GRAMMAR | {"only", "first", "last"}
 _SEVERAL = word_set("all both everything everybody everyone them these those they lot each")
 _LONGEST_NAME = 3
 """Most words of a thing's name."""
+_THE_ONE = re.compile(r"\bthe (\w+) (?=ones?\b)", re.IGNORECASE)
+_HAVING_IT = re.compile(
+    r"\b(?:have|get|take|like|want|do) (?:it|that|them|those) (?:with|without|in|as)\b",
+    re.IGNORECASE,
+)
+_LIKE = re.compile(
+    r"\b(?:the|that|my|his|her|their) same\b|^(?:and |ok |okay )?same\b"
+    r"|\b(?:another|more|one) (?:one )?like\b"
+)
+"""Wants a thing like one from before."""
 
 
 def made_instead(call: ToolCall, tools: Mapping[str, ToolSpec], message: str) -> ToolCall:
@@ -50,6 +60,18 @@ def made_instead(call: ToolCall, tools: Mapping[str, ToolSpec], message: str) ->
         if denied or there or not known:
             return call
     return replace(call, name=maker.name, arguments=_taken(call, maker))
+
+
+def changed_instead(call: ToolCall, tools: Mapping[str, ToolSpec], message: str) -> ToolCall:
+    """The call; one that makes a thing again for "can I have that with soy" changes it instead."""
+    verb, _, thing = call.name.partition("_")
+    change, maker = tools.get(f"change_{thing}"), tools.get(call.name)
+    if verb not in MAKING or not (change and maker) or not _HAVING_IT.search(message):
+        return call
+    if any(str(call.arguments.get(name, "")) in message for name in maker.required):
+        return call
+    taken = {n: v for n, v in _taken(call, change).items() if n != maker.counting}
+    return replace(call, name=change.name, arguments=taken)
 
 
 def about_the_named(
@@ -94,17 +116,90 @@ def about_the_named(
     return found
 
 
+def as_called(call: ToolCall, spec: ToolSpec, message: str) -> ToolCall:
+    """The call, about its thing as the message calls it: "take the plain one off".
+
+    What tells the one from others is taken from the message, and what is removed is called no more
+    than it is there: "the latte" is no "iced latte". The tool then says if there is no such thing.
+    """
+    things = [n for n in spec.required if n in spec.readings and spec.readings[n].anywhere]
+    if len(things) != 1 or things[0] not in call.arguments:
+        return call
+    value, said = (
+        str(call.arguments[things[0]]).lower(),
+        f" {' '.join(WORD.findall(message.lower()))} ",
+    )
+    if f" {value} " in said:
+        return call
+    told = [one[1] for one in _THE_ONE.finditer(message) if one[1].lower() not in GRAMMAR]
+    words = value.split()
+    kept = [word for word in words if f" {word} " in said]
+    if len(told) == 1:
+        return replace(call, arguments={**call.arguments, things[0]: f"{told[0]} one"})
+    named = re.search(r"\bthe (\w+(?: \w+)?)\W*$", message, re.IGNORECASE)
+    if spec.undoes and named and not kept:
+        # "Lose the whipped cream" does not take the mocha away.
+        return replace(call, arguments={**call.arguments, things[0]: named[1]})
+    if not spec.undoes or kept[-1:] != words[-1:]:
+        return call
+    return replace(call, arguments={**call.arguments, things[0]: " ".join(kept)})
+
+
+def like_before(
+    call: ToolCall, spec: ToolSpec, message: str, before: Sequence[Message]
+) -> ToolCall:
+    """The call, with the details of the thing that the message wants another one like.
+
+    "The same but small" is like the newest one made, "another one like the first" like the first;
+    the message's own words win.
+    """
+    said = message.lower()
+    if not spec.counting or call.name.partition("_")[0] not in MAKING or not _LIKE.search(said):
+        return call
+    models = _models(call.name, spec, before)
+    model = models[0 if re.search(r"\bfirst\b", said) else -1] if models else {}
+    own = {n: v for n, v in call.arguments.items() if str(v).lower() in said}
+    for name in spec.required:
+        # "Another latte like the first" names what it is like.
+        if str(own.pop(name, "")).lower() not in str(model.get(name, "")).lower():
+            return call
+    kept = {n: v for n, v in model.items() if n != spec.counting}
+    return replace(call, arguments={**kept, **own}) if model else call
+
+
+def _models(maker: str, spec: ToolSpec, before: Sequence[Message]) -> list[dict[str, object]]:
+    """The values of the things made before, oldest first, as they were changed since."""
+    made: list[dict[str, object]] = []
+    failed = failed_ones(before)
+    for call in (one for message in before for one in message.tool_calls):
+        thing = " ".join(str(call.arguments.get(name, "")) for name in spec.required).lower()
+        if call.call_id in failed:
+            continue
+        if call.name == maker:
+            made.append(dict(call.arguments))
+        elif call.name == f"change_{maker.partition('_')[2]}":
+            of = [m for m in made if thing and thing in str(m.get(spec.required[0], "")).lower()]
+            for model in of[-1:]:
+                model.update((n, v) for n, v in call.arguments.items() if n not in spec.required)
+    return made
+
+
 def on_the_named(call: ToolCall, message: str) -> ToolCall:
     """The call, on the list that the message names if the call has another: "the shopping list".
 
-    That goes for any argument with the name that ends the tool's own: ``list`` in ``add_to_list``.
+    Of several, it is the first one behind the call's first value. That goes for any argument with
+    the name that ends the tool's own: ``list`` in ``add_to_list``.
     """
     thing = call.name.rpartition("_")[2]
-    named = re.search(rf"\b(?:the|my|our) (\w+) {re.escape(thing)}\b", message, re.IGNORECASE)
+    said = message.casefold()
+    named = [*re.finditer(rf"\b(?:the|my|our) (\w+) {re.escape(thing)}\b", said)]
     had = str(call.arguments.get(thing, "")).casefold()
-    if named is None or not had or had in message.casefold():
-        return call
-    return replace(call, arguments={**call.arguments, thing: named[1]})
+    at = said.find(str(next(iter(call.arguments.values()), "")).casefold())
+    # "Put on the one list tea and on the other" names each before what is put there.
+    of_each = len(named) > 1 and len(said[: named[0].start()].split()) > 2
+    behind = (one[1] for one in named if of_each and one.start() > at >= 0)
+    meant = next(behind, "" if had in said or not named else named[0][1])
+    return replace(call, arguments={**call.arguments, thing: meant}) if had and meant else call
 
 
 def _about_the_newest(

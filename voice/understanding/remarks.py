@@ -77,6 +77,9 @@ _ASKS_ELSE = re.compile(
     r"|.*\b(?:do|does|are|is|will) (?:you|they|the \w+)"
     r" (?:(?!have\b|got\b|any)\w+ ){0,2}(?:open|closed?|shut)\b"
 )
+_ASKS_WHAT_WAS_SAID = re.compile(
+    rf"{_BEFORE_ASKING}did you (?:\w+ )?(?:say|mean|hear|write|put|note)\b"
+)
 _ASKED_ABOUT = re.compile(rf"{_BEFORE_ASKING}(?:what|how)(?:'s| is| are| will)?(?: about)?")
 """Words before a value that is itself asked about: "what's Tuesday like"."""
 _COMMANDS = VERBS - word_set("""
@@ -149,7 +152,14 @@ def asks_else(clause: str, before: str) -> bool:
     >>> asks_else("what's Friday like", "what's"), asks_else("is Friday free", "is")
     (False, False)
     """
+    if asks_what_was_said(clause):
+        return True
     return _ASKS_ELSE.match(plain(clause)) is not None and not _ASKED_ABOUT.fullmatch(plain(before))
+
+
+def asks_what_was_said(clause: str) -> bool:
+    """Whether a clause asks what the agent said or heard: "did you say Friday"."""
+    return _ASKS_WHAT_WAS_SAID.match(plain(clause)) is not None
 
 
 def asking_sentence(message: str) -> str:

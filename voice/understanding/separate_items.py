@@ -8,7 +8,13 @@ details of their own. English only.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from voice.types import ToolCall, ToolSpec
+
+HOW_MANY = "Sorry, how many of each do you want?"
 
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBER = rf"(?:{'|'.join(_NUMBERS)})"
@@ -17,7 +23,7 @@ _SOME = (
 )
 _MESSAGE = re.compile(
     rf"(?P<lead>.*?\b|)(?P<count>(?!one\b){_NUMBER}) (?P<thing>[\w' -]+?)"
-    rf"(?:[,:;.]? and |[,:;.]? )(?P<parts>{_SOME} .+)",
+    rf"(?: (?:please|then|thanks))*(?:[,:;.]? and |[,:;.]? )(?P<parts>{_SOME} .+)",
     re.IGNORECASE,
 )
 _PART = re.compile(
@@ -30,8 +36,9 @@ _OF_ALL = re.compile(r"[,;]? (?:and )?(?:both|all|each)(?: of them)? (?P<rest>.+
 _BEHIND = re.compile(r"(?:with|without|no|in|for|at|to|plus)\b", re.IGNORECASE)
 _PLAIN = ("without", "not", "plain", "none", "normal", "regular")
 """Details that mean none of what the others have."""
+_OF_SEVERAL = re.compile(r"\b(?:both|all|each|every|same|too|again|also|twice|as well)\b")
 _SMALL = re.compile(
-    r"^(?:(?:should be|is|are|being|to be|made|an?)\b ?)+"
+    r"^(?:(?:should be|must be|needs?|ha(?:s|ve)|is|are|being|to be|made|an?)\b ?)+"
     r"|(?: (?:please|thanks|then|as well))*[\s,.;?]*$",
     re.IGNORECASE,
 )
@@ -73,6 +80,73 @@ def told_apart(request: str, is_thing: Callable[[str], bool]) -> tuple[str, ...]
         return (request,)
     parts += [_whole(left, found["thing"], "", common)] if left else []
     return tuple(_led(found["lead"], parts))
+
+
+def counted_twice(request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> bool:
+    """Whether calls for the same thing share one number: "three teas, one decaf" is not six.
+
+    Also whether several make a thing that the request does not name: "one black and one white" may
+    be two of those that were ordered before.
+    """
+    said = request.lower()
+    counting = [(call, spec) for call in calls if (spec := tools.get(call.name)) and spec.counting]
+    numbers = Counter(
+        (_thing(call, spec), str(call.arguments[spec.counting]).lower())
+        for call, spec in counting
+        if spec.counting in call.arguments
+    )
+    things = Counter(_thing(call, spec) for call, spec in counting)
+    return any(
+        0 < len(re.findall(rf"\b{re.escape(number)}\b", said)) < times
+        for (_, number), times in numbers.items()
+    ) or any(
+        times > 1 and not any(one in said for one in thing)
+        for (name, *thing), times in things.items()
+        if not (_OF_SEVERAL.search(said) or name.startswith("change_"))
+    )
+
+
+def with_own_details(
+    request: str, calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]
+) -> list[ToolCall]:
+    """The calls, without details that another call for the same thing has, if said only once.
+
+    That goes for calls with no details of their own, such as that for the second tea of "a tea with
+    lemon and a plain tea", and for details that are denied elsewhere: "a tea with milk and a tea,
+    no milk". A change that says nothing new is dropped.
+    """
+    found: list[ToolCall] = []
+    said = request.lower()
+    for call in calls:
+        if (spec := tools.get(call.name)) and spec.counting:
+            own = _details(call, spec)
+            twins = [
+                _details(one, spec) for one in found if _thing(one, spec) == _thing(call, spec)
+            ]
+            if call.name.startswith("change_") and own in twins:
+                continue
+            plain = any(own.keys() - {spec.counting} <= one.keys() for one in twins)
+            used = {
+                n
+                for n, v in own.items()
+                if n != spec.counting and (times := sum(one.get(n) == v for one in twins))
+                if times >= len(re.findall(rf"(?<!no )(?<!not )\b{re.escape(v)}\b", said))
+                if plain or re.search(rf"\bnot? {re.escape(v)}\b", said)
+            }
+            if not _OF_SEVERAL.search(said):
+                kept = {n: v for n, v in call.arguments.items() if n not in used}
+                call = replace(call, arguments=kept)
+        found.append(call)
+    return found
+
+
+def _details(call: ToolCall, spec: ToolSpec) -> dict[str, str]:
+    return {n: str(v).lower() for n, v in call.arguments.items() if n not in spec.required}
+
+
+def _thing(call: ToolCall, spec: ToolSpec) -> tuple[str, ...]:
+    things = (str(call.arguments.get(name, "")).lower() for name in spec.required)
+    return call.name, *(one.removesuffix("s") for one in things)
 
 
 def _count(some: str, left: int) -> int:

@@ -8,10 +8,11 @@ model if all calls for a request are in one answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from voice.tools.spoken_results import spoken_result
-from voice.types import Message, Role
+from voice.types import Message, Role, ToolSpec
+from voice.understanding.english import plain
 
 _ASKING = """
 a all and any anything are be can correct do does else for get happy have help i i'll in is it
@@ -41,3 +42,9 @@ def closing_question(text: str) -> str:
     last = re.split(r"(?<=[.!?])\s+", text.strip())[-1]
     words = re.findall(r"[^\W_]+(?:'[^\W_]+)?", last.lower().replace("’", "'"))
     return last if last.endswith("?") and words and set(_ASKING.split()).issuperset(words) else ""
+
+
+def names_a_deed(message: str, tools: Mapping[str, ToolSpec]) -> bool:
+    """Whether a message has the verb of a tool that changes something: "have you booked it"."""
+    verbs = [re.escape(n.partition("_")[0]) for n, one in tools.items() if not one.read_only]
+    return re.search(rf"\b(?:{'|'.join(verbs)}|do(?:ne)?\b)", plain(message)) is not None

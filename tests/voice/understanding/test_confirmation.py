@@ -148,7 +148,8 @@ def test_whether_that_is_all_is_a_question_of_the_tool_that_it_would_run() -> No
     [
         ("send it then", True), ("and two more", True),
         ("and how much is that", False), ("and would you have cake with that?", False),
-        ("hot chocolate is nice", False), ("hello", False),
+        ("hot chocolate is nice", False), ("hello", False), ("it's for Jo", True),
+        ("go on then, name's Jo", True), ("ok fine never mind that", False), ("yes, two", False),
     ],
 )  # fmt: skip
 def test_a_yes_is_taken_for_granted_by_what_goes_on_but_by_no_question(

@@ -100,6 +100,14 @@ def test_what_was_said_takes_the_place_of_what_is_denied() -> None:
     assert calls("medium roast not dark", "order_drink", **drink) == [
         ("change_drink", {"drink": "latte", "roast": "medium roast"})
     ]
+    off = [("change_drink", {"drink": "latte", "roast": "no decaf"})]
+    assert calls("no the latte wasn't decaf", "order_drink", drink="latte", roast="decaf") == off
+    assert calls("keep it, just not decaf", "order_drink", drink="latte", roast="decaf") == off
+    assert calls("the latte wasn't iced", "order_drink", drink="iced latte", size="small") == [
+        ("remove_drink", {"drink": "iced latte"}),
+        ("order_drink", {"drink": "latte", "size": "small"}),
+    ]
+    assert not calls("the mocha wasn't decaf", "order_drink", drink="latte", roast="decaf")
     assert calls("a mocha, not a latte", "order_drink", **drink) == [
         ("remove_drink", {"drink": "latte"}),
         ("order_drink", {**drink, "drink": "mocha"}),

@@ -21,7 +21,8 @@ TIMER = ToolCall("c2", "set_timer", {})
      "I'm done", "we're done, thank you", "hang up please", "please hang up now",
      "end the conversation", "you can end the call now", "ok that will be all", "I have to go now",
      "right, I'm all set, thanks", "adios", "ta-ta", "merci, au revoir", "take care now", "byeee",
-     "night night", "so long", "good day to you", "cya", "that's it, see you", "laters"],
+     "night night", "brilliant, that's all", "so long", "good day to you", "cya",
+     "that's it, see you", "laters"],
 )  # fmt: skip
 def test_words_of_goodbye(text: str) -> None:
     assert says_goodbye(text)

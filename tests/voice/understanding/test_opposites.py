@@ -97,6 +97,20 @@ def test_what_is_not_to_be_ended_is_left_alone(message: str, made: ToolCall) -> 
     assert opposed(message, [made]) == Opposed((made,), LEFT_ALONE)
 
 
+@pytest.mark.parametrize(
+    ("message", "made"),
+    [
+        ("make the tea that then", [call("remove_drink", drink="tea")]),
+        ("make the tea that then", [call("remove_drink", drink="tea"),
+                                    call("order_drink", drink="tea")]),
+        ("no the tea wasn't decaf", [call("remove_drink", drink="tea")]),
+        ("that's a lot of sugar isn't it", [call("change_drink", drink="tea", sweetener="sugar")]),
+    ],
+)  # fmt: skip
+def test_what_is_not_asked_to_go_stays(message: str, made: list[ToolCall]) -> None:
+    assert opposed(message, made).calls == tuple(made)
+
+
 def test_a_question_is_not_known_by_the_name_of_its_thing() -> None:
     made = call("order_drink", drink="the chai")
     told = "Sorry, I do not know that about the chai."

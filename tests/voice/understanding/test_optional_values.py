@@ -162,6 +162,7 @@ def test_a_conversion_has_its_number_alone() -> None:
         ("order_drink", "a tea with no sugar and no milk", {"drink": "tea", "milk": "milk"},
          ["drink"]),
         ("order_drink", "a tea without milk", {"drink": "tea", "milk": "milk"}, ["drink"]),
+        ("order_drink", "a tea, not too much milk", {"drink": "tea", "milk": "milk"}, ["drink"]),
         ("order_drink", "a tea, no milk", {"drink": "tea", "milk": "no milk"}, ["drink", "milk"]),
         ("order_drink", "no, milk in the tea", {"drink": "tea", "milk": "milk"}, ["drink", "milk"]),
     ],

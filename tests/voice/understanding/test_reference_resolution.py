@@ -8,6 +8,9 @@ from tests.voice.understanding.test_corrections import TOOLS
 from voice.types import Message, Reading, Role, ToolCall
 from voice.understanding.reference_resolution import (
     about_the_named,
+    as_called,
+    changed_instead,
+    like_before,
     made_instead,
     on_the_named,
 )
@@ -98,3 +101,57 @@ def test_what_names_nothing_is_about_the_newest_thing(
 def test_the_list_is_the_one_that_is_named(message: str, meant: str) -> None:
     call = ToolCall("c", "clear_list", {"list": "holiday"})
     assert on_the_named(call, message) == replace(call, arguments={"list": meant})
+
+
+@pytest.mark.parametrize(("item", "meant"), [("tape", "hardware"), ("ribbon", "christmas")])
+def test_of_several_lists_the_one_behind_the_item_is_meant(item: str, meant: str) -> None:
+    message = "put tape on the hardware list and ribbon on the christmas list"
+    call = ToolCall("c", "add_to_list", {"item": item, "list": "hardware"})
+    assert on_the_named(call, message).arguments == {"item": item, "list": meant}
+
+
+@pytest.mark.parametrize(
+    ("message", "drink", "meant"),
+    [
+        ("take the plain one off", "latte", "plain one"),
+        ("take the latte off", "iced latte", "latte"),
+        ("remove the iced latte", "iced latte", "iced latte"),
+        ("lose the whipped cream", "latte", "whipped cream"),
+        ("remove it", "latte", "latte"),
+    ],
+)
+def test_what_is_removed_is_what_the_message_calls_it(message: str, drink: str, meant: str) -> None:
+    spec = replace(TOOLS["remove_drink"], undoes=True, readings={"drink": KNOWN})
+    assert as_called(ToolCall("c", "remove_drink", {"drink": drink}), spec, message) == ToolCall(
+        "c", "remove_drink", {"drink": meant}
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "given", "meant"),
+    [
+        ("another one like the first but small", {"size": "small", "roast": "decaf"},
+         {"size": "small", "sweetener": "vanilla"}),
+        ("and the same for me", {}, {"size": "large", "roast": "decaf"}),
+        ("a latte for me", {}, {}),
+    ],
+)  # fmt: skip
+def test_another_one_is_like_the_one_that_is_named(
+    message: str, given: dict[str, str], meant: dict[str, str]
+) -> None:
+    first = ToolCall("a", "order_drink", {"drink": "latte", "sweetener": "vanilla"})
+    second = ToolCall("b", "order_drink", {"drink": "latte", "size": "large"})
+    changed = ToolCall("d", "change_drink", {"drink": "latte", "roast": "decaf"})
+    said = [Message(Role.AGENT, tool_calls=(first, second)),
+            Message(Role.AGENT, tool_calls=(changed,))]  # fmt: skip
+    count = Reading(lambda said: said, lambda _: "", counts=True)
+    spec = replace(TOOLS["order_drink"], readings={"shots": count})
+    call = ToolCall("c", "order_drink", {"drink": "latte", **given})
+    assert like_before(call, spec, message, said).arguments == {"drink": "latte", **meant}
+
+
+def test_a_thing_is_not_made_again_for_a_detail() -> None:
+    call = ToolCall("c", "order_drink", {"drink": "latte", "size": "large"})
+    said = "can I have that as a large", "can I have that latte large", "a large one with that"
+    made = [changed_instead(call, DRINKS, one).name for one in said]
+    assert made == ["change_drink", "order_drink", "order_drink"]

@@ -14,6 +14,7 @@ from voice.understanding.repairs import repaired
         ("set a timer for ten no fifteen minutes", "set a timer for fifteen minutes"),
         ("wake me at quarter past three sorry half five tomorrow", "wake me at half five tomorrow"),
         ("Turn on the kitchen light, I mean the bedroom light.", "Turn on the bedroom light"),
+        ("two no just one jar of pickles", "one jar of pickles"),
         ("turn on no turn off the lights", "turn off the lights"),
         ("don't call maria sorry don't call elena", "don't call elena"),
         ("what's the time in Oslo or rather in Bergen", "what's the time in Bergen"),

@@ -10,6 +10,7 @@ import pytest
 from voice.tools import ToolError
 from voice.tools.kinds import KINDS, choice
 from voice.tools.registry import Readable
+from voice.tools.spoken_numbers import duration
 from voice.types import Reading
 from voice.understanding.slot_values import Wanted, said_values
 
@@ -21,6 +22,9 @@ READERS = {
     "part": choice({"morning": ("morning",), "afternoon": ("afternoon",)}),
     "name": KINDS["person"],
     "phone": KINDS["phone number"],
+    "time": KINDS["clock time"],
+    "length": Readable(lambda said, _: duration(said)),
+    "people": KINDS["number of people"],
 }
 
 
@@ -55,10 +59,15 @@ def reading(of: Readable) -> Reading:
         ("part", "morning. actually no, afternoon", {"part": "afternoon"}),
         ("room", "it's the kitchen, sorry, it's in the bathroom", {"room": "bathroom"}),
         ("day", "it's the kitchen, not the bathroom", {"room": "kitchen"}),
+        ("time", "at ten, no, at eleven", {"time": "eleven"}),
+        ("time", "make it two hours", {"length": "two hours"}),
+        ("length", "two hours. no wait, three", {"length": "three hours"}),
+        ("length", "two hours, no, at three", {"length": "two hours", "time": "three"}),
         # A day in a question that is not about it is none; one that is asked about is.
         ("day", "what's the weather like tomorrow", {}),
         ("day", "what time do you shut on Fridays?", {}),
         ("day", "are you open on Saturdays", {}),
+        ("day", "sorry, did you say Tuesday? It has to be Friday", {"day": "Friday"}),
         ("day", "what's Friday like?", {"day": "Friday"}),
         ("day", "can you come on Tuesday?", {"day": "Tuesday"}),
         ("day", "is Tuesday morning free?", {"day": "Tuesday", "part": "morning"}),
@@ -76,6 +85,19 @@ def reading(of: Readable) -> Reading:
             {"problem": "the kitchen tap has been dripping", "room": "kitchen"},
         ),
         ("part", "we saw a man in the kitchen last Friday", {}),
+        ("day", "the blue kitchen one on Friday", {"day": "Friday", "room": "kitchen"}),
+        # The longest span wins, whatever is asked for.
+        ("people", "Thursday at seven", {"day": "Thursday", "time": "seven"}),
+        ("time", "a table for two at one", {"people": "a table for two", "time": "one"}),
+        ("time", "a table for two tonight please", {"people": "a table for two", "day": "tonight"}),
+        (
+            "time",
+            "two people at one on friday",
+            {"people": "two people", "time": "one", "day": "friday"},
+        ),
+        ("day", "tonight at seven", {"time": "tonight at seven", "day": "tonight"}),
+        ("time", "rather eight than seven", {"time": "eight"}),
+        ("time", "eight instead of seven", {"time": "eight"}),
         # Names and their spelling; whose number it is.
         ("name", "My name is Ann, without an E, Lowe with a W", {"name": "Ann Lowe"}),
         (
