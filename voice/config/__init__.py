@@ -44,7 +44,7 @@ class VadConfig(Section):
     """silero is a small network that ships with faster-whisper. webrtc is lighter, but takes noise
     for speech."""
     telephone: Literal["webrtc", "silero"] = "webrtc"
-    """The detector for audio of 8 kHz, in which silero misses the beginnings of words."""
+    """The detector for audio of 8 kHz, or with nothing above 4 kHz: silero misses words there."""
     aggressiveness: int = Field(default=2, ge=0, le=3)
     """webrtc only: 0 lets most audio through, 3 rejects most."""
     threshold: float = Field(default=0.5, gt=0, lt=1)

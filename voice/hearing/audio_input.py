@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voice.audio import Framer, StreamResampler
+from voice.audio import Framer, StreamResampler, level_dbfs
 from voice.config import EndpointingConfig
 from voice.errors import ModelError, ProtocolError, origins
 from voice.hearing.asr.domain import ANYTHING, Domain
+from voice.hearing.babble import perhaps_babble
 from voice.hearing.backchannel import BEFORE_MS, LONGEST_MS, sound_log_odds
+from voice.hearing.bandwidth import Bandwidth
 from voice.hearing.end_of_turn import Cues, Profile
 from voice.hearing.endpointing import Endpointer
 from voice.hearing.vad import Vad
@@ -38,6 +40,7 @@ from voice.types import (
     EndReason,
     Pause,
     Samples,
+    SpeechLasted,
     SpeechResumed,
     SpeechStarted,
     Transcript,
@@ -101,6 +104,7 @@ class _Turn:
         emitted: The last text emitted.
         heard_until: The position when the recogniser was last given work.
         failure: Why the recogniser failed, or None.
+        lasted: That the speech has lasted, not told yet because it may be babble.
     """
 
     turn_id: int
@@ -118,6 +122,7 @@ class _Turn:
     heard_until: int = 0
     failure: str | None = None
     stream: RecognizerStream | None = None
+    lasted: SpeechLasted | None = None
 
 
 class AudioInput:
@@ -132,8 +137,8 @@ class AudioInput:
         decoded: Called with a turn's id whenever one of its final decodes is complete.
         ended: Called with the end of every turn, before `emit`.
         end_of_message: Asked about the words at every pause; None asks nothing.
-        telephone_vad: Makes the detector that replaces `vad` when 8 kHz audio first arrives; None
-            keeps `vad`.
+        telephone_vad: Makes the detector that replaces `vad` when 8 kHz audio first arrives, or
+            audio that has only the band of it; None keeps `vad`.
         decode: Context manager entered around each run of the recogniser.
         allows_partial: Whether there is time for an interim transcript; one is put off for at most
             `LATEST_PARTIAL_MS`.
@@ -164,6 +169,7 @@ class AudioInput:
         self._ended = ended
         self._end_of_message = end_of_message
         self._telephone_vad = telephone_vad
+        self._bandwidth = Bandwidth()
         self._decode = decode
         self._allows_partial = allows_partial
         self._framer = Framer()
@@ -217,8 +223,8 @@ class AudioInput:
 
     def append(self, samples: Samples, rate_hz: int) -> None:
         """Accept audio of any sample rate and length."""
-        if rate_hz <= TELEPHONE_HZ and self._telephone_vad is not None:
-            self._vad, self._telephone_vad = self._telephone_vad(), None
+        if rate_hz <= TELEPHONE_HZ:
+            self._use_telephone_vad()
         if rate_hz != self._resampler.from_hz:
             self._resampler = StreamResampler(rate_hz, SAMPLE_RATE_HZ)
         for frame in self._framer.push(self._resampler.push(samples)):
@@ -303,6 +309,14 @@ class AudioInput:
             return False
         return True
 
+    def _use_telephone_vad(self) -> None:
+        if self._telephone_vad is None:
+            return
+        self._vad, self._telephone_vad = self._telephone_vad(), None
+        # It judges by what came before, and may be asked in the middle of a word.
+        for frame in self._recent:
+            self._vad.probability(frame)
+
     def _require_audio(self) -> None:
         got = ms_of_samples(len(self._buffer) * FRAME_SAMPLES)
         if got < SHORTEST_COMMIT_MS:
@@ -316,6 +330,8 @@ class AudioInput:
         self._position = frame.end_sample
         if not self._detects:
             return
+        if self._telephone_vad and self._endpointer.in_turn and self._bandwidth.is_narrow(frame):
+            self._use_telephone_vad()
         probability = self._vad.probability(frame)
         self._before.append(frame)
         self._recent.append(frame)
@@ -325,6 +341,17 @@ class AudioInput:
             self._listen(turn, frame)
         for event in events:
             self._follow(event)
+        self._tell_lasted()
+
+    def _tell_lasted(self) -> None:
+        """Tell that the speech has lasted, once it cannot be babble, which would stop the agent."""
+        turn = self._turn
+        if turn is None or turn.lasted is None:
+            return
+        frames = (frame for frame in self._recent if frame.start_sample >= turn.start_sample)
+        if not perhaps_babble(level_dbfs(frame.samples) for frame in frames):
+            event, turn.lasted = turn.lasted, None
+            self._emit(event)
 
     def _listen(self, turn: _Turn, frame: AudioFrame) -> None:
         """Queue a turn's frame for the recogniser, or hold it back during silence."""
@@ -349,6 +376,9 @@ class AudioInput:
                 self._pause(end_sample)
             case SpeechResumed():
                 self._resume()
+            case SpeechLasted() if self._turn is not None:
+                self._turn.lasted = event
+                return
             case TurnEnded():
                 self._end(event)
                 return
@@ -364,6 +394,7 @@ class AudioInput:
         # Interim words are a guess; only the final decode has heard the whole turn.
         self._cues = Cues()
         if turn is not None:
+            turn.lasted = None
             samples = np.concatenate([frame.samples for frame in self._recent])
             speech = end_sample - turn.start_sample
             turn.sound = _Sound(samples, speech, self._position - end_sample)

@@ -21,6 +21,8 @@ from voice.types import (
     AudioFrame,
     EndReason,
     Pause,
+    Samples,
+    SpeechLasted,
     SpeechResumed,
     SpeechStarted,
     Transcript,
@@ -51,8 +53,24 @@ async def test_a_short_turn_is_judged_by_its_sound_with_what_came_before_the_pau
         assert final.sound_odds == sound_log_odds(until, samples_of_ms(640), samples_of_ms(60))
 
 
-@pytest.mark.parametrize(("rate_hz", "made"), [(8_000, 1), (SAMPLE_RATE_HZ, 0)])
-async def test_a_telephone_has_a_detector_of_its_own(rate_hz: int, made: int) -> None:
+def hissing(audio: Samples) -> Samples:
+    """With as much above a telephone's band as a microphone always has."""
+    return audio + np.random.default_rng(0).normal(0, 8, len(audio)).astype(np.int16)
+
+
+@pytest.mark.parametrize(
+    ("said", "rate_hz", "made"),
+    [
+        (loud(1.0, 8_000), 8_000, 1),
+        (loud(1.0), SAMPLE_RATE_HZ, 1),
+        (loud(1.0, 24_000), 24_000, 1),
+        (loud(0.6), SAMPLE_RATE_HZ, 0),
+        (hissing(loud(1.0)), SAMPLE_RATE_HZ, 0),
+    ],
+)
+async def test_a_telephone_has_a_detector_of_its_own(
+    said: Samples, rate_hz: int, made: int
+) -> None:
     detectors: list[LevelVad] = []
 
     def another() -> LevelVad:
@@ -60,9 +78,20 @@ async def test_a_telephone_has_a_detector_of_its_own(rate_hz: int, made: int) ->
         return detectors[-1]
 
     async with hearing(telephone_vad=another) as rig:
-        rig.hear(loud(1.0, rate_hz), silent(2.0, rate_hz), rate_hz=rate_hz)
+        rig.hear(said, silent(2.0, rate_hz), rate_hz=rate_hz)
         await rig.final()
         assert len(detectors) == made
+        assert rig.kinds() == [SpeechStarted, Pause, TurnEnded]
+
+
+@pytest.mark.parametrize("swells", [False, True])
+async def test_steady_sound_does_not_count_as_speech_that_lasts(swells: bool) -> None:
+    said = loud(1.4)
+    if swells:
+        said = (said * np.linspace(0.05, 1, len(said))).astype(np.int16)
+    async with hearing() as rig:
+        rig.hear(said)
+        assert (SpeechLasted in [type(event) for event in rig.heard]) == swells
 
 
 async def test_the_recogniser_gets_the_audio_before_the_detected_start_and_none_twice() -> None:

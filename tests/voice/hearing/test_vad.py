@@ -81,6 +81,20 @@ def test_the_fall_of_the_level_ends_speech_before_the_network_does() -> None:
     assert (found[spoken.stop :] == 0).all()
 
 
+def test_voices_around_the_user_are_not_taken_for_the_user(shared_audio: Path) -> None:
+    voices = noise(shared_audio, "people-talking")[16_000 * 9 : 16_000 * 15].astype(np.float64)
+    said, spoken = sentence()
+    said = said[spoken.start * 320 : spoken.stop * 320]
+    scale = 10 ** (-15 / 20) * said.std() / voices.std()
+    audio = np.concatenate([voices, np.resize(voices, len(said)), voices]) * scale
+    audio[len(voices) : len(voices) + len(said)] += said
+    found = np.array(shares(SileroVad(), audio.astype(np.int16)))
+    begin, end = len(voices) // 320, (len(voices) + len(said)) // 320
+    assert (found[begin - 100 : begin] >= 0.5).mean() < 0.1
+    assert (found[begin:end] >= 0.5).mean() > 0.7
+    assert (found[end + 10 : end + 110] >= 0.5).mean() < 0.1
+
+
 @pytest.mark.parametrize("engine", ["silero", "webrtc"])
 def test_reset_forgets(engine: Any) -> None:
     audio, _ = sentence()

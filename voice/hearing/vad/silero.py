@@ -6,7 +6,8 @@ then the last probability stands. Source: faster_whisper/vad.py (MIT), which run
 recordings.
 
 The network goes on reporting speech for 60 to 100 ms after it ends. In a quiet room the level falls
-sooner than that, so a low level sets the probability to 0.
+sooner than that, so a low level sets the probability to 0. So does the level of many voices around
+the user, which the network takes for one that never pauses.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from voice.audio import level_dbfs
 from voice.errors import ModelError
+from voice.hearing.babble import Babble
 from voice.types import AudioFrame, Samples
 
 if TYPE_CHECKING:
@@ -58,14 +60,17 @@ class SileroVad:
         )
         self._probability = 0.0
         self._peak_dbfs = -100.0
+        self._babble = Babble()
 
     def probability(self, frame: AudioFrame) -> float:
         """Probability in [0, 1] of speech in the newest full window of 32 ms.
 
-        It is 0 for a frame far below the loudest speech of the last seconds.
+        It is 0 for a frame far below the loudest speech of the last seconds, or no louder than the
+        voices around the user.
         """
         probability, level = self.network(frame), level_dbfs(frame.samples)
-        if level <= self._peak_dbfs - _BELOW_PEAK_DB:
+        babble = self._babble.drowns(level, probability >= _SPEECH)
+        if babble or level <= self._peak_dbfs - _BELOW_PEAK_DB:
             probability = 0.0
         self._peak_dbfs -= _PEAK_DECAY_DB
         if probability >= _SPEECH:
