@@ -37,6 +37,7 @@ Kind = Literal[
     "person",
     "words",
     "phone number",
+    "number of people",
     "birth date",
     "day",
     "part of day",
@@ -130,6 +131,11 @@ class StepConfig(AgentSection):
         """Where it may go: key in the file → name of a step or agent."""
         branches = ((f"branches.{i}.goes_to", b.goes_to) for i, b in enumerate(self.branches))
         return (*branches, *([("goes_to", self.goes_to)] if self.goes_to else []))
+
+    def chosen(self, known: Mapping[str, str]) -> str:
+        """Where the first branch that fits what is known goes; empty if none fits."""
+        fits = (b for b in self.branches if known.get(b.value, "").lower() == b.equals.lower())
+        return next((branch.goes_to for branch in fits), "")
 
 
 class KeptConfig(AgentSection):
@@ -247,13 +253,19 @@ def _ends(step: StepConfig, steps: Mapping[str, StepConfig]) -> bool:
     return not step.goes_to or any(target not in steps for _, target in step.targets)
 
 
-def steps_from(name: str, steps: Mapping[str, StepConfig]) -> set[str]:
-    """The steps that are reached from one, itself among them."""
+def steps_from(
+    name: str, steps: Mapping[str, StepConfig], known: Mapping[str, str] | None = None
+) -> set[str]:
+    """The steps that are reached from one, itself among them.
+
+    Of a step's branches, only the one that the ``known`` values choose counts, if one fits.
+    """
     reached: set[str] = set()
     waiting = [name]
     while waiting:
         here = waiting.pop()
         if here in steps and here not in reached:
             reached.add(here)
-            waiting += [target for _, target in steps[here].targets]
+            chosen = steps[here].chosen(known or {})
+            waiting += [chosen] if chosen else [target for _, target in steps[here].targets]
     return reached

@@ -17,6 +17,7 @@ from voice.dialogue.requests import Request, Requests, distinct, to_be_done
 from voice.dialogue.tool_calls import signature, waiting
 from voice.tools.spoken_results import spoken_result
 from voice.types import Message, Role, ToolCall, ToolSpec
+from voice.understanding.amendments import names_some, of_those_made, thing_of
 from voice.understanding.conditions import unkept
 from voice.understanding.confirmation import (
     HeldBack,
@@ -24,10 +25,10 @@ from voice.understanding.confirmation import (
     asks_plainly,
     confirmed_ones,
     readable_ones,
+    replaces,
 )
 from voice.understanding.corrections import (
     corrects_one_of_several,
-    names_a_deed,
     on_the_same,
     taken_back,
     told_last,
@@ -58,15 +59,22 @@ from voice.understanding.optional_values import (
 )
 from voice.understanding.reference_resolution import (
     about_the_named,
+    as_called,
+    changed_instead,
+    like_before,
     made_instead,
     on_the_named,
 )
 from voice.understanding.remarks import asked_for, only_tells
+from voice.understanding.separate_items import HOW_MANY, counted_twice, with_own_details
+from voice.understanding.tool_sentences import names_a_deed
 from voice.understanding.unsaid_values import unsaid
 
 STILL_WAITS = "the call that was required has been made before and waits for its output"
 
 NOTHING_DONE = "I have not done anything yet."
+MOST_ASKED = 3
+"""How many times in a row a question is asked; then what it is about is left out."""
 OR_LEAVE_IT = "To leave it, say: never mind."
 _WHICH = re.compile(r"\b(?:which|what)\b.*\?\s*$", re.IGNORECASE)
 
@@ -141,16 +149,43 @@ class CallChecks:
         said, tools = self.dialogue.newest_said, self.own_tools(reply)
         return self.takes_apart(reply) and question.passed_over(said, tools)
 
-    def leaves_open(self, calls: Sequence[ToolCall], asked: Sequence[ToolCall]) -> bool:
-        """Whether calls do not affect the open question: they only read, or undo other things.
+    def still_open(
+        self, calls: Sequence[ToolCall], asked: Sequence[ToolCall]
+    ) -> tuple[ToolCall, ...]:
+        """The calls of an open question that other calls do not affect.
 
-        "Scratch the medium one" says nothing about the large one that is still in question.
+        "Scratch the medium one" says nothing about the large one that is still in question, and a
+        tea nothing about a latte. What names nothing, such as "undo that", affects all of them.
         """
-        specs = [self.tools.get(call.name) for call in calls]
-        values = {str(value).casefold() for call in asked for value in call.arguments.values()}
-        named = {str(value).casefold() for call in calls for value in call.arguments.values()}
-        others = bool(named) and values.isdisjoint(named)
-        return all(one and (one.read_only or (one.undoes and others)) for one in specs)
+        specs = self.tools
+        calls = [c for c in calls if not (c.name in specs and specs[c.name].read_only)]
+        if any(call.name not in specs for call in calls):
+            return ()
+        things = {thing_of(call, specs[call.name]) for call in calls}
+        if calls and (replaces(self.dialogue.newest_said) or frozenset() in things):
+            return ()
+        return tuple(one for one in asked if thing_of(one, specs[one.name]) not in things)
+
+    def places(self, calls: Sequence[ToolCall]) -> bool:
+        """Whether calls complete something, such as an order, which then goes without the rest."""
+        return any(c.name in self.tools and self.tools[c.name].confirmation for c in calls)
+
+    def beside_open(
+        self, reply: Reply, instead: str, calls: tuple[ToolCall, ...]
+    ) -> tuple[str, tuple[ToolCall, ...]]:
+        """What is said where another question is open, which alone is asked.
+
+        An order is not to be placed before it is known what is in it.
+        """
+        if not reply.open or (calls and not self.places(calls)):
+            return instead, calls
+        told = " ".join(one for one in re.split(r"(?<=[.!?]) ", instead) if not one.endswith("?"))
+        return told if calls or told or not instead else NOT_UNDERSTOOD, ()
+
+    def asked_enough(self, question: str) -> bool:
+        """Whether a question was part of the agent's last three replies, not counting this one."""
+        asked = [question in one for one in self.dialogue.agent_texts(MOST_ASKED + 1)]
+        return sum(asked) >= MOST_ASKED
 
     def takes_apart(self, reply: Reply) -> bool:
         """Whether a message is split into requests that the model gets one by one.
@@ -298,6 +333,8 @@ class CallChecks:
         specs = {**self.tools, **{one.name: one for one in reply.options.client_tools}}
         asked = (unsaid(call, specs[call.name], seen) for call in calls if call.name in specs)
         question = next(filter(None, asked), "")
+        if counted_twice(self.request(reply), calls, specs):
+            question = HOW_MANY
         own = tuple(call for call in calls if call.name in self.tools)
         riddle = bool(question and own) and self.like_nothing(reply, own)
         return "" if riddle or reply.options.tool_choice != "auto" else question
@@ -321,14 +358,21 @@ class CallChecks:
             if not (call.name in tools and tools[call.name].undoes)
             or not any(call.arguments.items() <= one.items() for one in changed)
         )
+        calls = tuple(with_own_details(request, calls, tools))
         alone = len(calls) == 1 and reply.requests is not None
+        before = (c for one in seen for c in one.tool_calls if c.name in tools)
+        made = {thing_of(call, tools[call.name]) for call in before}
+        calls = tuple(
+            of_those_made(c, request, tools, made) if c.name in tools else c for c in calls
+        )
         found = []
         for call in about_the_named(calls, tools, request, seen, self.dialogue.newest_said):
             if call.name in tools:
-                call = made_instead(call, tools, request)
+                call = changed_instead(made_instead(call, tools, request), tools, request)
                 spec = tools[call.name]
                 call = without_strays(taken_out(call, spec), request, spec)
                 call = on_the_named(on_the_same(call, spec, seen), request)
+                call = like_before(as_called(call, spec, request), spec, request, seen)
                 if alone:
                     call = completed(filled(call, request, spec), request, spec)
                 call = counted(measured(call, request, spec), request, spec)
@@ -357,6 +401,9 @@ class CallChecks:
         if self.lead.under(reply.base) or all(
             asks_plainly(said, self.tools[call.name]) for call in calls
         ):
+            return False
+        changes = all(call.name.startswith("change_") for call in calls)
+        if changes and names_some(said) and carried(said, calls, self.tools) == 1:
             return False
         unnamed = all(names_nothing(call, self.tools[call.name]) for call in calls)
         if held.made and (unnamed or only_agrees(said, calls, self.tools)):

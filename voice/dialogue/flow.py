@@ -20,6 +20,7 @@ from voice.dialogue.flow_words import (
 from voice.dialogue.step_messages import StepMessages
 from voice.dialogue.team import Team
 from voice.types import Confirmation, Position, ToolSpec
+from voice.understanding.farewell import SHALL_I_END, takes_leave
 from voice.understanding.slot_values import answer_to
 
 
@@ -104,7 +105,13 @@ class Flow:
         steps = self.team.agent(self.position).steps.values()
         needs = (need for step in steps for need in step.needs.values())
         deeds = {need.tool for need in needs if not need.argument} & tools.keys()
-        return {**tools, **{name: replace(tools[name], confirmation=waiting) for name in deeds}}
+        asked = {name: replace(tools[name], confirmation=waiting) for name in deeds}
+        if self.position.known and self.team.missing(self.position):
+            # "That's it" may answer the flow's question, so in its middle only a goodbye ends it.
+            leaving = Confirmation(lambda _: SHALL_I_END, takes_leave)
+            ends = (spec for spec in tools.values() if spec.ends)
+            asked |= {spec.name: replace(spec, confirmation=leaving) for spec in ends}
+        return {**tools, **asked}
 
     def say_beside(self, text: str) -> None:
         """Say something, once, before the next question."""

@@ -17,6 +17,7 @@ NOTHING_THEN = "All right. If there is something else that I can do, tell me."
 ONE_MORE_THING = f"{WELCOME} I need one more thing."
 OKAY = "Okay."
 WHAT_TO_DO = "What can I do for you?"
+I_SEE = "I see."
 NOT_UNDERSTOOD = "Sorry, I did not get that."
 GREETING = (
     r"hello|hi|there|good (?:morning|afternoon|evening|day)|how are you"

@@ -9,15 +9,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from voice.config.called_for import called_for
 from voice.config.moments import AGENT, plain_words, who
 from voice.dialogue.commands import Command, Emit
 from voice.dialogue.flow import Flow
-from voice.dialogue.flow_words import GREETING, NOT_UNDERSTOOD, at_a_loss
+from voice.dialogue.flow_words import GREETING, I_SEE, NOT_UNDERSTOOD, at_a_loss
 from voice.dialogue.history import History
 from voice.dialogue.reply import Reply
+from voice.dialogue.requests import with_own_calls
 from voice.dialogue.step_messages import objection
 from voice.dialogue.team import HAND_OVER, hand_over_tool
 from voice.events import FlowChanged
@@ -36,7 +38,7 @@ from voice.understanding.english import (
     may_ask,
     says_only_yes,
 )
-from voice.understanding.remarks import asking_sentence
+from voice.understanding.remarks import asking_sentence, asks_what_was_said
 from voice.understanding.slot_values import answer_to, clauses
 
 FROM_THE_BEGINNING = "Okay, from the beginning."
@@ -44,7 +46,8 @@ WHAT_TO_CHANGE = "Okay. What would you like to change?"
 _TO_AN_AGENT = GRAMMAR | VERBS | {"speak", "talk", "through"}
 """Words beside the name of an agent that ask for nothing else."""
 _ASKS_FOR_A_NUMBER = re.compile(
-    r"\b(?:which|how (?:many|much|long|old|far)|what\b[^.!?]*"
+    r"\b(?:digits?|(?:say|tell me|give me|i need) (?:\w+ ){0,4}number)\b[^.!?]*[.!?]?\s*$"
+    r"|\b(?:which|how (?:many|much|long|old|far)|what\b[^.!?]*"
     r"\b(?:number|code|pin|id|room|table|flat|time|year|age|size|amount))\b[^.!?]*\?\s*$",
     re.IGNORECASE,
 )
@@ -96,7 +99,10 @@ class Lead:
         follow other tools (`ToolSpec.behind`) and the message before called none of them. So is one
         that changes something if the message asks what was done. None if no tool is left.
         """
-        return self._first(self._found(options, message), message, dialogue)
+        flow, found = self.under(options), self._found(options, message)
+        # What was asked for beside another agent has been done by the one before.
+        done = _called_now(dialogue) if flow and flow.handed_over else ()
+        return self._first((one for one in found if one[0] not in done), message, dialogue)
 
     def _first(
         self, found: Iterable[tuple[str, dict[str, str]]], message: str, dialogue: History
@@ -153,10 +159,47 @@ class Lead:
         asked = ", ".join(filter(may_ask, clauses(message))) if unanswered else ""
         found = self._looking_up(reply.options, asked) if asked else None
         flow.say_beside(says.replace(cannot_say, "").strip() if found else says)
+        if says == I_SEE or asks_what_was_said(message):
+            # It may have been a correction, as what `at_a_loss` answers.
+            flow.aside()
         if found:
             # Its result is told, whatever the next question reads back.
             reply.agree()
         return [found] if found else []
+
+    def each_wanted(
+        self, reply: Reply, message: str, first: tuple[str, dict[str, Any]]
+    ) -> Sequence[tuple[str, dict[str, Any]]]:
+        """The calls of all requests of a message in a flow, each by patterns; ``first`` if alone.
+
+        What follows a hand-over is for the other agent.
+        """
+        flow = self.under(reply.base)
+        if flow is None or self._rephrases or first[0].startswith(HAND_OVER):
+            return (first,)
+        messages = flow.messages(self._tools)
+
+        def called(words: str) -> tuple[str, dict[str, Any]] | None:
+            return self._first(messages.wanted(words), words, History())
+
+        parts = with_own_calls(message, lambda words: (called(words) or ("",))[0])
+        found = [call for call in map(called, parts) if call]
+        names = {name for name, _ in found}
+        return found if len(names) > 1 and first[0] in names else (first,)
+
+    def left(self, reply: Reply, message: str) -> tuple[list[Command], str]:
+        """Give up what a flow makes if a message says so before it asks for something else.
+
+        Returns:
+            The commands for that, and what is left of the message: all where it says no such thing.
+        """
+        flow = self.under(reply.base)
+        rest = flow.messages(self._tools).left(message) if flow and self.drives(reply) else ""
+        if flow is None or not rest:
+            return [], message
+        moved = self.move(flow.team.enter(flow.position.agent, None, flow.position.reason))
+        flow.hush()
+        return moved, rest
 
     def values_beside(
         self, reply: Reply, message: str, called: str
@@ -170,7 +213,7 @@ class Lead:
         if flow is None or self._rephrases:
             return ()
         messages = flow.messages(self._tools)
-        rest = messages.not_called(message)
+        rest = messages.not_called(message, called)
         if called.startswith(HAND_OVER):
             own = self._first(messages.called_beside(message), message, History())
             return (*messages.values(rest), *([own] if own else []))
@@ -273,12 +316,14 @@ class Lead:
         Args:
             options: Those of the reply.
             asked: What the agent said last. A bare number that it asked for, such as that of room
-                112, calls nobody. A bare "yes" to "Anything else?" says too little to do anything.
+                112, calls nobody, nor does the end of a longer one. A bare "yes" to "Anything
+                else?" says too little to do anything.
             readings: The message.
         """
-        if _ASKS_FOR_A_NUMBER.search(asked):
-            readings = tuple(one for one in readings if not _is_number(one))
         flow, moments = self._flow, options.moments
+        before = _told_before(readings)
+        if _ASKS_FOR_A_NUMBER.search(asked) or (before and not moments.words_for(before)):
+            readings = tuple(one for one in readings if not _is_number(one))
         alone = flow is None and not self._rephrases
         if alone and _ASKS_FOR_MORE.search(asked) and any(map(says_only_yes, readings[:1])):
             return WHAT_ELSE
@@ -335,6 +380,16 @@ def _is_number(text: str) -> bool:
     return re.fullmatch(r"[\d ]+", digits(plain_words(text))) is not None
 
 
+def _told_before(readings: Sequence[str]) -> str:
+    """The digits before those of the first reading in a longer one; empty unless all are numbers.
+
+    A number may be told in pieces: "four zero zero zero", "nine nine nine".
+    """
+    numbers = [digits(plain_words(one)).replace(" ", "") for one in readings if _is_number(one)]
+    piece, *longer = numbers if numbers and len(numbers) == len(readings) else [""]
+    return next((one.replace(piece, "") for one in longer), "")
+
+
 def _asks_for_facts(options: SessionOptions, message: str) -> bool:
     """Whether a message is a question for the tool that answers questions."""
     return bool(options.answers) and asks(message) and not asks_of_the_agent(message)
@@ -351,6 +406,12 @@ def _as_typed(words: str, schema: Mapping[str, Any]) -> Any:
                 return int(value)
             return float(value) if "number" in types else words
     return words
+
+
+def _called_now(dialogue: History) -> set[str]:
+    """Names of the tools that were called for the newest user message."""
+    since = takewhile(lambda entry: entry.message.role is not Role.USER, reversed([*dialogue]))
+    return {entry.message.name for entry in since}
 
 
 def _called_before(dialogue: History) -> set[str]:

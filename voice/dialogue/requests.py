@@ -25,7 +25,9 @@ from voice.understanding.english import (
     VERBS,
     as_read,
     asks,
+    bare,
     is_courteous,
+    may_ask,
     plain,
     without_article,
     written_out,
@@ -33,6 +35,7 @@ from voice.understanding.english import (
 from voice.understanding.remarks import clauses_told
 from voice.understanding.repairs import repaired
 from voice.understanding.separate_items import told_apart
+from voice.understanding.slot_values import clauses
 
 NO_TOOLS: Mapping[str, ToolSpec] = MappingProxyType({})
 MOST = 4
@@ -233,6 +236,31 @@ def beside_a_call(request: str, called: Callable[[str], object]) -> Iterator[str
             yield from beside_a_call(sides[1], called)
             return
     yield request
+
+
+def parted(message: str) -> list[str]:
+    """The clauses of a message's requests: "put it on hold and tell me the hours" has two."""
+    return [clause for one in requests(message) for clause in clauses(one)]
+
+
+def with_own_calls(message: str, called: Callable[[str], str]) -> Iterator[str]:
+    """The parts of a message that each make another call, ``called``, with the words around them.
+
+    Only words that ask or wish for something begin a new part.
+
+    >>> def called(words): return next((one for one in ("owe", "open") if one in words), "")
+    >>> [*with_own_calls("what do I owe, I lost a book, and tell me when you open", called)]
+    ['what do I owe, I lost a book', 'tell me when you open']
+    """
+    before, said = "", list[str]()
+    for clause in parted(message):
+        asked = may_ask(clause) or _wants(bare(clause, "and|also|but|so|plus"))
+        name = called(clause) if asked else ""
+        if name and before not in ("", name):
+            yield ", ".join(said)
+            said = []
+        before, said = name or before, [*said, clause]
+    yield ", ".join(said)
 
 
 def _wants(words: str) -> bool:

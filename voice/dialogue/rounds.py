@@ -41,6 +41,7 @@ from voice.understanding.low_confidence import (
     I_SEE,
     NOT_SURE,
     asked_about,
+    left_undone,
     wants_a_change,
     worth_asking,
 )
@@ -119,21 +120,23 @@ class Rounds:
                 moved = self._lead.declined(question.calls)
                 return [*moved, *self._say_behind(reply, question.declined), *self._conclude(reply)]
             return self.answer(reply, question.declined)
-        if question.mild(self._tools) and not question.at_parting:
+        if question.stays(self._tools) and not question.at_parting:
             reply.leave_open(question.calls)
         if context is not None:
             reply.see(context, known)
         if fixed := self._checks.fixed_words(reply):
-            return self.answer_aside(reply, fixed)
+            again = reply.open and fixed.endswith("?")
+            return self._conclude(reply, fixed) if again else self.answer_aside(reply, fixed)
         apart = self._checks.requests(reply, question) if context is None else None
         # Before any pattern takes the message: "send it" also says yes to the open question.
         if apart and self._checks.passed_over(reply, question):
             reply.take_apart(apart.behind_a_yes())
             return self.call(reply, question.calls)
         if context is None:
-            taken = self._take(reply, newest, several=bool(apart and apart.left))
+            left, said = self._lead.left(reply, newest)
+            taken = self._take(reply, said, several=bool(apart and apart.left))
             if taken is not None or self._lead.drives(reply):
-                return [self._generate(reply)] if taken is None else taken
+                return left + ([self._generate(reply)] if taken is None else taken)
         reply.take_apart(apart)
         if plain := second_thoughts(self._checks, reply):
             if not plain.made:
@@ -202,19 +205,27 @@ class Rounds:
     ) -> list[Command]:
         """Run calls. Calls that the client runs end the reply, unless the client has ``approved``.
 
-        While a question is open, calls that would end the conversation are dropped.
+        While a question is open, calls that would end the conversation are dropped. What completes
+        an order takes in the things to be added that were asked about; changes are left out.
         """
+        out: list[Command] = []
         if reply.open:
             calls = tuple(call for call in calls if not self._ends((call,)))
             if not calls:
                 return self._conclude(reply)
-            if not self._checks.leaves_open(calls, reply.open):
+            if not self._checks.places(calls):
+                reply.leave_open(self._checks.still_open(calls, reply.open))
+            elif Question(reply.open).adds(self._tools):
+                calls = (*reply.open, *calls)
+            else:
+                out = self._say_behind(reply, left_undone(reply.open, self._tools))
+            if self._checks.places(calls):
                 reply.leave_open(())
         client_names = set() if approved else {tool.name for tool in reply.options.client_tools}
         handing_over = any(call.name in client_names for call in calls)
         reply.enter(Phase.HANDING_OVER if handing_over else Phase.TOOLS)
         reply.count_calls(len(calls))
-        out = self._greet(reply) + self.calls.begin(reply, calls, client_names)
+        out += self._greet(reply) + self.calls.begin(reply, calls, client_names)
         return out if reply.pending else out + self._close(reply)
 
     def _take(self, reply: Reply, message: str, several: bool) -> list[Command] | None:
@@ -268,14 +279,15 @@ class Rounds:
         in_parts = whole and not (self._lead.drives(reply) or self._limits.rephrases)
         if wanted is None or (in_parts and (several or wanted[1].keys() - {"message"})):
             return None
-        call = ToolCall(self._ids("call"), *wanted)
-        held = confirmed_ones((call,), self._lead.asking_first(), message)
-        if held.question:
+        each = self._lead.each_wanted(reply, message, wanted) if whole else (wanted,)
+        held = confirmed_ones(self._made(each), self._lead.asking_first(), message)
+        if not held.made:
             return self._conclude(reply, held.question, held.unconfirmed)
+        reply.hold(held.question, held.unconfirmed)
         reply.agree()
-        if whole and (values := self._lead.values_beside(reply, message, call.name)):
-            reply.also_call(call)
-            return self.call(reply, self._made(values))
+        if whole and (values := self._lead.values_beside(reply, message, wanted[0])):
+            reply.also_call(held.made[-1])
+            return self.call(reply, (*self._made(values), *held.made[:-1]))
         return self.call(reply, held.made)
 
     def _ask_request(self, reply: Reply) -> list[Command]:
@@ -397,17 +409,15 @@ class Rounds:
             instead: What the agent says if no call is made.
             calls: Calls that need a "yes" to ``instead``, which is then said last.
         """
-        instead = reply.hold(instead, calls)
+        instead = reply.hold(*self._checks.beside_open(reply, instead, calls))
         out: list[Command] = []
         if says := reply.asks_first or instead:
             self._lead.aside()
             out = self._greet(reply) + self._say_behind(reply, instead)
-            if says.endswith("?"):
-                reply.leave_open(())
         if reply.next_request(self._dialogue):
             return out + self._ask_request(reply)
-        if not reply.doubted:
-            reply.doubt(reply.open)
+        asked = (*reply.doubted, *reply.unconfirmed)
+        reply.doubt(self._checks.still_open(asked, reply.open))
         out += self._say_behind(reply, not_understood(reply.missed), reply.asks_first)
         if reply.asks_first:
             self._question = Question((*self.proposed, *reply.unconfirmed))
@@ -419,19 +429,23 @@ class Rounds:
 
         After a hand-over the other agent says it.
         """
+        left = ""
         if reply.doubted:
             doubted = worth_asking(reply.doubted, self._tools)
             if not doubted:
                 return self._say_behind(reply, NOT_UNDERSTOOD)
-            parting = bool(reply.open) and says_goodbye(self._dialogue.newest_said)
-            self._question = Question((*self.proposed, *doubted), at_parting=parting)
-            return self._say_behind(reply, asked_about(doubted, self._tools))
+            whether = asked_about(doubted, self._tools)
+            if not (reply.open and self._checks.asked_enough(whether)):
+                parting = bool(reply.open) and says_goodbye(self._dialogue.newest_said)
+                self._question = Question((*self.proposed, *doubted), at_parting=parting)
+                return self._say_behind(reply, whether)
+            left = left_undone(doubted, self._tools)
         question = reply.question or reply.asks_next
         flow = self._lead.under(reply.base)
         if flow is None or reply.base is None:
             asked = Question.whether_all(question, self._tools, self._ids("call"))
             self._question = asked or self._question
-            return self._say_behind(reply, question)
+            return self._say_behind(reply, left, question)
         reply.go_on_as(self._lead.here(reply.base))
         if self._is_ending():
             return []
@@ -473,10 +487,11 @@ class Rounds:
             reply.take_apart(requests)
             return self._conclude(reply)
         left = requests.left if requests and reply.requests else ()
-        said = " ".join(one.text for one in left) or self._dialogue.newest_said
+        said = written_out(" ".join(one.text for one in left) or self._dialogue.newest_said)
         reply.take_apart(None)
-        values = flow.messages(self._tools).values(written_out(said))
-        return self.call(reply, self._made(values)) if values else self._conclude(reply)
+        called = self._called_for(reply, said, True)
+        values = () if called else flow.messages(self._tools).values(said)
+        return called or (self.call(reply, self._made(values)) if values else self._conclude(reply))
 
     def _greet(self, reply: Reply) -> list[Command]:
         """Say the new agent's greeting before what it has understood in the message."""
@@ -572,7 +587,7 @@ class Rounds:
 
     def _speak_grounded(self, reply: Reply, pieces: list[str]) -> list[Command]:
         """Speak pieces of the model's answer, or what must be said in their place."""
-        pieces = reply.unrepeated(pieces)
+        pieces = [p for p in reply.unrepeated(pieces) if not (reply.open and closing_question(p))]
         if told := self._checks.instead(reply, pieces):
             reply.drop_rest()
             return [StopGenerating(reply.reply_id), *self._conclude(reply, told)]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from voice.dialogue.call_checks import CallChecks
 from voice.dialogue.reply import Reply
-from voice.types import Message, ToolCall
+from voice.types import Message, ToolCall, ToolSpec
 from voice.understanding.amendments import amended, with_details
-from voice.understanding.confirmation import HeldBack, confirmed_ones
-from voice.understanding.corrections import corrected, ended, unwanted
+from voice.understanding.confirmation import HeldBack, Question, confirmed_ones
+from voice.understanding.corrections import corrected, ended, restated, unwanted
 from voice.understanding.english import as_read
+from voice.understanding.low_confidence import asked_about
 
 DONE_ALREADY = "That is done already."
 UNDO = "undo that"
@@ -27,6 +28,8 @@ def second_thoughts(checks: CallChecks, reply: Reply) -> HeldBack | None:
     if reply.requests is None or reply.options.tool_choice != "auto":
         return None
     if new := _amended(checks, reply):
+        if _still_doubted(new, reply.answers, checks.tools):
+            return HeldBack((), asked_about((new,), checks.tools), (new,))
         return confirmed_ones((new,), checks.tools, "")
     seen, tools = checks.dialogue.view(checks.limits.max_history), checks.own_tools(reply)
     calls = tuple(
@@ -47,8 +50,17 @@ def _amended(checks: CallChecks, reply: Reply) -> ToolCall | None:
         return None
     before = *checks.dialogue.user_texts(2)[1:], checks.dialogue.newest_reply
     change = with_details if mild else amended
-    new = change(checks.request(reply), call, spec, " ".join(before))
+    request = checks.request(reply)
+    new = change(request, call, spec, " ".join(before)) or restated(request, call, checks.tools)
     return new and replace(new, call_id=checks.ids("call"))
+
+
+def _still_doubted(new: ToolCall, asked: Question, tools: Mapping[str, ToolSpec]) -> bool:
+    """Whether an amended change has values that were asked about and are not confirmed yet."""
+    if not asked.mild(tools) or asked.adds(tools):
+        return False
+    given = asked.calls[0].arguments.items() & new.arguments.items()
+    return any(name not in tools[new.name].required for name, _ in given)
 
 
 def _undone(checks: CallChecks, reply: Reply, before: Sequence[Message]) -> HeldBack | None:

@@ -12,10 +12,12 @@ from typing import Any
 
 from voice.config.answers import answers_to
 from voice.config.called_for import called_for
+from voice.config.flow import NeedConfig
 from voice.config.moments import plain_words
 from voice.dialogue.flow_words import (
     CANNOT_CANCEL,
     GREETING,
+    I_SEE,
     NOTHING_ELSE,
     NOTHING_THEN,
     ONE_MORE_THING,
@@ -23,6 +25,7 @@ from voice.dialogue.flow_words import (
     WELCOME,
     with_values,
 )
+from voice.dialogue.requests import parted
 from voice.dialogue.team import Team, hand_over_tool
 from voice.tools.spoken_results import spoken_result
 from voice.types import Position, ToolCall, ToolSpec
@@ -39,7 +42,7 @@ from voice.understanding.english import (
     is_courteous,
     may_ask,
 )
-from voice.understanding.giving_up import gives_up, starts_over
+from voice.understanding.giving_up import forgets, gives_up, starts_over
 from voice.understanding.remarks import only_tells, supposes
 from voice.understanding.slot_values import (
     Wanted,
@@ -161,10 +164,19 @@ class StepMessages:
         spoken_of = self._over or self._aside
         things = self._agent.kept.things
         parts = [one for one in clauses(message) if not (refuses(one, things) or supposes(one))]
+        if begun:
+            # "Forget the room" is said of the one that is being made.
+            parts = [one for one in parts if not forgets(one, things)]
         if act := act_on(", ".join(parts), things, spoken_of, begun):
             return act
-        ends = not gives_up(message) and "cancel" in map(bare, parts)
-        return Act.END if ends else None
+        if not gives_up(message) and "cancel" in map(bare, parts):
+            return Act.END
+        return Act.CHANGE if self._over and self._aside and self._changes(message) else None
+
+    def _changes(self, message: str) -> bool:
+        """Whether a message consists of values of the tool that changes the kept thing."""
+        tool = self._tools.get(self._agent.kept.change)
+        return says_again(message, [Wanted(*one) for one in tool.readings.items()] if tool else ())
 
     def _told_of_kept(self, message: str, tool: str) -> dict[str, str]:
         """The arguments in a message for the tool that changes or ends the kept thing."""
@@ -225,7 +237,7 @@ class StepMessages:
             return Taken(says=CANNOT_CANCEL)
         if needs and starts_over(message) and not self._aside:
             return Taken(moves=self._fresh)
-        if none or (needs and gives_up(message)):
+        if none or (needs and self._drops(message)):
             if self._aside:
                 return Taken(moves=self._team.for_kept(self._at, "", failed=True))
             return Taken(says=NOTHING_THEN, moves=self._fresh if needs else self._at, hushes=True)
@@ -315,7 +327,7 @@ class StepMessages:
         # If nothing was asked, thanks within a remark get the answer.
         heard = self._needs and self._tools and (self._at.asked or not thanked)
         if heard and only_tells(message):
-            return "I see."
+            return I_SEE
         thanks = thanked and not bare(message, GREETING)
         if not thanks:
             return ""
@@ -329,20 +341,54 @@ class StepMessages:
         # "Hello?" is no question.
         return self._agent.cannot_say if asked and bare(message, GREETING) else ""
 
+    def _drops(self, message: str) -> bool:
+        """Whether a message gives up what is made here."""
+        return gives_up(message) or forgets(message, (*self._agent.kept.things, *_THINGS))
+
+    def left(self, message: str) -> str:
+        """What a message asks for behind words that give up what is made here; empty for nothing.
+
+        "Never mind, Tuesday then" gives nothing up.
+        """
+        first, *rest = clauses(message) or [""]
+        said = ", ".join(rest)
+        leaves = self._needs and self._drops(first) and not (self._act(message) or self._aside)
+        asks_for = may_ask(said) or any(self.wanted(said))
+        return said if leaves and asks_for and not self.values(said) else ""
+
     def values(self, message: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
         """The tools to call, with arguments, for the values in a message."""
-        needs = self._needs
         calls: dict[str, dict[str, str]] = {}
         wanted = list(self._readable())
-        found = said_values(message, wanted, self._at.asked)
-        found = found or self._hardly_said(message, wanted) or self._whole(message, wanted)
-        for name, words in found.items():
+        found = self._found(message, wanted)
+        told = {one.name: self._branch(one, found[one.name]) for one in wanted if one.name in found}
+        needs = dict(self._team.open_values(self._at, told))
+        if needs != self._needs:
+            # The message itself chooses the branch that its other values belong to.
+            wanted = list(self._readable(needs))
+            found = self._found(message, wanted)
+        branches = (branch for step in self._agent.steps.values() for branch in step.branches)
+        choosing = {branch.value for branch in branches}
+        # What chooses a branch comes first: the flow learns the others on the way there.
+        for name, words in sorted(found.items(), key=lambda one: one[0] not in choosing):
             calls.setdefault(needs[name].tool, {})[needs[name].argument] = words
         for name, out in ruled_out(message, wanted).items():
             if RULED_OUT in self._tools[needs[name].tool].properties:
                 given = calls.setdefault(needs[name].tool, {})
                 given[RULED_OUT] = ", ".join(filter(None, (given.get(RULED_OUT), *out)))
         return tuple(calls.items())
+
+    def _branch(self, one: Wanted, words: str) -> str:
+        """The value of the branch that words choose; empty for none."""
+        branches = (branch for step in self._agent.steps.values() for branch in step.branches)
+        own = (branch.equals for branch in branches if branch.value == one.name)
+        meant = one.reading.read(words)
+        return next((equals for equals in own if one.reading.read(equals) == meant), "")
+
+    def _found(self, message: str, wanted: Sequence[Wanted]) -> Mapping[str, str]:
+        """The words of the values in a message, by name."""
+        found = said_values(message, wanted, self._at.asked)
+        return found or self._hardly_said(message, wanted) or self._whole(message, wanted)
 
     def _hardly_said(self, message: str, wanted: Sequence[Wanted]) -> dict[str, str]:
         """The whole message as the value asked for, if only its lenient reader can read it."""
@@ -357,24 +403,35 @@ class StepMessages:
         read = [one for one in wanted if one.name == first and not one.reading.free]
         return {one.name: words for one in read if one.reads(words)}
 
-    def not_called(self, message: str) -> str:
-        """A message without the clauses that call a tool by patterns.
+    def not_called(self, message: str, called: str) -> str:
+        """A message without the clauses that call a tool by patterns, beside that of ``called``.
+
+        Tools that must follow others are called alone.
 
         A request for another agent, and all behind it, is for that agent to read. Empty if the
         message acts on the kept thing.
         """
-        agent, step, parts = self._agent, self._step, clauses(message)
+        agent, step, parts = self._agent, self._step, parted(message)
         if self._act(message):
             return ""
         until = (", ".join(parts[: at + 1]) for at in range(len(parts)))
         own = (c for c, said in zip(parts, until, strict=True) if not any(self._others(said)))
-        return ", ".join(c for c in own if not any(called_for(c, step.calls, agent.calls)))
+        alone = {n for n, spec in self._tools.items() if spec.behind} - {called}
+        names = ((c, {n for n, _ in called_for(c, step.calls, agent.calls)} - alone) for c in own)
+        return ", ".join(clause for clause, calls in names if not calls)
 
-    def _readable(self) -> Iterator[Wanted]:
-        """The values that may be given here and that the program can read."""
-        for name, need in self._needs.items():
+    def _readable(self, needs: Mapping[str, NeedConfig] | None = None) -> Iterator[Wanted]:
+        """The values that may be given here and that the program can read.
+
+        An argument that brings several values is read once, for the one that was asked for.
+        """
+        seen = set[tuple[str, str]]()
+        named = (self._needs if needs is None else needs).items()
+        for name, need in sorted(named, key=lambda one: one[0] != self._at.asked):
             readings = self._tools[need.tool].readings if need.tool in self._tools else {}
-            if reading := readings.get(need.argument):
+            reading, feeds = readings.get(need.argument), (need.tool, need.argument)
+            if reading and feeds not in seen:
+                seen.add(feeds)
                 yield Wanted(name, reading, self._at.known.get(name))
 
     def beside(self, message: str, wanted: Sequence[Wanted] = ()) -> tuple[str, str]:
@@ -385,12 +442,14 @@ class StepMessages:
             to_self = clause != parts[-1] and _TO_SELF.search(clause)
             asked = asks(clause) and not to_self
             answers = (with_values(one, self._at.known) for one in answers_to(agent.asides, clause))
-            say = next(filter(None, answers), "") or self._waits(clause)
+            known = next(filter(None, answers), "")
+            say = known or self._waits(clause)
             if not say and asked and not asks_of_the_agent(clause):
                 say = agent.cannot_say
-            if say and not said_values(clause, wanted, ""):
+            given = say and said_values(clause, wanted, "")
+            if say and (not given or (known and asked)):
                 says.append(say)
-            else:
+            if given or not say:
                 rest.append(clause)
         said = " ".join(dict.fromkeys(says))
         return said, ", ".join(rest) if said else message

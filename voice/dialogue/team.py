@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from voice.config.agent import AgentConfig
@@ -292,25 +292,41 @@ class Team:
 
         What the tool reports as understood takes precedence over the call's arguments.
         """
+        chosen = self._values_of(call, result, self.open_values(position))
+        new = self._values_of(call, result, self.open_values(position, chosen))
+        return {name: one for name, one in new.items() if one != position.known.get(name, "")}
+
+    def _values_of(
+        self, call: ToolCall, result: ToolResult, needs: Iterable[tuple[str, NeedConfig]]
+    ) -> dict[str, str]:
+        """The values of a call's result, by the names of the needs that it fills."""
         new: dict[str, str] = {}
-        for value, need in self.open_values(position):
+        for value, need in needs:
             if need.tool != call.name:
                 continue
             given = (result.values or call.arguments).get(need.argument)
             brought = str(given) if need.argument else result.content
             if given is not None or not need.argument:
                 new[value] = brought
-        return {name: one for name, one in new.items() if one != position.known.get(name, "")}
+        return new
 
-    def open_values(self, position: Position) -> Iterator[tuple[str, NeedConfig]]:
+    def open_values(
+        self, position: Position, told: Mapping[str, str] | None = None
+    ) -> Iterator[tuple[str, NeedConfig]]:
         """The values that may be given here, and the action that may be confirmed.
 
         Values of all steps on the way count, since people answer early what is asked later, and
         correct late what they said. Actions (needs without an argument) count in their own step
-        only. There are none once the flow is over.
+        only. There are none once the flow is over. Where the branch is known, or is chosen by what
+        is ``told``, the others are not on the way.
         """
         here, steps = self.step(position), self.agent(position).steps
-        near = {*position.path, *(steps_from(position.step, steps) if here.needs else ())}
+        choosing = {branch.value for step in steps.values() for branch in step.branches}
+        chosen = {name: one for name, one in (told or {}).items() if name in choosing}
+        # A branch that is chosen anew may lead away from this step.
+        start = next(iter(position.path), position.step) if chosen else position.step
+        near = steps_from(start, steps, {**position.known, **chosen}) if here.needs else set()
+        near |= set() if chosen else {*position.path}
         for step in (one for name, one in steps.items() if here.needs and name in near):
             for name, need in step.needs.items():
                 if need.argument or step is here:
@@ -337,8 +353,7 @@ class Team:
         steps = self.agent(position).steps
         while (step := self.step(position)).goes_to and not self.missing(position):
             known, path = position.known, (*position.path, position.step)
-            fits = (b for b in step.branches if known.get(b.value, "").lower() == b.equals.lower())
-            to = next((branch.goes_to for branch in fits), step.goes_to)
+            to = step.chosen(known) or step.goes_to
             if to not in steps:
                 return self.enter(to, known, said or position.reason or position.step)
             if to in path:

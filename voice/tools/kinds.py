@@ -32,7 +32,9 @@ _KIN = (
 )
 _NAMED = re.compile(
     rf"{_HELLO}(?:(?:my|the|his|her|their|patient's)(?: full| last| first)? name(?:'s| is)"
-    rf"|name(?:'s| is)|call me|(?:i'm|i am|he's|she's) called|under) *{_KIN}",
+    rf"|name(?:'s| is)|call me|(?:i'm|i am|he's|she's) called"
+    rf"|(?:(?:it'?s|it is|that's|(?:put|book|reserve) (?:it|that)) )?"
+    rf"(?:under|in(?= (?:the|my) name))(?: (?:the|my) name)?(?: of| is)?)\b *{_KIN}",
     re.I,
 )
 _PERHAPS_NAMED = re.compile(
@@ -44,6 +46,8 @@ _PERHAPS_NAMED = re.compile(
 _NO_LEAD = re.compile(rf"{_HELLO}(?:for (?!my\b|our\b))?", re.I)
 """A lead that does not tell whether a name follows: "for Kenya"."""
 _BEHIND_NAME = re.compile(r"[ ,]*\b(?:here|speaking|is (?:my|the) name)$", re.I)
+_FROM = re.compile(r"([A-Z][\w'.-]*(?: [A-Z][\w'.-]*)*),? (?:from|of|with) .+")
+"""A name and where somebody is from: "Ann Lee from Lee Logistics"."""
 _PLEASE = re.compile(r"[ ,]*\b(?:please|thanks|thank you)$", re.I)
 _SPELLED = re.compile(
     r"(?:(?<![\w'])(?:(?:that|it)(?:'s| is)|which is|i spell (?:it|that)|spell(?:ed|ing)|spelt) )*"
@@ -63,7 +67,7 @@ _NO_NAME = _words(
     human somebody someone maybe perhaps hang the a an my your me thanks thank bye goodbye that's
     it's right correct fine good sure ok okay yes yeah no nope please sorry hello hi hey again else
     other another first last both anything something everything everyone anyone before after
-    people january february march april june july august september
+    people yesterday tonight calling january february march april june july august september
     october november december and or but born for from with about to of in so then well next any
     i'm i'd i'll i've we're he's she's there urgent number name call late early older back later up
     """
@@ -91,6 +95,7 @@ def _person(said: str, lead: re.Pattern[str]) -> str:
     bare = said
     for pattern in (_PLEASE, _NAMED, lead, _BEHIND_NAME):
         bare = pattern.sub("", bare, count=1)
+    bare = from_[1] if (from_ := _FROM.fullmatch(bare)) else bare
     words = _as_spelled(bare) if _SPELLED.search(bare) else bare.split()
     letters = all(re.fullmatch(r"[^\W\d_]+(?:[-'.][^\W\d_]*)*", word) for word in words)
     if not 0 < len(words) <= 4 or not letters or _are_no_name(words):
@@ -232,7 +237,7 @@ def day_of(said: str, now: datetime) -> date:
     bare = re.sub(r"^(?:on|for) ", "", said.strip(), flags=re.I)
     if _NO_DAY.fullmatch(spoken_dates.normal_form(bare)):
         raise Unreadable("day", said)
-    if re.search(rf"^{_PART_OF_IT}\b|{_PART_OF_IT}$", bare, re.I):
+    if re.search(rf"^{_PART_OF_IT}\b|(?<!^this )\b{_PART_OF_IT}$", bare, re.I):
         # The part of the day is another kind of value.
         raise Unreadable("day", said)
     return spoken_dates.day(bare, now)
@@ -322,6 +327,36 @@ def part_of_day(said: str, now: datetime) -> str:
         if hours == (first / 60, last / 60):
             return f"at {part}" if part == "lunchtime" else f"in the {part}"
     return f"after {clock(first)}" if last == _LATEST else f"before {clock(last)}"
+
+
+_PERSONS = (
+    r"(?:people|persons?|adults?|grown[ -]?ups?|child(?:ren)?|kids?|baby|babies|toddlers?|guests?"
+    r"|visitors?|seats?|places?|of us|of them|in all|in total|altogether)"
+)
+_RELATIVE = (
+    r"(?:my|our) (?:wife|husband|partner|girlfriend|boyfriend|mother|father|mum|mom|dad|son"
+    r"|daughter|brother|sister|friend|baby|colleague|boss)"
+)
+_SOME = rf"(?:me|{_RELATIVE}|(?:\d{{1,3}}|an?) {_PERSONS})"
+_GROUP = re.compile(
+    r"(?:(?:it's|it'll be|it will be|that's|there(?:'s| are|'ll be| will be)|we(?:'re| are|'ll be"
+    r"| will be)|just|only|so|for|an?|the|table|party|group|room|of)\b ?)*"
+    rf"(?:\d{{1,3}}(?: {_PERSONS})?"
+    rf"|(?P<each>{_SOME}(?:,?(?: and| plus)? {_SOME})+)(?:,? so (?P<all>\d{{1,3}}))?)"
+)
+_ALONE = re.compile(r"(?:(?:it's|for|that's) )?(?:just|only) (?:for )?(?:me|myself|one)")
+
+
+def people(said: str, _: datetime) -> str:
+    """How many people come: "a table for five", "two adults and a child", "me and my wife"."""
+    words = digits(said.lower().replace("’", "'").strip(" .,"))
+    found = _GROUP.fullmatch(words)
+    told = found and (found["all"] or found["each"] or words)
+    each = re.findall(rf"\d+|\b(?:me|my|our)\b|\ban?(?= {_PERSONS})", told or "")
+    number = 1 if _ALONE.fullmatch(words) else sum(int(n) if n.isdigit() else 1 for n in each)
+    if not number:
+        raise Unreadable("number of people", said)
+    return str(number)
 
 
 _ASKS_FOR = (
@@ -476,6 +511,7 @@ KINDS: Mapping[str, Readable] = {
     "person": Readable(person, free=True, outright=person_outright),
     "words": Readable(matter, free=True, outright=matter_outright, unasked=trouble),
     "phone number": Readable(phone_number),
+    "number of people": Readable(people),
     "birth date": Readable(birth_date),
     "day": Readable(day),
     "part of day": Readable(part_of_day),

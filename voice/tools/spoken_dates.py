@@ -353,7 +353,8 @@ def _dated(said: str, today: date) -> date | None:
 
 def _take_weekday(said: str, today: date) -> tuple[date | None, str]:
     match = re.search(
-        rf"\b(?:1 |an? )?(?:(?:the |this )?(?:coming|following) |(next |last |this |on ))?"
+        r"\b(?:(?<=the )1 |(?:1|an?) (?!on\b))?"
+        r"(?:(?:the |this )?(?:coming|following) |(next |last |this |on ))?"
         rf"({WEEKDAY})s?(?P<after> week)?\b",
         said,
     )

@@ -85,10 +85,13 @@ def take_time(said: str) -> tuple[Clock | None, str | None, str]:
         part, said = _part_named(match["part"] or "night"), without(said, match)
     # "And one at seven" asks for one more alarm.
     said = re.sub(r"^(?:another )?(?:1 )?(?:more )?(?=(?:at|for|by|around|about) )", "", said)
+    # Only at the ends: "two at one" is no time.
     said = re.sub(
-        r"^(?:at|for|by|around|about|on)\b|\b(?:at|for|by|on|sharp|exactly|please)$", "", said
+        r"^ *(?:(?:at|for|by|around|about|on)\b *)+"
+        r"|(?: *\b(?:at|for|by|on|around|about|sharp|exactly|please))+ *$",
+        "",
+        said,
     )
-    said = re.sub(r"\b(?:at|on|around|about)\b", " ", said)
     clock = _clock(" ".join(said.split()))
     return clock, part, "" if clock else " ".join(said.split())
 
@@ -108,8 +111,10 @@ def _clock(said: str) -> Clock | None:
     half = None
     if match := re.search(r" ?\b(am|pm)$", said):
         half, said = match[1], said[: match.start()]
-    certain = half is not None or ON_24_HOURS.fullmatch(said) is not None
-    numbers = _hour_and_minute(re.sub(r"^oh | (?:o'clock|hours)$", "", said))
+    on_24 = ON_24_HOURS.fullmatch(said) is not None
+    certain = half is not None or on_24
+    # "Two hours" is a length of time.
+    numbers = _hour_and_minute(re.sub(rf"^oh | (?:o'clock{'|hours' * on_24})$", "", said))
     if numbers is None or numbers[0] > 24 or numbers[1] > 59:
         return None
     hour, minute = numbers

@@ -8,7 +8,7 @@ English only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -39,7 +39,7 @@ _LEAD = re.compile(rf"(?:(?:{TAKING_BACK}|{HESITATING}|please|i said|make it|it'
 _NO = re.compile(r"\s*(?:no|nope|sorry)\W*[,.;]\s*", re.IGNORECASE)
 _COUNT = re.compile(
     rf"(?:(?:{TAKING_BACK}|{HESITATING}|just|only|make it|i said|(?:i|we) (?:want|need)) )*"
-    r"(?P<count>\w+)(?: (?:of (?:them|those)|please|then|thanks))*"
+    r"(?P<count>\w+)(?: (?:of (?:them|those)|again|please|then|thanks))*"
 )
 """Says how many, and nothing else."""
 _TAIL = re.compile(r" (?:instead|please|sorry|then|though)$")
@@ -47,6 +47,10 @@ _NO_TEXT = word_set(
     "wrong incorrect nothing none never nobody later different enough too very so that's it's"
 )
 """What is said instead of another text does not begin like this."""
+_SOME_OF = re.compile(
+    rf"(?:^(?:(?:and|so|ok|okay|{HESITATING}) )*|\b(?:in|on|for) )"
+    rf"(?:{'|'.join(sorted(NUMBERS))}) of (?:the|them|those|these)\b"
+)
 _LONGEST, _LONGEST_TEXT = 12, 4
 """Most words of a correction, and of a free text in it."""
 
@@ -98,6 +102,39 @@ def with_details(message: str, call: ToolCall, tool: ToolSpec, asked: str) -> To
     new = None if asks(said) else amended(f"i mean, {said}", call, tool, asked)
     same = new and all(new.arguments.get(n) == call.arguments.get(n) for n in tool.required)
     return new if same else None
+
+
+def of_those_made(
+    call: ToolCall, request: str, tools: Mapping[str, ToolSpec], made: Container[frozenset[str]]
+) -> ToolCall:
+    """The call, as a change of some of the things that were made before: "one of the teas black".
+
+    Args:
+        call: Makes or changes something.
+        request: In the user's words.
+        tools: By name.
+        made: The things (`thing_of`) that calls of the same tool made before.
+    """
+    changes, counting = f"change_{call.name.partition('_')[2]}", tools[call.name].counting
+    if changes not in tools or not counting or not names_some(request):
+        return call
+    if call.name == changes and {*call.arguments} <= {*tools[changes].required, counting}:
+        # How many are meant is not how many there are to be.
+        return replace(call, arguments={n: v for n, v in call.arguments.items() if n != counting})
+    known = thing_of(call, tools[call.name]) in made and not tools[call.name].undoes
+    return replace(call, name=changes) if known else call
+
+
+def names_some(request: str) -> bool:
+    """Whether a request is about some of several things: "one of the teas black"."""
+    return _SOME_OF.search(plain(request)) is not None
+
+
+def thing_of(call: ToolCall, spec: ToolSpec) -> frozenset[str]:
+    """The words that name a call's thing, in the singular: {"flat", "white"}."""
+    values = (str(call.arguments.get(name, "")) for name in spec.required or call.arguments)
+    words = {word for value in values for word in plain(value).split()} - GRAMMAR
+    return frozenset(word.removesuffix("s") for word in words)
 
 
 def _without_article(words: str, reading: Reading) -> str:

@@ -12,7 +12,16 @@ from dataclasses import dataclass, replace
 from itertools import starmap
 
 from voice.types import ToolCall, ToolSpec
-from voice.understanding.english import GRAMMAR, HESITATING, agrees, disagrees, plain, says_only_yes
+from voice.understanding.amendments import thing_of
+from voice.understanding.english import (
+    GRAMMAR,
+    HESITATING,
+    agrees,
+    asks,
+    disagrees,
+    plain,
+    says_only_yes,
+)
 from voice.understanding.farewell import SHALL_I_END, agrees_to_end, says_goodbye, takes_leave
 from voice.understanding.opposites import LEFT_ALONE
 
@@ -23,7 +32,7 @@ _IS_THAT_ALL = re.compile(
 _ALL_OF_THEM = re.compile(r"\b(?:both|all)\b")
 _GOING_ON = re.compile(
     r"(?:and|plus|also) (?!(?:no|not|never|don't|what|how|when|where|who|why|which|is|are|was|does"
-    r"|do|did|have you|would you have|would you do)\b)"
+    r"|do|did|have you|would you have|would you do)\b)(?!.*\b(?:nothing|none|nobody)\b)"
 )
 _CHANGES_IT = re.compile(
     r"(?:^|\b(?:then|and|but|actually|oh|sorry|please|can you|could you) )"
@@ -32,10 +41,31 @@ _CHANGES_IT = re.compile(
     r"|(?:(?:really|very|nice and) )?(?:hot|iced)\b(?! (?!please|then|thanks)\w)"
     r"|(?:mine|hers|his|theirs)\b"
     r"|no \w+(?: \w+)? (?:in|on|for) (?:the|mine|hers|his|it|that)\b"
+    r"|(?:(?:in|on|for) )?(?:one|two|both|all|each) of (?:them|those|these|the)\b"
     r"|(?:\w+ ){1,3}(?:is|are) for\b|the (?:\w+ ){1,3}(?:should|needs?|is|are|with|without|can)\b)"
 )
 """Changes a part of what was asked about. "Make it a tea" is left out: it may replace all of it."""
 _REFUSING = re.compile(rf"(?:(?:{HESITATING}|sorry|please) )*(?:no|nope|nah|not)\b")
+_REPLACING = re.compile(
+    rf"(?:(?:{HESITATING}|sorry|please|then|and|but|ok|okay) )*(?:make (?:it|that)|i meant?)\b"
+    r"|.*\b(?:instead|rather)\b"
+)
+_SURE = (
+    r"yes|yeah|yep|yup|aye|sure|of course|exactly|correct|go ahead|go on|sounds good"
+    r"|(?:that's|it's) (?:it|right|correct|fine)"
+)
+_UNSURE = r"ok|okay|fine|alright|all right|perfect|we're good|please|then|thanks"
+_YES = (
+    rf"(?:(?:{HESITATING}) )*(?!please|then|thanks)(?:(?P<sure>{_SURE})|{_UNSURE})\b"
+    rf"(?: (?:{_SURE}|{_UNSURE})\b)*+"
+)
+_BEGINS_WITH_YES = re.compile(
+    rf"{_YES} (?!(?:no|nope|nah|not|never|don't|but|only|just|wait|actually"
+    r"|sorry|hang on|hold on|or|if|make|change|swap|forget|cancel|scrap|remove|leave|keep|take"
+    r"|without|whatever|how about|what about)\b)(?P<rest>.+)"
+)
+"""Agrees and goes on. "Ok" before a question, or before a correction, agrees to nothing."""
+_NAMED = re.compile(r"(?<!'s )\bname(?:'s| is)\b|\b(?:it's|it is) (?:for|under)\b")
 WHAT_ELSE = "Okay. What else would you like?"
 _THAT_IS_ALL = "that's all"
 _PLACES = {"first": 0, "former": 0, "second": 1, "latter": -1, "third": 2, "last": -1}
@@ -59,11 +89,19 @@ class Question:
     to_what: str = ""
     at_parting: bool = False
 
-    def mild(self, tools: Mapping[str, ToolSpec]) -> bool:
-        """Whether what was asked about can be changed later, and its tools have words for it."""
+    def stays(self, tools: Mapping[str, ToolSpec]) -> bool:
+        """Whether it is asked again behind what does not answer it: its tools have words for it."""
         specs = [tools[call.name] for call in self.calls if call.name in tools]
         known = bool(specs) and not self.options and len(specs) == len(self.calls)
-        return known and all(one.meant and not (one.undoes or one.confirmation) for one in specs)
+        return known and all(one.meant and not one.confirmation for one in specs)
+
+    def mild(self, tools: Mapping[str, ToolSpec]) -> bool:
+        """Whether what was asked about can be changed later, and its tools have words for it."""
+        return self.stays(tools) and not any(tools[call.name].undoes for call in self.calls)
+
+    def adds(self, tools: Mapping[str, ToolSpec]) -> bool:
+        """Whether it is about things to be added, not about changes of things that are there."""
+        return self.mild(tools) and not any(c.name.startswith("change_") for c in self.calls)
 
     def answered(self, message: str, tools: Mapping[str, ToolSpec]) -> tuple[ToolCall, ...] | None:
         """The calls that an answer to the question asks for, an empty tuple for a "no".
@@ -72,6 +110,8 @@ class Question:
         """
         if (chosen := _chosen(message, self.options)) is not None:
             return (self.calls[chosen],)
+        if self.stays(tools) and re.fullmatch(_YES, plain(message)):
+            return self.calls
         # What the thing is to replace ("instead of …") is left to the tool.
         yes = re.sub(r"\s(?:instead|rather)\b.*", "", message)
         answers = [_answer(tools[call.name], yes) for call in self.calls]
@@ -101,19 +141,37 @@ class Question:
         return tuple(call for call in alike if not any(starmap(is_new, call.arguments.items())))
 
     def passed_over(self, message: str, tools: Mapping[str, ToolSpec]) -> bool:
-        """Whether a message takes a "yes" for granted: "and a tea", "that's all", "with oat milk".
+        """Whether a message says "yes" and goes on, or takes the "yes" for granted.
 
-        Never if the question is not `mild`.
+        Only for things to be added it is taken for granted: "and a tea", "that's all", "with oat
+        milk". A message that names them once more is read as a whole instead.
         """
-        if not self.mild(tools):
+        if not self.stays(tools):
             return False
-        said = plain(message)
+        said, adds = plain(message), self.adds(tools)
         changers = {f"change_{call.name.partition('_')[2]}" for call in self.calls}
-        changes = changers <= tools.keys() and _CHANGES_IT.search(said)
-        # "That's all" counts too: with the open calls there is an order to place.
+        changes = adds and changers <= tools.keys() and _CHANGES_IT.search(said) is not None
+        named = self._names(said, tools)
+        if changes and (named or not self._names_another(said, tools)):
+            return True
+        if yes := _BEGINS_WITH_YES.match(said):
+            return not named and (bool(yes["sure"]) or not asks(yes["rest"]))
+        # "That's all" and a name count too: with the open calls there is an order to place.
         asked = (one.confirmation for one in tools.values() if not one.ends)
         ends = any(one.plainly(message) for one in asked if one and not one.always)
-        return bool(_GOING_ON.match(said) or changes or ends)
+        ends = ends or (_NAMED.search(said) is not None and not asks(said))
+        return adds and (ends or _GOING_ON.match(said) is not None)
+
+    def _names_another(self, said: str, tools: Mapping[str, ToolSpec]) -> bool:
+        words = [word for word in said.split() if word not in GRAMMAR]
+        spans = {" ".join(words[at : at + n]) for n in (1, 2) for at in range(len(words))}
+        specs = (tools[call.name] for call in self.calls)
+        readings = (spec.readings[n] for spec in specs for n in spec.required if n in spec.readings)
+        return any(reading.read(span) is not None for reading in readings for span in spans)
+
+    def _names(self, said: str, tools: Mapping[str, ToolSpec]) -> bool:
+        words = {word.removesuffix("s") for word in said.split()}
+        return any(not words.isdisjoint(thing_of(one, tools[one.name])) for one in self.calls)
 
     @classmethod
     def which(
@@ -195,6 +253,12 @@ def confirmed_ones(
     return HeldBack(made, " ".join(questions), held)
 
 
+def replaces(message: str) -> bool:
+    """Whether a message refuses what was asked about, or wants other things in its place."""
+    said = plain(message)
+    return bool(_REFUSING.match(said) or _REPLACING.match(said))
+
+
 def _instead_of_the_end(
     calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec], message: str
 ) -> Sequence[ToolCall]:
@@ -255,9 +319,9 @@ def asks_plainly(message: str, spec: ToolSpec) -> bool:
 
     A bare "yes" asks for nothing: where a question about the call was open, it has answered that.
     """
-    if spec.ends:
-        return says_goodbye(message)
     asked = spec.confirmation
+    if spec.ends:
+        return asked.plainly(message) if asked else says_goodbye(message)
     return asked is not None and asked.plainly(message) and not says_only_yes(message)
 
 

@@ -68,7 +68,7 @@ GRAMMAR = word_set("""
     remember remind reminder right same say see set she should size so some sorry sure tell
     thank thanks that the their them then there these they thing things this those though to too
     uh um up us wake want was we well were what when where which while who will with would yeah
-    yes you your
+    yes you your haha lmao lol
 """)
 """Words that name nothing, words of politeness included."""
 
@@ -79,8 +79,9 @@ _POLITE = (
 
 
 _BEFORE_A_QUESTION = (
-    r"(?:(?:so|and|but|hey|hi|hello|ok|okay|well|um|uh|oh|no|sorry|wait|please|tell me|excuse me"
-    r"|do you know|(?:can|could|will|would) you (?:(?:please|also|just|maybe) )*tell me"
+    r"(?:(?:so|and|but|hey|hi|hello|ok|okay|well|um|uh|oh|no|sorry|wait|hang on|hold on|please"
+    r"|tell me|excuse me|do you know"
+    r"|(?:can|could|will|would) you (?:(?:please|also|just|maybe) )*tell me"
     r"|(?:i|we)(?:(?: just| also)? want(?:ed)?|(?:'d| would)(?: just| really)? (?:like|love))"
     r" to know|right|alright|great|good|brilliant|perfect|lovely|nice|thanks|thank you|yes"
     r"|yeah|then|now) )*"
@@ -165,12 +166,12 @@ def asks_of_the_agent(text: str) -> bool:
 
 
 _YES = (
-    r"yes|yeah|yep|yup|yea|ya|aye|sure|okay|ok|correct|right|exactly|please|do|do it|of course"
+    r"yes|yeah|yep|yup|yea|ya|ja|y|aye|sure|okay|ok|correct|right|exactly|please|do|do it|of course"
     r"|go ahead|mm hmm?|uh huh|mhm|i would|i do|i'm sure|it is|(?:that's|it's) (?:right|it|correct)"
     r"|both|all of (?:it|them|that)|perfect"
 )
 _NO = (
-    r"no|nope|nah|never|never mind|rather not|not (?:yet|now|really|at all)|stop|wait"
+    r"no|nope|nah|n|never|never mind|rather not|not (?:yet|now|really|at all)|stop|wait"
     r"|(?:don't|do not)(?: \w+ (?:it|that|this|them|those|anything|everything))?"
     r"|(?:keep|leave) (?:it|that|this|them|those|everything)(?: alone)?|cancel(?: it| that)?"
     r"|i (?:don't|do not|wouldn't)(?: want (?:to|that|it))?|i(?:'ve)? changed my mind"
@@ -192,6 +193,7 @@ _AS_TYPED = {
     "tmrw": "tomorrow", "tmw": "tomorrow", "tmr": "tomorrow", "2moro": "tomorrow",
     "tonite": "tonight", "2nite": "tonight", "ur": "your", "plz": "please", "pls": "please",
     "thx": "thanks", "w/": "with", "appt": "appointment", "appts": "appointments",
+    "rn": "right now", "em": "them",
 }  # fmt: skip
 """Typed abbreviations and the words they stand for."""
 _WITHOUT_APOSTROPHE = re.compile(
@@ -259,6 +261,19 @@ def saying_yes(*beside: str) -> re.Pattern[str]:
 
 
 _AGREEING = saying_yes()
+_DO_IT = (
+    r"(?:(?:let's|i'll|we'll|i|we) )?(?:take|book|confirm|place|do) (?:it|that|this)(?: one)?"
+    r"|(?:call|ring|phone) (?:me|us)|that one|that'll do|that will do|go (?:for )?it|absolutely"
+    r"|definitely|all correct"
+)
+PLAIN_YES = saying_yes(_DO_IT)
+"""Words that plainly want something done that was asked about or offered."""
+ANY_YES = saying_yes(
+    r"(?:that's |that |it's |it |all |that'll be |that will be )?(?:sounds |looks |is )?"
+    r"(?:good|fine|great|perfect|lovely)(?: to me| for me)?|(?:that )?works(?: for me)?|wonderful",
+    _DO_IT,
+)
+"""The same, and words of praise."""
 
 
 def agrees(text: str, saying: re.Pattern[str] = _AGREEING) -> bool:
@@ -270,7 +285,9 @@ def agrees(text: str, saying: re.Pattern[str] = _AGREEING) -> bool:
     return saying.fullmatch(plain(text)) is not None
 
 
-_BARE_YES = r"yes|yeah|yep|yup|yea|ya|aye|sure|please|of course|mm hmm?|mhm|uh huh|i would|i do"
+_BARE_YES = (
+    r"yes|yeah|yep|yup|yea|ya|ja|y|aye|sure|please|of course|mm hmm?|mhm|uh huh|i would|i do"
+)
 _ONLY_YES = re.compile(
     rf"(?:(?:oh|um|uh) )?(?:{_BARE_YES})(?: (?:{_BARE_YES}|thanks|thank you)){{0,7}}"
 )

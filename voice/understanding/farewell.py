@@ -32,7 +32,10 @@ _DONE = re.compile(
     r"|i (?:have to|gotta|must|need to) go"
 )
 _ENDING = saying_yes("end it")
-_BESIDE = r"for (?:now|today|your help)|i (?:needed|wanted|think)"
+_BESIDE = (
+    r"for (?:now|today|your help)|i (?:needed|wanted|think)|awesome|brilliant|cool|excellent"
+    r"|fantastic|fine|lovely|nice|perfect|super|wonderful"
+)
 
 
 def says_goodbye(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from voice.understanding.english import bare
 
@@ -11,7 +12,7 @@ _STARTS_OVER = re.compile(
 )
 _LEAVES_IT = (
     r"(?:never mind|forget (?:about )?(?:it|that|this|everything|(?:it|that|this) all"
-    r"|(?:all|the whole) (?:of )?(?:it|that|thing|lot))"
+    r"|(?:all|the whole) (?:of )?(?:it|that|thing|lot))|(?:let's )?leave (?:it|that)"
     r"|(?:(?:i'm|i am) afraid )?(?:(?:i|we)(?:'ll|'d| will| would)? ?(?:want|need|have|like) to )?"
     r"cancel(?: (?:it|that|this|everything|(?:my|the) \w+))?"
     r"|i(?:'ve| have)? changed my mind|i don't want (?:it|that|to)(?: any more| anymore)?)"
@@ -26,6 +27,12 @@ _GIVES_UP = re.compile(rf"{_LEAVES_IT}(?: (?:{_LEAVES_IT}|{_DOES_WITHOUT}))*")
 def gives_up(message: str) -> bool:
     """Whether a message takes back everything: "never mind, I'll do it myself", "start over"."""
     return _GIVES_UP.fullmatch(bare(message)) is not None or starts_over(message)
+
+
+def forgets(clause: str, things: Iterable[str]) -> bool:
+    """Whether words give up one of these things, which may only be being made."""
+    named = "|".join(things)
+    return re.fullmatch(rf"forget (?:about )?(?:my|the) (?:{named})", bare(clause)) is not None
 
 
 def starts_over(message: str) -> bool:

@@ -89,6 +89,11 @@ def asked_about(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> str
     return f"Do you want me to {', and to '.join(wanted)}?"
 
 
+def left_undone(calls: Sequence[ToolCall], tools: Mapping[str, ToolSpec]) -> str:
+    """What is said where calls that were asked about are not made: "I left this out: a latte."."""
+    return f"I left this out: {phrasing.joined([in_words(c, tools[c.name]) for c in calls])}."
+
+
 def _is_named(call: ToolCall, request: str) -> bool:
     """Whether a request names what a call makes: "remind me", "an alarm"."""
     thing = re.escape(call.name.rpartition("_")[2])

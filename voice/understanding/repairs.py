@@ -29,7 +29,9 @@ _FARTHEST = 8
 
 _MOST = 8
 """Most repairs of one message."""
-_TERM = re.compile(rf"(?:[,.;-]?\s+(?:{TAKING_BACK}|{HESITATING})\b)+[,.]?\s+", re.IGNORECASE)
+_TERM = re.compile(
+    rf"(?:[,.;-]?\s+(?:{TAKING_BACK}|{HESITATING})\b)+(?: just\b)?[,.]?\s+", re.IGNORECASE
+)
 _SURE = re.compile(rf"\b(?:{TAKING_BACK})\b", re.IGNORECASE)
 _IN_NUMBERS = frozenset(("and", "past", "to", "o'clock"))
 """Words that may join two numbers into one number or time."""

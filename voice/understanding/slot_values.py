@@ -13,15 +13,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice, product
+from itertools import combinations, dropwhile, groupby, islice, product
 
-from voice.tools.kinds import ENDS_IN
 from voice.types import Reading
 from voice.understanding.english import (
+    ANY_YES,
     ARTICLES,
     GRAMMAR,
     HESITATING,
     NUMBERS,
+    PLAIN_YES,
     TAKING_BACK,
     agrees,
     asks,
@@ -29,11 +30,10 @@ from voice.understanding.english import (
     is_courteous,
     may_ask,
     plain,
-    saying_yes,
     word_set,
 )
 from voice.understanding.remarks import asks_else, commands, supposes, told_of_past
-from voice.understanding.spelling import misheard_digits, with_spelling, without_remarks
+from voice.understanding.spelling import mended, misheard_digits, with_spelling, without_remarks
 
 _LONGEST, _MOST = 12, 60
 """Most words of a value, and of a message that are looked at."""
@@ -44,23 +44,13 @@ _LONG = 5
 _WORD = re.compile(r"[^\s,;!?]+")
 _CORRECTS = re.compile(rf"(?:{TAKING_BACK}|{HESITATING}|not|change|that's wrong)\b|.*\bwrong\b")
 _ASKS = re.compile(r"(?:what|when|where|which|who|how|why|is|are|was|did|will|would|has)\b")
-_DO_IT = (
-    r"(?:(?:i'll )?take|book|confirm|place) (?:it|that)(?: one)?|(?:call|ring|phone) (?:me|us)"
-    r"|that one|that'll do|that will do|go (?:for )?it|let's do (?:it|that)|absolutely|definitely"
-    r"|all correct"
-)
-_PLAIN_YES = saying_yes(_DO_IT)
-_SAYING_YES = saying_yes(
-    r"(?:that's |that |it's |it |all |that'll be |that will be )?(?:sounds |looks |is )?"
-    r"(?:good|fine|great|perfect|lovely)(?: to me| for me)?|(?:that )?works(?: for me)?|wonderful",
-    _DO_IT,
-)
 _WRONG = re.compile(
     r"(?:(?:that's|it's|that is|it is|is) )?(?:wrong|not (?:right|correct)|incorrect)"
 )
 _DENYING = word_set("wrong incorrect don't isn't change")
 _JOINING = word_set("and at by for in on the to")
-_POLITE = word_set("thanks thank you well then so whatever hurry quick quickly fast")
+_BESIDE_IT = _JOINING | {"please"}
+_POLITE = word_set("thanks thank you well then now so whatever hurry quick quickly fast")
 _SURE = re.compile(r"(?:yes|yeah|yep|yup|sure)\b", re.I)
 _JOINT = re.compile(
     r"(?<=[.?!;])\s+|,\s*|\s+(?=(?:and|but|so|or|because|also)\s+(?:i|i'd|i'm|i've|we|you|he|she|it|they"
@@ -78,12 +68,15 @@ _REPLACES = re.compile(
     r"|it's|is|to|about|say|let's|do|can|could|i|we|you|make|maybe|perhaps|please))*$"
 )
 """Words between a value and the one that is meant instead: "Tuesday, no, Wednesday"."""
+_TODAY = re.compile(r"tonight|this (?:morning|afternoon|evening)", re.I)
+"""Words that name a day even as part of another value: "at seven tonight"."""
 _NUMBER_OF = re.compile(r"(\S+) (number\b.*)")
 _HANGS_ON = word_set("the a an my our in")
 """Words that are not left alone: "the tap in the [kitchen] drips"."""
 _EXCLUDING = word_set("not except isn't")
 _RULING_OUT = (
-    r"\b(?:(?<!why )(?<!if )(?:not|nor|except(?: for)?|apart from|other than|isn't)"
+    r"\b(?:(?<!why )(?<!if )(?:not|nor|except(?: for)?|apart from|other than|isn't|instead of)"
+    r"|(?<!later )(?<!rlier )(?<!more )(?<!less )(?<!other )than"
     r"|(?:any|every)(?: ?\w+)? but|(?:can't|cannot|couldn't|won't) (?:do|make|manage|come)"
     r"|(?:i'm|i am|we're|we are) (?:away|busy|out|working)|i work)"
     r"(?: (?:on|at|in|for|the|any|that))*"
@@ -106,6 +99,8 @@ _ONE = re.compile(
     re.I,
 )
 """Phrases in which "one" is not a number."""
+_THE_ONE = re.compile(r"\b(?:the|this|that|your|my)((?: [\w'-]+){1,3}) one", re.I)
+"""The same if none of the words between joins: "the orient express one"."""
 _LENGTHS = word_set("minute minutes hour hours day days week weeks month months year years times")
 """Units: a number before one is a length of time and no value: "about three weeks"."""
 _HANGING = re.compile(
@@ -123,11 +118,6 @@ _BESIDE = word_set("""
     actually hello hi hey if you have possible roughly thereabouts dot exactly
 """)
 """Words that may stand beside the value in an answer that says nothing else."""
-_OTHER_END = re.compile(
-    r"\b(?:(?:it|that|the number) )?(?:should )?"
-    r"(?:(?:end|ends|ending) (?:in|with)|(?:the )?last (?:\w+ ){0,2}(?:is|are|should be)) ",
-    re.I,
-)
 _BEFORE_NAME = re.compile(
     rf"(?:(?:and|but|{TAKING_BACK}|{HESITATING}|it's|it is|that's|that is)\b[ ,.!]*)+", re.I
 )
@@ -179,10 +169,10 @@ def said_values(message: str, wanted: Iterable[Wanted], asked: str) -> Mapping[s
     if digits := next((misheard_digits(message, one.reads) for one in number), ""):
         return {asked: digits}
     for one in ordered:
-        ended, around = _other_end(message, one)
-        if ended:
+        words, around = mended(message, one.known or "", one.reading, one.answers)
+        if words:
             unlike = [other for other in ordered if other is not one]
-            return {**said_values(around, unlike, asked), one.name: ended}
+            return {**said_values(around, unlike, asked), one.name: words}
     free = [one for one in ordered if one.reading.free]
     for one in free:
         if named := next(
@@ -219,20 +209,6 @@ def ruled_out(message: str, wanted: Iterable[Wanted]) -> Mapping[str, Sequence[s
     """The values that a message says are not wanted, by name, in its words."""
     known = _unknown(wanted)
     return _Spans(message, known).ruled_out if _MAY_RULE_OUT.search(plain(message)) else {}
-
-
-def _other_end(message: str, one: Wanted) -> tuple[str, str]:
-    """The known value with the end that a message gives it, "no, it ends in six"; and the rest.
-
-    The words of the value are empty if there is none. Its reader must understand `ENDS_IN`.
-    """
-    found = _OTHER_END.search(message)
-    if found and one.known and not one.reading.free:
-        for last in reversed([*islice(_WORD.finditer(message, found.end()), _LONGEST)]):
-            words = f"{one.known}{ENDS_IN}{message[found.end() : last.end()]}"
-            if one.answers(words):
-                return words, message[: found.start()] + message[last.end() :]
-    return "", message
 
 
 def _full_names(parts: Iterable[str], free: Sequence[Wanted]) -> dict[str, str]:
@@ -281,7 +257,7 @@ def taken_back(message: str, known: Iterable[str]) -> str:
     words = plain(message)
     if _ASKS.match(words) or asks(words):
         return ""
-    named = next((name for name in known if _names(words.split(), name)), "")
+    named = next((name for name in known if {*name.split("_")} <= {*words.split()}), "")
     # "Jim Day" is a name, although it has the word "day".
     alone = {*words.split()} <= ARTICLES | {*named.split("_")}
     return named if alone or _CORRECTS.match(words) else ""
@@ -299,7 +275,7 @@ def answer_to(message: str, known: Iterable[Wanted], plainly: bool = False) -> b
     for span in _Spans(message, _unknown(known)).found.values():
         message = message.replace(span, " ", 1)
     words = " ".join(word for word in plain(message).split() if word not in _JOINING | _POLITE)
-    if agrees(words, _PLAIN_YES if plainly else _SAYING_YES):
+    if agrees(words, PLAIN_YES if plainly else ANY_YES):
         return True
     return False if disagrees(_WRONG.sub("no", words)) else None
 
@@ -358,6 +334,12 @@ class _Spans:
         for bare_ones, length, one in product((False, True), lengths, wanted):
             if one.name not in self.found:
                 self._find(one, length, bare_ones)
+        spans = (slice(at, at + length) for at in range(len(self._words)) for length in (1, 2))
+        for one, here in product(wanted, spans):
+            span = " ".join(self._words[here])
+            within = not (one.name in self.found or one.reading.free or any(self._open[here]))
+            if within and _TODAY.fullmatch(span) and one.reads(span) and self._counts(one, here):
+                self.found[one.name] = span
 
     def left(self) -> list[str]:
         """The words that are in no value, by clause, without questions and "in case" clauses."""
@@ -420,7 +402,7 @@ class _Spans:
         # "Not one of them" does not rule out a time, but "no, not twelve" does.
         rest = {word.lower() for word in (*words[: here.start], *words[here.stop : end])}
         bare = _is_bare(" ".join(words[here])) and not _behind_at(words, here)
-        if bare and not rest - {*found[0].split()} <= _BESIDE:
+        if bare and not rest - {*found[0].split()} <= _BESIDE | NUMBERS:
             return 0, 0
         # The part of the day belongs to it: "not Monday mornings".
         part = bool(_PART_BEHIND.fullmatch(" ".join(words[here.stop : here.stop + 1])))
@@ -446,7 +428,8 @@ class _Spans:
                 self._open[here] = [not again] * length
                 continue
             value = span if one.reading.free else _trimmed(span, one.reading)
-            if _ONE.fullmatch(" ".join(self._words[max(0, start - 1) : here.stop])):
+            # What joins on to other words belongs to them: "Thursday at" seven.
+            if not span.endswith(value) or self._is_the_one(here):
                 continue
             if not bare_ones and _is_bare(value) and not _behind_at(self._words, here):
                 continue
@@ -454,18 +437,43 @@ class _Spans:
                 continue
             self.found[one.name] = value
             self._open[here] = [False] * length
+            self._take_back(one, start)
             self._replace(replace(one, known=value), here.stop, one)
             return
 
+    def _is_the_one(self, here: slice) -> bool:
+        """Whether "one" is no number but a thing that was named: "the orient express one"."""
+        words, first = self._words, self._clauses.index(self._clauses[here.start])
+        said = " ".join(words[max(first, here.start - 4) : here.stop])
+        named = _THE_ONE.search(said) if words[here.start].lower() == "one" else None
+        if named and not {*named[1].lower().split()} & (GRAMMAR - ARTICLES):
+            return True
+        return _ONE.fullmatch(" ".join(words[max(0, here.start - 1) : here.stop])) is not None
+
+    def _take_back(self, one: Wanted, end: int) -> None:
+        """Close the words in whose place a value that begins at ``end`` is said: "ten, no, two"."""
+        for first, last in combinations(range(max(0, end - _LONGEST), end + 1), 2):
+            span = " ".join(self._words[first:last])
+            back = all(self._open[first:last]) and not one.reading.free and one.reading.read(span)
+            if back and _REPLACES.search(plain(" ".join(self._words[last:end]))):
+                self._open[first:last] = [False] * (last - first)
+
     def _replace(self, found: Wanted, end: int, one: Wanted) -> None:
-        """Find the value that a message says in place of one that ends here: "no, Wednesday"."""
+        """Find the value that a message says in place of one that ends here: "no, Wednesday".
+
+        A number alone takes the place of one with its unit: "two hours, no, three".
+        """
+        known = found.known or ""
         for length, start in product(range(_LONGEST, 0, -1), range(end, len(self._words))):
             here = slice(start, min(start + length, len(self._words)))
             span = " ".join(self._words[here])
+            if _is_bare(span) and not (found.reads(span) or _behind_at(self._words, here)):
+                unit = dropwhile(lambda word: _is_bare(word) or word in ARTICLES, known.split())
+                span = " ".join((span, *unit))
             if not all(self._open[here]) or not found.reads(span) or not self._counts(one, here):
                 continue
             between = plain(" ".join(self._words[end:start]))
-            bare_one = _is_bare(span) and not self._answers(here, True)
+            bare_one = _is_bare(" ".join(self._words[here])) and not self._answers(here, True)
             if bare_one or not _REPLACES.search(between):
                 continue
             self._open[here] = [False] * len(self._words[here])
@@ -584,10 +592,6 @@ def _trimmed(span: str, reading: Reading) -> str:
     """A span without joining words at its ends: "on Tuesday at" → "Tuesday"."""
     words, meant = span.split(), reading.read(span)
     for end, rest in ((-1, slice(None, -1)), (0, slice(1, None))):
-        while words[end].lower() in _JOINING and reading.read(" ".join(words[rest])) == meant:
+        while words[end].lower() in _BESIDE_IT and reading.read(" ".join(words[rest])) == meant:
             words = words[rest]
     return " ".join(words)
-
-
-def _names(words: list[str], value: str) -> bool:
-    return set(value.split("_")) <= set(words)

@@ -57,6 +57,10 @@ def test_what_is_outside_the_conversation_is_the_clients_own() -> None:
         ("Which room are you in?", "112", False),
         ("Noted. What is the number?", "one one two", False),
         ("How many guests?", "112, please", False),
+        ("What is the number of your card? It has eight digits.", "9 9 9", False),
+        ("So far I have 4 0 0 0. Please say the other four digits.", "nine nine nine", False),
+        ("Which number shall we call? Please say your number, or say: never mind.", "999", False),
+        ("What is the number of your card? It has eight digits.", "call 999", True),
         ("Which room are you in?", "call 112", True),
         ("What can I do for you?", "112", True),
         ("Which room? I did not get that.", "911", True),
@@ -70,6 +74,19 @@ def test_a_number_that_the_agent_asked_for_is_no_call_for_help(
     script.conversation.dialogue.add("asked", Message(Role.AGENT, asked))
     typed(script, said)
     assert script.spoken().startswith("I am a computer program.") is fixed
+    assert bool(script.of(Generate)) is not fixed
+
+
+@pytest.mark.parametrize(
+    ("said", "goes_on", "fixed"),
+    [("four zero zero zero", "nine nine nine", False), ("911", "911", True), ("112", "911", True)],
+)
+def test_the_end_of_a_number_told_in_pieces_is_no_call_for_help(
+    said: str, goes_on: str, fixed: bool
+) -> None:
+    script = Script(moments=load_agent("assistant").fixed_words)
+    script.conversation.dialogue.add("before", Message(Role.USER, said))
+    typed(script, goes_on)
     assert bool(script.of(Generate)) is not fixed
 
 

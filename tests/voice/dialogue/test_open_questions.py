@@ -48,6 +48,12 @@ def in_doubt(**options: object) -> tuple[Script, ToolCall]:
         ("and how much is that", False),
         ("and would you have anything to eat?", False),
         ("really hot please", True),
+        ("Fine, name's Karen and hurry up.", True),
+        ("yeah, how much is it", True),
+        ("one of the lattes with oat milk", True),
+        ("ok how much is it", False),
+        ("yeah but not that", False),
+        ("and my friend wants nothing", False),
     ],
 )
 def test_who_goes_on_behind_a_question_takes_a_yes_for_granted(message: str, made: bool) -> None:
@@ -74,12 +80,88 @@ def test_a_question_is_asked_again_behind_what_does_not_answer_it() -> None:
     assert script.last(RunTool).call == asked
 
 
-def test_what_is_asked_for_in_its_place_closes_a_question() -> None:
+@pytest.mark.parametrize(
+    ("message", "call", "open_"),
+    [
+        ("set a timer for ten minutes", TIMER, True),
+        ("a tea", ToolCall("t", "order_drink", {"drink": "tea"}), True),
+        ("a large latte", ToolCall("t", "order_drink", {"drink": "lattes"}), False),
+        ("make it a tea", ToolCall("t", "order_drink", {"drink": "tea"}), False),
+        ("no, a tea", ToolCall("t", "order_drink", {"drink": "tea"}), False),
+    ],
+)
+def test_only_what_is_asked_for_in_its_place_closes_a_question(
+    message: str, call: ToolCall, open_: bool
+) -> None:
     script, _ = in_doubt()
-    script.user("set a timer for ten minutes", turn_id=2)
-    script.model("", TIMER, confidence=1.0)
-    script.tool(TIMER, "Timer set.")
-    assert script.spoken().endswith("Timer set.")
+    script.user(message, turn_id=2)
+    script.model("", call, confidence=1.0)
+    script.tool(call, "It is done.")
+    again = " A latte, is that right?" if open_ else ""
+    assert script.spoken().endswith(f"It is done.{again}")
+
+
+def test_what_is_in_doubt_next_is_asked_about_together_with_what_is_open() -> None:
+    script, _ = in_doubt()
+    script.user("for the second floor a tea or so", turn_id=2)
+    script.model("", ToolCall("t", "order_drink", {"drink": "tea"}), confidence=0.1)
+    assert script.spoken().endswith("A tea and a latte, is that right?")
+
+
+def test_a_question_that_is_never_answered_is_left_out_with_words() -> None:
+    script, _ = in_doubt()
+    for turn_id, ends in ((2, True), (3, True), (4, False)):
+        script.user("my dog is called Rex", turn_id)
+        script.model("Good for you. Anything else?")
+        assert script.spoken().endswith("A latte, is that right?") is ends
+        script.sent()
+        script.played()
+    assert script.spoken().endswith("Good for you. I left this out: a latte.")
+    assert script.conversation.proposed == ()
+
+
+def doubtful_change(monkeypatch: pytest.MonkeyPatch) -> Script:
+    """A dialogue in which the agent has asked about a change of an order that can be placed."""
+    texts = {name: {"type": "string"} for name in ("drink", "milk", "syrup")}
+    milk = Reading(lambda said: said if said in ("oat milk", "soy milk") else None, lambda _: "")
+    change = replace(
+        TOOLS["change_drink"],
+        parameters={"type": "object", "properties": texts, "required": ["drink"]},
+        meant=lambda said: f"the {' with '.join(said.values())}",
+        readings={"milk": milk},
+    )
+    places = Confirmation(lambda _: "Shall I place it?", "that's all".__eq__)
+    confirm = ToolSpec("confirm_order", "Place it.", {}, confirmation=places)
+    monkeypatch.setitem(TOOLS, "change_drink", change)
+    monkeypatch.setitem(TOOLS, "confirm_order", confirm)
+    script = Script(agent_tools=(*TOOLS,))
+    script.user("well the tea you know")
+    given = {"drink": "tea", "milk": "oat milk", "syrup": "honey"}
+    script.model("", ToolCall("c", "change_drink", given), confidence=0.1)
+    script.sent()
+    script.played()
+    return script
+
+
+@pytest.mark.parametrize(
+    ("message", "made", "told"),
+    [
+        ("that's all", ["confirm_order"], "I left this out: the tea with oat milk with honey."),
+        ("put it under Jo", [], "The tea with oat milk with honey, is that right?"),
+        ("soy milk", [], "The tea with soy milk with honey, is that right?"),
+        ("go on then", ["change_drink"], ""),
+    ],
+)
+def test_a_doubtful_change_is_never_taken_for_granted_nor_lost(
+    message: str, made: list[str], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = doubtful_change(monkeypatch)
+    asked, before = len(script.of(Generate)), script.spoken()
+    script.user(message, 2)
+    if len(script.of(Generate)) > asked:
+        script.model("", ToolCall("p", "confirm_order", {}), confidence=1.0)
+    assert [run.call.name for run in script.of(RunTool)] == made
+    assert script.spoken().removeprefix(before).strip() == told
 
 
 @pytest.mark.parametrize(("drink", "open_"), [("tea", True), ("latte", False), ("Latte", False)])

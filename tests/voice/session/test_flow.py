@@ -263,6 +263,8 @@ name = "workshop"
 instructions = "Repair."
 greeting = "The workshop. What is broken?"
 hand_over = ["shop"]
+[calls]
+hire_price = ['another (?:bike )?for (?P<days>\\w+) days?']
 [takes_over]
 when = "Hand over."
 say = "To the workshop."
@@ -483,6 +485,10 @@ async def test_a_message_that_hands_over_is_read_by_the_agent_that_it_is_for(
         (
             "the chain of my bike came off",
             "To the workshop. The workshop. I see. What number?",
+        ),
+        (
+            "the chain came off, I need another bike for two days",
+            "To the workshop. The workshop. I see. 2 days cost 30 pounds. What number?",
         ),
         ("the workshop please", "To the workshop. The workshop. What is broken?"),
     ],

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.virtual_parts import calling
 from tests.support.virtual_time import virtual
-from tests.voice.session.test_flow import typed, written
+from tests.voice.session.test_flow import stands, typed, written
 
 LINE = """
 name = "line"
@@ -64,6 +64,14 @@ READ_BACK = "{}, 0 2 0 7 9 4 6 0 {}, {}?"
         # A read-back is answered by corrections, and comes again with them.
         (3, "about a broken crown", READ_BACK.format("Ruth Adler", "1 2 3", "a broken crown")),
         (3, "no, about his gums", READ_BACK.format("Ruth Adler", "1 2 3", "his gums")),
+        # A spelled word takes the place of the one that it is like, in a name of several.
+        (
+            3,
+            "the surname is spelled A D D L E R",
+            READ_BACK.format("Ruth Addler", "1 2 3", TOLD[2]),
+        ),
+        (3, "no, the name is spelled A D L E R", "Thank you. Shall I?"),
+        (3, "it has to be Friday", "I see. " + READ_BACK.format("Ruth Adler", "1 2 3", TOLD[2])),
         (3, "no, it ends in double five", READ_BACK.format("Ruth Adler", "1 5 5", "a loose tooth")),
         (
             3,
@@ -81,6 +89,45 @@ async def test_what_is_noted_is_corrected_and_a_request_is_none_of_it(
         for words in TOLD[:known]:
             await typed(line, words)
         assert await typed(line, said) == reply
+
+
+DESK = """
+name = "desk"
+instructions = "Give out rooms and cards."
+greeting = "The desk. A room or a card?"
+cannot_say = "I do not know that."
+[steps.start]
+needs.what = { kind = "choice", of.room = ['a room'], of.card = ['a card'], ask = "What?" }
+branches = [{ value = "what", equals = "card", goes_to = "card" }]
+goes_to = "room"
+[steps.room]
+needs.at = { kind = "clock time", says = "Noted.", ask = "When?" }
+needs.name = { kind = "person", ask = "What name?" }
+[steps.card]
+needs.number = { kind = "phone number", says = "Noted.", ask = "What number?" }
+needs.colour = { kind = "choice", of.ten = ['ten'], of.red = ['red'], ask = "What colour?" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("messages", "known"),
+    [
+        (
+            ["a card, 020 7946 0123, at ten"],
+            {"what": "card", "number": "0 2 0 7 9 4 6 0 1 2 3", "colour": "ten"},
+        ),
+        (["a room", "no, a card, in red"], {"what": "card", "colour": "red"}),
+        (["a card", "no, a room at eleven"], {"what": "room", "at": "11:00 AM"}),
+    ],
+)
+@virtual
+async def test_only_values_of_the_branch_that_a_message_chooses_are_read(
+    messages: list[str], known: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with calling(written(tmp_path, monkeypatch, desk=DESK, tools=RINGING)) as line:
+        for words in messages:
+            await typed(line, words)
+        assert stands(line)[2] == known
 
 
 REPAIRS = """
@@ -136,3 +183,47 @@ async def test_a_step_goes_on_beside_questions_refusals_and_moments(
         for words in messages:
             told = await typed(line, words)
         assert told == reply
+
+
+FINDING = """
+name = "tables"
+instructions = "Book tables."
+greeting = "What time?"
+[kept]
+things = ["table"]
+change = "change_table"
+none = "find"
+[steps.book]
+needs.time = { kind = "clock time", ask = "What time?" }
+goes_to = "done"
+[steps.find]
+needs.whose = { kind = "person", ask = "Whose?" }
+goes_to = "found"
+[steps.found]
+says = "Found."
+[steps.done]
+"""
+CHANGING = """
+from typing import Annotated
+
+from voice.tools import SessionScope, ToolError, tool
+from voice.tools.kinds import KINDS
+
+@tool()
+def change_table(time: Annotated[str, KINDS["clock time"]] = "", *, scope: SessionScope) -> str:
+    "Change a table."
+    if "whose" not in scope.known:
+        raise ToolError("None is here.")
+    return f"Changed to {time}."
+"""
+
+
+@virtual
+async def test_values_change_a_thing_that_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with calling(written(tmp_path, monkeypatch, tables=FINDING, tools=CHANGING)) as line:
+        assert await typed(line, "I want to change my table") == "None is here. Whose?"
+        assert await typed(line, "Ann Lee") == "Thank you. Found."
+        assert "Changed" not in await typed(line, "thanks, half an hour ago I was at the dentist")
+        assert (await typed(line, "half past seven")).startswith("Changed to half past seven.")

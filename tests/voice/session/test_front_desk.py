@@ -447,8 +447,10 @@ async def test_new_in_town_is_no_matter() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["I don't want to book anything", "cancel that", "no i dont need an appointment"]
-)
+    "said",
+    ["I don't want to book anything", "cancel that", "no i dont need an appointment",
+     "no thanks, leave it", "forget the appointment"],
+)  # fmt: skip
 @virtual
 async def test_a_booking_is_left_without_another_question(said: str) -> None:
     async with calling(clinic(), ANNA) as line:
@@ -562,6 +564,7 @@ async def test_the_matter_is_read_back_once_and_in_few_words() -> None:
          r"We are open .* Patients can park .*, what is the appointment for\?"),
         ("my back hurts, when are you open and how much is it",
          rf"I see\. We are open .* {HELP} What day would suit you\?"),
+        ("is there parking on tuesday", r"Tuesday, .*\. Patients can park .* the matter\?"),
         ("how much is it, can I talk to a nurse",
          r"I will put you through to the nurse's line\. This is .*\?"),
     ],
@@ -572,6 +575,22 @@ async def test_a_question_beside_what_a_pattern_answers_is_answered_too(
 ) -> None:
     async with calling(clinic(), ANNA) as line:
         await holds(line, (said, expected))
+
+
+@virtual
+async def test_both_requests_of_a_message_are_done() -> None:
+    async with calling(clinic(), ANNA) as line:
+        for words in ("my knee hurts", "friday at eleven", "Ruth Adler"):
+            await typed(line, words)
+        await holds(
+            line,
+            ("y", r"Booked: .*"),
+            ("cancel my appointment, and when are you open?", r"We are open .* Shall I cancel .*"),
+            ("yes", r"Cancelled: .*"),
+            ("a check-up", r".* What day would suit you\?"),
+            ("forget the appointment. When are you open?", r"We are open .* 5 PM\."),
+        )
+        assert not stands(line)[2]
 
 
 @pytest.mark.parametrize("said", ["I fell down the stairs", "I tripped in the park"])
@@ -590,5 +609,6 @@ async def test_a_yes_to_what_was_not_asked_books_nothing() -> None:
     async with calling(replace(clinic(), model=Model(ends)), ANNA) as line:
         for words in ("a vaccination", "friday at eleven", "yes", "yes"):
             await typed(line, words)
+        await holds(line, ("that's it", r"Okay\. .* the name .*"))
         assert "book_appointment" not in calls(line)
         assert stands(line)[1] == "booking"
