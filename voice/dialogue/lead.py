@@ -377,7 +377,9 @@ class Lead:
 
 
 def _is_number(text: str) -> bool:
-    return re.fullmatch(r"[\d ]+", digits(plain_words(text))) is not None
+    with suppress(ToolError):  # The text is too long to be a number.
+        return re.fullmatch(r"[\d ]+", digits(plain_words(text))) is not None
+    return False
 
 
 def _told_before(readings: Sequence[str]) -> str:

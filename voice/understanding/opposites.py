@@ -59,8 +59,8 @@ _SETS = re.compile(
 """Verbs that cannot be part of a request to end something, unlike "make sure it is off"."""
 _REPLACES = re.compile(r"\b(?:instead|swap|replace|exchange|rather than)\b")
 _MAKES = re.compile(r"\bmake (?!sure\b|.* go\b)")
-_IS_NOT = re.compile(r"\b(?:is|was|are|were)(?:n't| not) (?!needed|wanted)")
-"""Says what a thing is not, and so does not take it away: "the tea wasn't decaf"."""
+_IS_NOT = r" (?:is|was|are|were)(?:n't| not) (?!needed|wanted)"
+"""Behind a thing, says what it is not, and so does not take it away: "the tea wasn't decaf"."""
 _TAG = re.compile(r"\b(?:is|was|are|were|do|does|did|has|have)n't (?:it|that|they|there)\W*$")
 """Ends a remark like a question: "that's a lot of sugar, isn't it"."""
 _KEEPS = (
@@ -136,7 +136,8 @@ def opposed(
     if gone and len(again) == len(calls) and not asks_to_end(message):
         if _REPLACES.search(said) or _MAKES.search(_plain(message)):
             return Opposed(tuple(calls), NOTHING_INSTEAD)
-        if _IS_NOT.search(said):
+        things = (_plain(str(value)) for call in gone for value in call.arguments.values())
+        if any(re.search(re.escape(thing) + _IS_NOT, said) for thing in things):
             return Opposed(tuple(calls))
     aims = [_Aim.SET if call.name in setters else _aim_of_tool(call.name) for call in calls]
     arguments = [str(value) for call in calls for value in call.arguments.values()]

@@ -23,6 +23,7 @@ _CHANGING = re.compile(
 _POINTING = GRAMMAR | {"only", "first", "last"}
 """Words that name no thing by themselves."""
 _SEVERAL = word_set("all both everything everybody everyone them these those they lot each")
+_ONE_OF = re.compile(r"\bone of (?:the|my|our|these|those) (\w+(?: \w+)?)", re.IGNORECASE)
 _LONGEST_NAME = 3
 """Most words of a thing's name."""
 _THE_ONE = re.compile(r"\bthe (\w+) (?=ones?\b)", re.IGNORECASE)
@@ -104,6 +105,10 @@ def about_the_named(
             continue
         for name in (n for n, one in spec.readings.items() if one.anywhere and n in call.arguments):
             value = str(call.arguments[name])
+            if value.casefold() == "one" and (several := _ONE_OF.search(message)):
+                named = " ".join(w for w in several[1].split() if w.casefold() not in GRAMMAR)
+                found[number] = replace(call, arguments={**call.arguments, name: named or value})
+                continue
             others = [one for at, one in enumerate(found) if at != number and one.name == call.name]
             twice = value in (one.arguments.get(name) for one in others)
             if not twice and not {*value.casefold().split()}.isdisjoint(said):

@@ -23,7 +23,8 @@ _SOME = (
 )
 _MESSAGE = re.compile(
     rf"(?P<lead>.*?\b|)(?P<count>(?!one\b){_NUMBER}) (?P<thing>[\w' -]+?)"
-    rf"(?: (?:please|then|thanks))*(?:[,:;.]? and |[,:;.]? )(?P<parts>{_SOME} .+)",
+    r"(?: for (?:the |my |our )?\w+)?(?: (?:please|then|thanks))*"
+    rf"(?:[,:;.]? and |[,:;.]? )(?P<parts>{_SOME} .+)",
     re.IGNORECASE,
 )
 _PART = re.compile(
@@ -34,11 +35,11 @@ _PART = re.compile(
 )
 _OF_ALL = re.compile(r"[,;]? (?:and )?(?:both|all|each)(?: of them)? (?P<rest>.+)", re.IGNORECASE)
 _BEHIND = re.compile(r"(?:with|without|no|in|for|at|to|plus)\b", re.IGNORECASE)
-_PLAIN = ("without", "not", "plain", "none", "normal", "regular")
+_PLAIN = ("without", "not", "plain", "none", "normal", "regular", "as it comes")
 """Details that mean none of what the others have."""
 _OF_SEVERAL = re.compile(r"\b(?:both|all|each|every|same|too|again|also|twice|as well)\b")
 _SMALL = re.compile(
-    r"^(?:(?:should be|must be|needs?|ha(?:s|ve)|is|are|being|to be|made|an?)\b ?)+"
+    r"^(?:(?:just|should be|must be|needs?|ha(?:s|ve)|is|are|being|to be|made|an?)\b ?)+"
     r"|(?: (?:please|thanks|then|as well))*[\s,.;?]*$",
     re.IGNORECASE,
 )
