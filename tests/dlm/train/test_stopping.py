@@ -114,6 +114,7 @@ def test_ctrl_c_in_a_terminal_reaches_all_processes_and_the_run_goes_on_later(
     again = last.partition("go on with: ")[2]
     assert again == shlex.join(["python", *command[1:], *words])
     recipe = repo_root / "configs/train/fine-tune.toml"
-    saved = Run(TrainConfig.load(recipe, ["tokens_per_step = 200", "readings = 0"]), out, model())
+    config = TrainConfig.load(recipe, ["tokens_per_step = 200", "readings = 0"])
+    saved = Run(config, out, load_model(tmp_path / "shipped"))
     assert saved.resume()
     assert saved.step == int(last.split()[2].rstrip(","))
