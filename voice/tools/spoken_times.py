@@ -87,7 +87,7 @@ def take_time(said: str) -> tuple[Clock | None, str | None, str]:
     said = re.sub(r"^(?:another )?(?:1 )?(?:more )?(?=(?:at|for|by|around|about) )", "", said)
     # Only at the ends: "two at one" is no time.
     said = re.sub(
-        r"^ *(?:(?:at|for|by|around|about|on)\b *)+"
+        r"^ *(?:at|for|by|around|about|on)\b *(?:(?:at|around|about|on)\b *)*"
         r"|(?: *\b(?:at|for|by|on|around|about|sharp|exactly|please))+ *$",
         "",
         said,
