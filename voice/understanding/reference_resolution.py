@@ -130,10 +130,8 @@ def as_called(call: ToolCall, spec: ToolSpec, message: str) -> ToolCall:
     things = [n for n in spec.required if n in spec.readings and spec.readings[n].anywhere]
     if len(things) != 1 or things[0] not in call.arguments:
         return call
-    value, said = (
-        str(call.arguments[things[0]]).lower(),
-        f" {' '.join(WORD.findall(message.lower()))} ",
-    )
+    value = str(call.arguments[things[0]]).lower()
+    said = f" {' '.join(WORD.findall(message.lower()))} "
     if f" {value} " in said:
         return call
     told = [one[1] for one in _THE_ONE.finditer(message) if one[1].lower() not in GRAMMAR]
