@@ -56,6 +56,12 @@ from voice.understanding.slot_values import (
 
 RULED_OUT = "ruled_out"
 """Argument that gets the values a message rules out, separated by commas, if a tool has it."""
+_REFUSED_FIRST = re.compile(
+    r"\b(?:not|don't|dont) (?:want|need)\b.*?"
+    r"(?= (?:i (?:want|need|would like)|i'd like|(?:can|could|may) (?:i|we))\b)",
+    re.IGNORECASE,
+)
+"""What is refused before something else is wanted: "I don't want that I want to book a table"."""
 _NO = re.compile(r"(?:no|nope|nah)\b", re.I)
 _ABOUT = re.compile(rf"(?:(?:{TAKING_BACK}|{HESITATING}|it should be)\b\W*)*(about\b.+)", re.I)
 """Another subject, behind a question that reads one back: "no, about my knee"."""
@@ -163,6 +169,9 @@ class StepMessages:
         begun = bool(self._at.known and self._missing) and not self._aside
         spoken_of = self._over or self._aside
         things = self._agent.kept.things
+        refused = _REFUSED_FIRST.search(message)
+        if refused and not any(thing in refused[0].lower() for thing in things):
+            message = message.replace(refused[0], "")
         parts = [one for one in clauses(message) if not (refuses(one, things) or supposes(one))]
         if begun:
             # "Forget the room" is said of the one that is being made.

@@ -59,7 +59,7 @@ _SETS = re.compile(
 """Verbs that cannot be part of a request to end something, unlike "make sure it is off"."""
 _REPLACES = re.compile(r"\b(?:instead|swap|replace|exchange|rather than)\b")
 _MAKES = re.compile(r"\bmake (?!sure\b|.* go\b)")
-_IS_NOT = r" (?:is|was|are|were)(?:n't| not) (?!needed|wanted)"
+_IS_NOT = re.compile(r" (?:is|was|are|were)(?:n't| not) (?!needed|wanted)")
 """Behind a thing, says what it is not, and so does not take it away: "the tea wasn't decaf"."""
 _TAG = re.compile(r"\b(?:is|was|are|were|do|does|did|has|have)n't (?:it|that|they|there)\W*$")
 """Ends a remark like a question: "that's a lot of sugar, isn't it"."""
@@ -137,7 +137,7 @@ def opposed(
         if _REPLACES.search(said) or _MAKES.search(_plain(message)):
             return Opposed(tuple(calls), NOTHING_INSTEAD)
         things = (_plain(str(value)) for call in gone for value in call.arguments.values())
-        if any(re.search(re.escape(thing) + _IS_NOT, said) for thing in things):
+        if any(_IS_NOT.match(said.partition(thing)[2]) for thing in things if thing):
             return Opposed(tuple(calls))
     aims = [_Aim.SET if call.name in setters else _aim_of_tool(call.name) for call in calls]
     arguments = [str(value) for call in calls for value in call.arguments.values()]

@@ -465,6 +465,13 @@ async def test_a_booking_is_left_without_another_question(said: str) -> None:
         )
 
 
+@virtual
+async def test_a_refusal_of_something_else_cancels_no_appointment() -> None:
+    async with calling(clinic(), ANNA) as line:
+        said = "no I don't want that can I have an appointment on friday at two"
+        await holds(line, (said, r"(?:Thank you\. )?Friday, .* What is the matter\?"))
+
+
 @pytest.mark.parametrize(
     ("said", "time"),
     [
