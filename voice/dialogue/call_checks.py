@@ -184,8 +184,7 @@ class CallChecks:
 
     def asked_enough(self, question: str) -> bool:
         """Whether a question was part of the agent's last three replies, not counting this one."""
-        asked = [question in one for one in self.dialogue.agent_texts(MOST_ASKED + 1)]
-        return sum(asked) >= MOST_ASKED
+        return self._asked(question, MOST_ASKED + 1) >= MOST_ASKED
 
     def takes_apart(self, reply: Reply) -> bool:
         """Whether a message is split into requests that the model gets one by one.
@@ -277,9 +276,12 @@ class CallChecks:
 
     def with_a_way_out(self, question: str) -> str:
         """A question for a value; once it has been asked twice in a row, with a way out."""
-        asked = [question in one for one in self.dialogue.agent_texts(2)]
-        stuck = len(asked) == 2 and all(asked)
+        stuck = self._asked(question, 2) == 2
         return f"{NOT_UNDERSTOOD} {OR_LEAVE_IT} {question}" if stuck else question
+
+    def _asked(self, question: str, replies: int) -> int:
+        """How many of the newest replies, at most ``replies``, have a question."""
+        return sum(question in one for one in self.dialogue.agent_texts(replies))
 
     def repeats(self, reply: Reply, calls: Sequence[ToolCall]) -> bool:
         """Whether calls only look up again what another request of the message has looked up."""
